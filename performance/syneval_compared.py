@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from viva.benchmarks.syneval.facts import Item
 from viva.build.treebank import generate as generation
 from viva.build.treebank.arguments import OMITTED, has_conjunction
-from viva.build.treebank.findings import Existence, Finding, Reading, Unpaired
+from viva.build.treebank.findings import Finding, Reading
 from viva.build.treebank.generate import POINTS
 from viva.build.treebank.questions import Asker, wordings
 from viva.build.treebank.tree import Node, TreeError, parse
@@ -44,8 +44,8 @@ class Side:
     """Before tidying."""
     findings: dict[Key, Finding] = field(default_factory=dict)
     items: dict[Key, list[Item]] = field(default_factory=dict)
-    exist: list[tuple[Existence, list[Item]]] = field(default_factory=list)
-    pairs: list[tuple[Unpaired, list[Item]]] = field(default_factory=list)
+    exist: list[tuple[Finding, list[Item]]] = field(default_factory=list)
+    pairs: list[tuple[Finding, list[Item]]] = field(default_factory=list)
     every: list[Item] = field(default_factory=list)
     right: dict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     """(knowledge point, slot) → its right answers, in lower case."""
@@ -60,7 +60,7 @@ def pairs(treebank: Path) -> Iterator[tuple[Side, Side]]:
                 both = _side(found, published=True), _side(found, published=False)
             except TreeError:
                 continue
-            if not both[0].reading.sentence.tree.sentence:
+            if not both[0].reading.tree.sentence:
                 continue
             yield both
 
@@ -76,26 +76,19 @@ class _Recorder(Asker):
         _Recorder.last = self
 
     def learn(self, finding: Finding) -> None:
-        self.side.findings[key(finding)] = finding
-        self.side.right[finding.knowledge_point, finding.slot].add(finding.answer.lower())
+        if finding.answer:
+            self.side.findings[key(finding)] = finding
+            self.side.right[finding.knowledge_point, finding.slot].add(finding.answer.lower())
         super().learn(finding)
 
     def ask(self, finding: Finding) -> Iterator[Item]:
-        return iter(self._noted(self.side.items.setdefault(key(finding), []), super().ask(finding)))
-
-    def exist(self, found: Existence) -> Iterator[Item]:
-        self.side.exist.append((found, items := []))
-        return iter(self._noted(items, super().exist(found)))
-
-    def pair(self, slot: Unpaired) -> Iterator[Item]:
-        self.side.pairs.append((slot, items := []))
-        return iter(self._noted(items, super().pair(slot)))
-
-    def _noted(self, items: list[Item], more: Iterator[Item]) -> list[Item]:
-        new = list(more)
-        items += new
-        self.side.every += new
-        return new
+        items = list(super().ask(finding))
+        self.side.every += items
+        if finding.answer:
+            self.side.items.setdefault(key(finding), []).extend(items)
+        else:
+            (self.side.pairs if finding.exists is None else self.side.exist).append((finding, items))
+        return iter(items)
 
 
 def _side(raw: RawTree, *, published: bool) -> Side:
@@ -133,7 +126,7 @@ def empty_leaf(node: Node) -> Node:
 
 def bare(side: Side, verb: VerbSequence) -> str:
     """Its verbs alone."""
-    return side.reading.sentence.tree.layout.join(node.start for node in verb.verbs)
+    return side.reading.tree.layout.join(node.start for node in verb.verbs)
 
 
 def is_negated(side: Side, found: Finding) -> bool:
@@ -152,7 +145,7 @@ def is_repeated(side: Side, found: Finding) -> bool:
     """Whether the verb phrase that it shows occurs again (ADV)."""
     if found.knowledge_point != "ADV" or found.slot_verb is None:
         return False
-    return side.reading.sentence.text_counts[found.slot_verb.text.lower()] > 1
+    return sum(verb.text.lower() == found.slot_verb.text.lower() for verb in side.reading.verbs) > 1
 
 
 def in_opened_clause(side: Side, found: Finding) -> bool:
@@ -206,14 +199,14 @@ def why_gone(old: Side, new: Side, one: Key) -> str:
 
 def why_not_shown(new: Side, slot: str) -> str:
     """Why a phrase is not shown by default."""
-    if occurrences(bare_text(slot), new.reading.sentence.tree.sentence) > 1:
+    if occurrences(bare_text(slot), new.reading.tree.sentence) > 1:
         return "shown phrase twice in the sentence"
     return CLITIC if bare_text(slot) in CLITICS else "otherwise"
 
 
 def _why_not_found(old: Side, new: Side, found: Finding) -> str:
     point = found.knowledge_point
-    verbs = {verb.verbs[-1].path: [node.path for node in verb.verbs] for verb in new.reading.sentence.verbs}
+    verbs = {verb.verbs[-1].path: [node.path for node in verb.verbs] for verb in new.reading.verbs}
     for verb in (found.slot_verb, found.answer_verb):
         if verb is not None and verbs.get(verb.last.path) != [node.path for node in verb.verbs]:
             return "verb phrase read otherwise"

@@ -39,7 +39,7 @@ from syneval_rows import deviations_table
 
 from viva.benchmarks.syneval.facts import FORMATS, Item
 from viva.build.treebank.arguments import OMITTED, has_conjunction, is_coordinated
-from viva.build.treebank.findings import Existence, Unpaired
+from viva.build.treebank.findings import Finding
 from viva.errors import VivaError
 
 NOUNS = ARGUMENTS - {"MVP"}
@@ -76,9 +76,7 @@ def main() -> int:
 def count(counts: Counts, old: Side, new: Side) -> None:
     """All counts of one tree."""
     counts["trees", "", ""] += 1
-    counts["sentences that read differently", "", ""] += (
-        old.reading.sentence.tree.sentence != new.reading.sentence.tree.sentence
-    )
+    counts["sentences that read differently", "", ""] += old.reading.tree.sentence != new.reading.tree.sentence
     for mode, side in ((OLD, old), (NEW, new)):
         for item in side.every:
             counts["questions", mode, item.format] += 1
@@ -113,15 +111,15 @@ def _verbs(counts: Counts, old: Side, new: Side) -> None:
         if is_repeated(old, found):
             _add(counts, "10 repeated verb phrase", old, new, one)
         leaf = empty_leaf(found.answer_node)
-        antecedent = old.reading.sentence.antecedents.get(leaf.index)
+        antecedent = old.reading.antecedents.get(leaf.index)
         if found.knowledge_point in NOUNS and not found.answer_node.text and antecedent is not None:
-            words = old.reading.sentence.tree.leaves[antecedent.start : antecedent.end]
+            words = old.reading.tree.leaves[antecedent.start : antecedent.end]
             if any((word.word or "").lower() == "whose" for word in words) and "complementizer" in " ".join(found.tags):
                 _add(counts, "3 whose", old, new, one)
 
 
 def _texts(counts: Counts, mode: str, side: Side) -> None:
-    sentence = side.reading.sentence.tree.sentence
+    sentence = side.reading.tree.sentence
     for one, found in side.findings.items():
         texts, asked = (found.slot, found.answer), len(side.items[one])
         if found.blank and found.slot not in sentence:
@@ -143,8 +141,8 @@ def _texts(counts: Counts, mode: str, side: Side) -> None:
 
 
 def _options(counts: Counts, mode: str, side: Side) -> None:
-    verbs = {verb.plain.lower() for verb in side.reading.sentence.verbs}
-    nouns = {text.lower() for text in side.reading.sentence.noun_counts}
+    verbs = {verb.plain.lower() for verb in side.reading.verbs}
+    nouns = {text.lower() for text in side.reading.noun_counts}
     for one, found in side.findings.items():
         gold, slot = found.answer.lower(), found.slot.lower()
         for item in side.items[one]:
@@ -205,12 +203,12 @@ def _partners(counts: Counts, mode: str, side: Side) -> None:
             counts["6 wrong partner", mode, "CO"] += 1
             counts["6 wrong partner, a conjunct or the phrase", mode, "CO"] += partner in {
                 slot.slot.lower(),
-                *(text.lower() for text in slot.conjuncts),
+                *(text.lower() for text in slot.also),
             }
 
 
 def _clauses(counts: Counts, new: Side) -> None:
-    for clause in new.reading.sentence.clauses:
+    for clause in new.reading.clauses:
         if clause.tag == "S" and has_conjunction(clause) and not is_coordinated(clause, published=False):
             counts["4 clauses with But, And, Or", NEW, ""] += 1
     for one, found in new.findings.items():
@@ -219,10 +217,10 @@ def _clauses(counts: Counts, new: Side) -> None:
 
 
 def _modifiers(counts: Counts, old: Side, new: Side) -> None:
-    hosts = zip(old.reading.noun_hosts, new.reading.noun_hosts, strict=True)
+    hosts = zip(old.reading.noun_modifiers.values(), new.reading.noun_modifiers.values(), strict=True)
     for before, after in hosts:
-        kinds = {modifier.node.path: modifier.category for modifier in before.modifiers}
-        now = {modifier.node.path: modifier.category for modifier in after.modifiers}
+        kinds = {modifier.node.path: modifier.category for modifier in before}
+        now = {modifier.node.path: modifier.category for modifier in after}
         counts["11 modifiers filed otherwise", "", "ADJ"] += sum(
             kinds.get(path) != now.get(path) for path in {*kinds, *now}
         )
@@ -252,8 +250,8 @@ def weigh(balance: Balance, old: Side, new: Side) -> None:
 def _weigh_statements(balance: Balance, old: Side, new: Side) -> None:
     """Statements on whether a slot has a modifier, and on wrong partners."""
 
-    def placed(found: Existence | Unpaired) -> tuple[object, ...]:
-        return found.knowledge_point, getattr(found, "exists", None), found.nodes[0].path, found.nodes[-1].path
+    def placed(found: Finding) -> tuple[object, ...]:
+        return found.knowledge_point, found.exists, found.nodes[0].path, found.nodes[-1].path
 
     for before, after in ((old.exist, new.exist), (old.pairs, new.pairs)):
         was = {placed(found): (found, items) for found, items in before}
@@ -265,8 +263,8 @@ def _weigh_statements(balance: Balance, old: Side, new: Side) -> None:
                 balance[_why_unsaid(new, found, place in now), "TF"] += len(now.get(place, ())) - len(items)
 
 
-def _why_unsaid(new: Side, found: Existence | Unpaired, shown: bool) -> str:
-    if isinstance(found, Unpaired):
+def _why_unsaid(new: Side, found: Finding, shown: bool) -> str:
+    if found.exists is None:
         return "no wrong partner in the sentence (CO)" if shown else why_not_shown(new, found.slot)
     inside = [child.tag for child in found.nodes[0].children]
     if not found.exists and found.knowledge_point == "ADJ":

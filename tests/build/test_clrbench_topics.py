@@ -16,7 +16,6 @@ from viva.build.reasoning.topics import (
     Graph,
     check,
     find_cycle,
-    merged,
     outline,
     parse,
     read_triples,
@@ -228,7 +227,3 @@ def test_graphs_are_made_added_to_and_checked(tmp_path: Path) -> None:
     assert '"Processes" → "Threads" → "Processes"' in told.err
     assert (project / "topics.csv").read_bytes() == before
     assert build("graph", project).code == 0
-
-
-def test_graphs_of_several_books_are_one() -> None:
-    assert merged([Graph([("a", "b")]), Graph([("a", "b"), ("a", "c")], ["a", "d"])]).edges == (("a", "b"), ("a", "c"))

@@ -5,11 +5,8 @@ import json
 import signal
 import stat
 import zipfile
-from collections import Counter
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from cli.collected import dangerous, refused
 from rows import each_row, tabled
@@ -34,38 +31,20 @@ def build(viva: Viva, *arguments: object, out: str = "set") -> Ended:
     return viva("build", "syneval", *arguments, "--out", out, "--jobs", 1)
 
 
+def sampled(viva: Viva) -> list[object]:
+    sampling = json.loads((viva.folder / "set/build.json").read_text())["sampling"]
+    return [sampling[key] for key in ("scheme", "per_stratum", "min_stratum", "seed")]
+
+
 def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("published", [False, True])
-def test_the_bundled_treebank_becomes_a_set(viva: Viva, published: bool) -> None:
-    ended = viva("build", "syneval", SAMPLE, "--out", "set", *["--as-published"] * published)
-    assert ended.code == 0, ended.err
-    assert names(viva.folder / "set") == SET
-    manifest = json.loads((viva.folder / "set/build.json").read_text())
-    questions, test = rows(viva.folder / "set/questions.jsonl"), rows(viva.folder / "set/test.jsonl")
-    assert sum(sum(counts.values()) for counts in manifest["questions"].values()) == len(questions)
-    assert len({row["id"] for row in questions}) == len(questions)
-    assert f"{len(questions):,}" in ended.out
-    assert manifest["fingerprint"] in ended.out
-    assert [manifest["sampling"][key] for key in ("scheme", "per_stratum", "min_stratum", "seed")] == (
-        ["published", 5, 50, 42] if published else ["clean", 120, 20, 42]
-    )
-    exemplars = rows(viva.folder / "set/exemplars.jsonl")
-    assert test
-    assert exemplars
-    if not published:
-        assert len({row["id"] for row in test}) == len(test)
-        assert not {row["sentence"] for row in test} & {row["sentence"] for row in exemplars}
-        truths = Counter(row["answer"] for row in test if row["format"] == "TF")
-        assert truths["true"] == truths["false"]
 
 
 def test_the_table_is_the_papers(viva: Viva) -> None:
     write(viva, GOOD * 3)
     said = build(viva, "own.mrg").out
+    assert names(viva.folder / "set") == SET
+    assert sampled(viva) == ["clean", 120, 20, 42]
     header = next(line for line in said.splitlines() if "knowledge point" in line)
     assert [cell.strip() for cell in header.strip("┃").split("┃")] == [
         *("knowledge point", "TF", "MC", "FITB", "total", "share")
@@ -126,29 +105,14 @@ def test_wrong_use_is_one_sentence_and_leaves_nothing(viva: Viva) -> None:
             assert not (viva.folder / "set").exists()
 
 
-def test_an_unknown_generator_is_told(viva: Viva) -> None:
-    ended = viva("build", "csbench", "x", "--out", "set")
-    assert ended.code == 2
-    assert "csbench" in ended.err
-
-
-def test_an_existing_set_is_replaced_only_with_force(viva: Viva) -> None:
-    write(viva, GOOD)
-    assert build(viva, "own.mrg").code == 0
-    before = (viva.folder / "set/questions.jsonl").read_bytes()
-    refused(build(viva, "own.mrg"), "holds a set already", "--force")
-    write(viva, GOOD * 2)
-    assert (viva.folder / "set/questions.jsonl").read_bytes() == before
-    assert build(viva, "own.mrg", "--force").code == 0
-    assert (viva.folder / "set/questions.jsonl").read_bytes() != before
-
-
 def test_published_sampling_of_too_small_a_treebank_says_so(viva: Viva) -> None:
     write(viva, GOOD)
     ended = build(viva, "own.mrg", "--as-published")
     assert ended.code == 3
     assert "--min-stratum" in ended.err
     assert rows(viva.folder / "set/facts.jsonl")
+    assert sampled(viva) == ["published", 5, 50, 42]
+    refused(build(viva, "own.mrg"), "holds a set already", "--force")
     assert build(viva, "own.mrg", "--sampling", "published", "--min-stratum", 1, "--force").code == 0
 
 

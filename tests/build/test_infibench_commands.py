@@ -2,10 +2,8 @@
 
 import fcntl
 import json
-import os
 import re
 import signal
-import stat
 import subprocess
 import sys
 import termios
@@ -15,7 +13,7 @@ from typing import IO
 
 import pytest
 
-from build.dumps import asked, made_up, posts, write_dump
+from build.dumps import asked, made_up, write_dump
 from cli.collected import dangerous
 from rows import tabled
 from servers.fixtures import Ended, Viva, wait_until
@@ -144,16 +142,6 @@ def test_a_pool_is_replaced_only_on_demand(viva: Viva, dump: Path) -> None:
     assert (viva.folder / "pool/pool.jsonl").read_bytes() != before
 
 
-def test_a_folder_that_cannot_be_written_is_told(viva: Viva, dump: Path) -> None:
-    (viva.folder / "file").write_text("x")
-    assert draw(viva, dump, out="file").code == 2
-    if os.geteuid() == 0:
-        assert draw(viva, dump, out="/proc/pool").code == 5
-        return
-    (viva.folder / "closed").mkdir(mode=stat.S_IRUSR | stat.S_IXUSR)
-    assert draw(viva, dump, out="closed/pool").code == 5
-
-
 def _unread(pipe: IO[bytes]) -> int:
     """Bytes that lie in a pipe."""
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
@@ -184,10 +172,3 @@ def test_a_pipe_is_read_once_and_ctrl_c_leaves_nothing(viva: Viva, dump: Path) -
             assert going.wait(240) == 0
     assert (viva.folder / "pool/pool.jsonl").read_bytes() == (viva.folder / "piped/pool.jsonl").read_bytes()
     assert names(viva.folder / "piped") == POOL
-
-
-def test_an_empty_dump_is_told(viva: Viva) -> None:
-    (viva.folder / "Posts.xml").write_bytes(b"")
-    assert "is empty" in draw(viva, "Posts.xml").err
-    (viva.folder / "Posts.xml").write_bytes(posts([]))
-    assert "no row could be read" in draw(viva, "Posts.xml").err

@@ -32,7 +32,7 @@ from viva.build.stackexchange.coverage import (
 from viva.build.stackexchange.export import emit, licence_of, misread, question_node
 from viva.build.stackexchange.kit import accepted_text, block, digest, names, original, template
 from viva.build.stackexchange.kitchecks import check_kit
-from viva.build.stackexchange.pilots import Answers, findings
+from viva.build.stackexchange.pilots import Answers, Reply, findings
 from viva.build.stackexchange.plaintext import one_title, plain, shared_text
 from viva.engine.reviews import Review
 from viva.errors import DataError
@@ -246,7 +246,8 @@ PILOTS = [
 
 @each_row(*PILOTS)
 def test_what_pilot_runs_tell(scores: Any, discrimination: float | None, kinds: list[str]) -> None:
-    found = findings({"q": Answers(scores=scores, discrimination=discrimination)})
+    replies = [Reply(model, score) for model, given in scores.items() for score in given]
+    found = findings({"q": Answers(replies, discrimination)})
     assert [one.kind for one in found] == kinds
 
 

@@ -24,6 +24,7 @@ from build.infibench_pool import (
     write_pool,
 )
 from cli.collected import dangerous
+from rows import tabled
 from servers.inprocess import Ended
 from viva.benchmarks import find_benchmark
 from viva.build.stackexchange.kit import human_references
@@ -195,10 +196,10 @@ def test_a_second_expert_decides_and_the_reserve_moves_up(project: Path) -> None
     assert statuses(project)[103] == "waiting"
 
 
-@pytest.mark.parametrize(("who", "said"), [("", "give your name"), ("a\x1b", "control"), ("x" * 61, "shorter")])
-def test_who_decides_must_have_a_name(project: Path, who: str, said: str) -> None:
-    with pytest.raises(VivaError, match=said):
-        approve(project, "101", who=who)
+def test_who_decides_must_have_a_name(project: Path) -> None:
+    for (who, said), row in tabled(("", "give your name"), ("a\x1b", "control"), ("x" * 61, "shorter")):
+        with row, pytest.raises(VivaError, match=said):
+            approve(project, "101", who=who)
 
 
 def test_what_is_not_written_can_only_be_rejected(tmp_path: Path) -> None:
@@ -337,23 +338,20 @@ def test_an_approved_question_that_fails_its_examples_is_held_back(project: Path
     assert json.loads((tmp_path / "set/build.json").read_text())["metrics"] == {"keywords": 1}
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
+def test_a_damaged_set_is_told(project: Path, tmp_path: Path) -> None:
+    approve(project, "104")
+    exported(project, tmp_path / "set")
+    for (name, content, said), row in tabled(
+        ("it-operations.yaml", b"[", "cannot be used"),
         ("build.json", b"{", "damaged"),
         ("build.json", b'{"kind": "infibench set", "format": 9}', "has the format 9"),
         ("build.json", b'{"kind": "infibench set", "format": 1, "files": ["../x.yaml"]}', "plain name"),
         ("build.json", b'{"kind": "infibench set", "format": 1}', "names no question file"),
         ("build.json", b'{"kind": "else"}', "holds no infibench data"),
-        ("it-operations.yaml", b"[", "cannot be used"),
-    ],
-)
-def test_a_damaged_set_is_told(project: Path, tmp_path: Path, name: str, content: bytes, said: str) -> None:
-    approve(project, "104")
-    exported(project, tmp_path / "set")
-    (tmp_path / "set" / name).write_bytes(content)
-    with pytest.raises(VivaError, match=said):
-        find_benchmark("infibench").open(ExamSpec(benchmark="infibench"), tmp_path / "set", None)
+    ):
+        (tmp_path / "set" / name).write_bytes(content)
+        with row, pytest.raises(VivaError, match=said):
+            find_benchmark("infibench").open(ExamSpec(benchmark="infibench"), tmp_path / "set", None)
 
 
 # --- calibration ---

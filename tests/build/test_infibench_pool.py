@@ -21,11 +21,11 @@ from benchmarks.handmade import fresh
 from build.dumps import answer, asked, made_up, posts, question, row, write_dump
 from rows import table
 from viva.build.stackexchange import dump as dumps
-from viva.build.stackexchange.pool import POOL, Build, PoolQuestion, read_build, read_pool
+from viva.build.stackexchange.pool import POOL, Build, read_build, read_pool
 from viva.build.stackexchange.selection import BrokenRow, PoolSettings, build_pool
 from viva.build.stackexchange.view_line import Line
 from viva.distributed import open_worker_pool
-from viva.errors import DataError, MissingDataError, VivaError
+from viva.errors import DataError, MissingDataError
 
 DATE = "2023-06-14"
 
@@ -353,22 +353,16 @@ def test_what_is_no_dump_is_refused_in_words(tmp_path: Path) -> None:
                 assert not (folder / "pool").exists()
 
 
-def test_what_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot read the dump"):
-        make(tmp_path / "absent.xml", tmp_path / "pool")
-    with pytest.raises(DataError, match="holds neither"):
-        make(tmp_path, tmp_path / "pool")
+def test_a_folder_without_a_pool_is_told(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError, match="is no pool"):
         read_pool(tmp_path)
     with pytest.raises(MissingDataError, match="is no pool"):
         read_build(tmp_path)
 
 
-def test_a_pool_is_replaced_only_on_demand_and_read_only_whole(folder: Path, tmp_path: Path) -> None:
+def test_a_pool_is_read_only_whole(tmp_path: Path) -> None:
     source = write_dump(tmp_path / "Posts.xml", asked(100))
     make(source, tmp_path / "pool")
-    with pytest.raises(VivaError, match="holds a set already"):
-        make(source, tmp_path / "pool")
     (tmp_path / "pool" / POOL).write_bytes(b'{"id": "x"}\n')
     with pytest.raises(DataError, match="line 1 is no question of a pool"):
         read_pool(tmp_path / "pool")
@@ -390,31 +384,3 @@ def test_a_gzip_bomb_takes_time_and_no_memory(tmp_path: Path) -> None:
     build = make(tmp_path / "Posts.xml.gz", tmp_path / "pool")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000
     assert ("longer than 1 MiB", 1) in [(one.kind, one.count) for one in build.broken]
-
-
-def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
-    text = "</script>\u202e=cmd|'/c calc'!A1 ../../etc/passwd {{7*7}}"
-    make(write_dump(tmp_path / "Posts.xml", asked(5, Title=text, Body=text)), tmp_path / "pool")
-    (one,) = read_pool(tmp_path / "pool")
-    assert one.title == one.body == text
-
-
-def test_the_pool_is_what_others_read() -> None:
-    """The fields that annotation kits are made of."""
-    assert {field.name for field in msgspec.structs.fields(PoolQuestion)} == {
-        *(
-            "id",
-            "title",
-            "body",
-            "tags",
-            "language",
-            "area",
-            "created",
-            "views",
-            "score",
-            "accepted",
-            "answers",
-            "rank",
-        ),
-        "reserve",
-    }

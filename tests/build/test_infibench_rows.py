@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 from functools import cache
-from xml.sax.saxutils import escape
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from build.dumps import answer, posts, question, row
+from build.dumps import answer, question, row
 from rows import each_row, table
 from viva.build.stackexchange.dump import CHUNK, batches
 from viva.build.stackexchange.scan import (
@@ -209,9 +208,3 @@ def test_a_line_that_is_too_long_is_skipped_wherever_a_range_ends() -> None:
     scanner = Scanner(placer(bundled()))
     scanner.feed(len(long))
     assert scanner.block().broken == {"longer than 1 MiB": 1}
-
-
-def test_escape_is_what_the_dumps_have() -> None:
-    assert escape("<p>") == "&lt;p&gt;"
-    assert b"&lt;p&gt;Body of 4 &amp; more&lt;/p&gt;&#xA;" in GOOD
-    assert posts([GOOD]).startswith(b"\xef\xbb\xbf<?xml")

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import signal
-import subprocess
-import sys
 from collections import Counter, defaultdict
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +13,22 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from build.clrbench_project import reviewed
 from cli.told import command_of, ended, rows_of
 from pages.review.conftest import Visitor
 from rows import each_row, tabled
-from servers.fixtures import Serve, wait_until
 from viva.benchmarks.csbench.recordfiles import Raw, read_raw
 from viva.benchmarks.custom.questionloading import sound_questions
-from viva.build.approval import Proposal, replay
 from viva.build.translation.project import (
     Project,
     has_words,
     headed,
-    item_key,
     read_fields,
     read_templates,
     read_text,
     to_translate,
     unheaded,
 )
-from viva.engine.reviews import Review
-from viva.errors import DataError, StorageError, VivaError
+from viva.errors import DataError, VivaError
 from viva.pages.review.reviewpages import application
 from viva.pages.review.reviewsession import Settings
 from viva.pages.serving.guard import Access
@@ -275,15 +266,6 @@ def test_what_has_words(text: str, wanted: bool) -> None:
     assert has_words(text) == wanted
 
 
-def test_a_damaged_line_of_the_audit_trail_stops_everything() -> None:
-    make()
-    decide({"1": "approve"})
-    with Path("p/reviews.jsonl").open("ab") as trail:
-        trail.write(b"{torn\n")
-    with pytest.raises(StorageError, match="line 2 is damaged"):
-        build("translate", "export", "p", "--out", "de")
-
-
 def test_a_text_that_was_edited_must_be_approved_anew() -> None:
     make()
     decide({"1": "approve"})
@@ -364,28 +346,6 @@ def test_the_review_page_shows_findings_and_keeps_headings() -> None:
     assert (found.state.status, "nichts" in found.state.text) == ("approved", True)
 
 
-@pytest.mark.slow
-def test_a_killed_translation_goes_on(serve: Serve) -> None:
-    server = serve(latency=0.05)
-    records = [record(ID=number, Question=f"Which is the number {number} of them?") for number in range(20)]
-    Path("set.json").write_text(json.dumps(records), encoding="utf-8")
-    code = "import sys; from viva.cli.main import cli; cli.main(['build', *sys.argv[1:]], standalone_mode=False)"
-    command = [sys.executable, "-c", code, "translate", "set.json", "--to", "fr", "--project", "p", "--model",
-               "openai/m", "--base-url", server.url, "--concurrency", "2", "--progress", "quiet"]  # fmt: skip
-
-    def start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    going = start()
-    wait_until(lambda: server.asked >= 4, "requests")
-    going.send_signal(signal.SIGKILL)
-    going.wait(240)
-    assert start().wait(240) == 0
-    keys = [json.loads(line)["key"] for line in Path("p/drafts.jsonl").read_text().splitlines()]
-    assert len(keys) == len(set(keys)) == 20
-    assert server.asked <= 22
-
-
 @each_row(
     ('{"A": "x", "B": "y", "C": "no"}', {"A": "x", "B": "y"}),
     ('Sure!\n```json\n{"A": "x"}\n```\nDone {ok}', {}),
@@ -432,33 +392,6 @@ def test_headed_fields_are_read_back(fields: dict[str, str]) -> None:
 )
 def test_damaged_headings_are_noticed(text: str) -> None:
     assert unheaded(text, ["Question", "A"]) is None
-
-
-def event(reviewer: str, decision: Any, text: str | None = None, *, seen: str = "T", undoes: bool = False) -> Review:
-    more = {"text_before": seen, "text_after": text, "undoes": "x" if undoes else ""}
-    return reviewed(item_key("q", "s", "T"), reviewer, decision, **more)
-
-
-@each_row(
-    ([], "waiting", "T"),
-    ([event("a", "approve")], "approved", "T"),
-    ([event("a", "approve", "U")], "approved", "U"),
-    ([event("a", "approve"), event("b", "none", "U")], "edited", "U"),
-    ([event("a", "approve", "U"), event("b", "approve")], "approved", "U"),
-    ([event("a", "reject")], "rejected", "T"),
-    ([event("a", "reject"), event("b", "approve")], "disputed", "T"),
-    ([event("a", "reject"), event("a", "approve")], "approved", "T"),
-    ([event("a", "approve"), event("a", "none")], "waiting", "T"),
-    ([event("a", "approve", "U"), event("a", "none", "T", seen="U", undoes=True)], "waiting", "T"),
-    (
-        [event("a", "none", "U"), event("b", "approve", "V"), event("a", "none", "T", seen="U", undoes=True)],
-        "approved",
-        "V",
-    ),
-)
-def test_decisions_are_folded(events: list[Review], status: str, text: str) -> None:
-    ((found,), _) = replay([Proposal(name="q", start="T", key_of=partial(item_key, "q", "s"))], events)
-    assert (found.state.status, found.state.text) == (status, text)
 
 
 def test_templates_are_replaced_by_name() -> None:

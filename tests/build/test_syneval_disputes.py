@@ -185,4 +185,4 @@ def test_verb_phrases_stand_together() -> None:
         ):  # fmt: skip
         with row:
             reading = Reading(parse(clause(verb_phrase)), False)
-            assert [verb.plain for verb in reading.sentence.verbs] == phrases
+            assert [verb.plain for verb in reading.verbs] == phrases

@@ -91,25 +91,6 @@ def tell(problems: Iterable[object]) -> None:
     assert not found, f"{len(found)} times: " + "\n".join(map(str, found[:8]))
 
 
-def test_words_and_overlap() -> None:
-    assert words("Ann's \"old\" dog, the U.S. isn't New York-based") == [
-        *("ann", "'s", "old", "dog", "the", "u.s", "is", "n't", "new", "york-based")
-    ]
-    assert overlap("Ann", "Ann, a nurse,")
-    assert overlap("the dog", "The dog")
-    assert not overlap("art", "the party")
-    assert not overlap("Ann", "Ann's dog")
-
-
-def test_ids_are_unique_and_telling(made: list[Made]) -> None:
-    for found in made:
-        ids = [item.id for item in found.items]
-        assert len(set(ids)) == len(ids)
-        for item in found.items:
-            assert (item.file, item.tree) == found.place
-            assert item.id.startswith(f"{item.file}-{item.tree}-{item.knowledge_point}-{item.format}-")
-
-
 def test_every_fact_is_a_blank_and_every_blank_a_fact(made: list[Made]) -> None:
     for found in made:
         blanks = [
@@ -165,14 +146,6 @@ def test_what_is_true_when_affirmed_is_false_when_denied(made: list[Made]) -> No
                 key = (item.knowledge_point, one.slot, one.stated, (item.answer == "true") is one.plain)
                 truth[one.plain][key] += 1
         assert truth[True] == truth[False]
-
-
-def test_half_of_the_statements_are_true(made: list[Made]) -> None:
-    answers: Counter[tuple[str, bool, str]] = Counter()
-    for found in made:
-        answers.update((item.knowledge_point, found.published, item.answer) for item, _ in found.of("TF"))
-    of = {(point, published) for point, published, _ in answers}
-    assert {key: answers[*key, "true"] for key in of} == {key: answers[*key, "false"] for key in of}
 
 
 def test_slots_and_answers_have_words(made: list[Made]) -> None:
@@ -266,57 +239,6 @@ def test_wrong_options_overlap_neither_right_ones_nor_the_slot_nor_each_other(cl
                 yield from ((item.id, option, other) for other in others - {option} if overlap(option, other))
 
     tell(clash for found in clean for clash in overlapping(found))
-
-
-def test_what_is_said_to_be_false_overlaps_nothing_right(clean: list[Made]) -> None:
-    def overlapping(found: Made) -> Iterator[tuple[str, str, str]]:
-        right = right_answers(found)
-        for item, one in found.of("TF"):
-            if (item.answer == "true") is not one.plain and one.stated:
-                others = right[item.knowledge_point, one.slot, one.role]
-                yield from ((item.id, one.stated, other) for other in others if overlap(one.stated, other))
-
-    tell(clash for found in clean for clash in overlapping(found))
-
-
-def attachments(found: Made) -> Iterator[tuple[Item, set[str], set[str]]]:
-    """Multiple-choice questions with the phrases that lie apart from the one they show, and among these its possible
-    rivals: of the other kind than the answer (verb phrase or noun phrase), and not overlapping it. As bare words."""
-    nodes = {node.path: node for node in found.tree.nodes}
-    verbs = [(plain(verb.plain), verb.last) for verb in Sentence(found.tree, False).verbs]
-    nouns = [(plain(node.text), node) for node in found.tree.nodes if node.tag == "NP" and node.text]
-    for item, one in found.of("MC"):
-        if item.knowledge_point == "PPA":
-            phrase = nodes[item.nodes[1]]
-            apart = {text for text, node in verbs + nouns if node.end <= phrase.start or node.start >= phrase.end}
-            others = {text for text, _ in (nouns if item.category == "predicate" else verbs)} - BE
-            taken = (gold(item), one.slot)
-            yield item, apart, {text for text in others & apart if not any(overlap(text, other) for other in taken)}
-
-
-def plain(text: str) -> str:
-    return " ".join(words(text))
-
-
-def test_attachment_offers_nothing_in_or_around_its_phrase(clean: list[Made]) -> None:
-    tell(
-        (item.id, option)
-        for found in clean
-        for item, apart, _ in attachments(found)
-        for option in wrong(item)
-        if plain(option) not in apart
-    )
-
-
-def test_attachment_offers_a_host_of_the_other_kind_where_there_is_one(clean: list[Made]) -> None:
-    every = [(item, rivals) for found in clean for item, _, rivals in attachments(found)]
-    assert len(every) > 10
-    assert sum(bool(rivals) for _, rivals in every) > len(every) / 2
-    tell(
-        (item.id, item.options, rivals)
-        for item, rivals in every
-        if rivals and rivals.isdisjoint(plain(option) for option in wrong(item))
-    )
 
 
 def test_negation_stays(clean: list[Made]) -> None:

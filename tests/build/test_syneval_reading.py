@@ -120,12 +120,6 @@ def test_every_tree_begun_is_given_or_told_once(text: str) -> None:
             assert entry.content.count(b"(") == entry.content.count(b")") > 0
 
 
-@given(st.lists(st.tuples(st.sampled_from([ONE, TWO, THREE]), st.sampled_from(["", "\n", "\n\n", " "]))))
-def test_whole_trees_all_come_out(trees: list[tuple[str, str]]) -> None:
-    content = "".join(tree + gap for tree, gap in trees)
-    assert shape(split(content.encode())) == [tree.strip() for tree, _ in trees]
-
-
 @given(content=st.binary(max_size=400), name=st.sampled_from(["a.mrg", "a.zip", "a.tar", "a.gz", "noname"]))
 def test_any_bytes_are_read_to_their_end(tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str) -> None:
     path = tmp_path_factory.mktemp("any") / name
@@ -169,10 +163,7 @@ def packed(folder: Path, kind: str, files: dict[str, str]) -> Path:
 
 @each_row("zip", "tar", "tgz", "txz", "tbz2", "gz", "xz", "bz2", "folder", "file")
 def test_all_kinds_give_the_same_trees(kind: str, *, tmp_path: Path) -> None:
-    gives_the_trees(tmp_path / kind, kind)
-
-
-def gives_the_trees(tmp_path: Path, kind: str) -> None:
+    tmp_path /= kind
     tmp_path.mkdir()
     files = {"wsj/00/wsj_0001.mrg": ONE + TWO, "wsj/00/wsj_0002.mrg": THREE}
     if kind == "file":

@@ -144,6 +144,7 @@ def holds_together(text: str) -> None:
             is_refused(text, published)
             continue
         assert tree.sentence == tree.root.text
+        assert len({node.path for node in tree.nodes}) == len(tree.nodes)
         assert "".join(leaf.text for leaf in tree.leaves).replace(" ", "") == tree.sentence.replace(" ", "")
         for node in tree.nodes:
             assert node.text in tree.sentence
@@ -257,13 +258,6 @@ def test_a_bracket_without_a_label_within_a_tree_is_refused() -> None:
     for text in ("(S ( (NP-SBJ (NNP Ann)) (VP (VBD sang))))", "(S (=1 (VP (VBD sang))))", "( ( (S (NN a) (NN b))))"):
         with pytest.raises(TreeError, match="no label"):
             parse(text)
-
-
-def test_every_node_of_the_bundled_trees_has_a_path_of_its_own() -> None:
-    for published in MODES:
-        for text in bundled().values():
-            nodes = parse(text, published).nodes
-            assert len({node.path for node in nodes}) == len(nodes)
 
 
 PLACEHOLDERS = "{slot} {answer} {0.__class__} %s %d 100% ____ “” \\ \\/ \\1 None none -"

@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from viva.errors import DataError, StorageError, VivaError, option
 from viva.files import LockedError, lock, parse_toml, write_whole
+from viva.version import __version__
 
 LARGEST = 64 << 20
 """Bytes of a table; a larger one is no sheet that people filled in."""
@@ -175,6 +176,14 @@ def cell_name(column: int, row: int) -> str:
         column, rest = divmod(column - 1, 26)
         letters = chr(65 + rest) + letters
     return f"{letters}{row}"
+
+
+class Made(Struct, kw_only=True):
+    """What every build.json says, before what is its own."""
+
+    format: int = 1
+    """The folder's layout."""
+    viva: str = __version__
 
 
 MANIFEST, AUDIT = "build.json", "audit.jsonl"

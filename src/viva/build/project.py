@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic
+from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from viva.build.approval import P
 from viva.build.files import AUDIT, clean, filled_rows, new_sheet, replace_file, write_set, written_table
-from viva.build.options import ProjectPath, counts_text
+from viva.build.options import ProjectPath, counts_text, tell_held, tell_notes
 from viva.engine.journal import Entry, Journal
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import EXIT_OK, DataError, StorageError, VivaError, flag, option
@@ -44,6 +44,20 @@ class Drafted(Struct, frozen=True):
     doubt: str
     times: int
     """How many replies there are."""
+
+
+M = TypeVar("M")
+Held: TypeAlias = "list[tuple[str, str]]"
+"""What does not enter a set, and why."""
+
+
+class Release(Struct, Generic[M], frozen=True, kw_only=True):
+    """A set before it is written."""
+
+    manifest: M
+    contents: dict[str, bytes]
+    held: Held
+    notes: list[str] = []
 
 
 class ProjectFolder:
@@ -129,12 +143,14 @@ class ProjectFolder:
         contents = {name: self.read(name) for name in names}
         return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items() if content is not None}
 
-    def write_set(
-        self, out: Path, contents: Mapping[str, bytes], manifest: Struct, *, force: bool, files: Iterable[str] = ()
+    def release(
+        self, made: Release[Any], out: Path, *, force: bool, everything: bool, files: Iterable[str] = ()
     ) -> None:
-        """Write a set with the audit trail, as `files.write_set` does."""
+        """Write a set with the audit trail, as `files.write_set` does, and tell what is held back."""
         trail = msgspec.json.Encoder().encode_lines(self.log.reviews)
-        write_set(out, {**contents, AUDIT: trail}, manifest, force=force, files=files)
+        write_set(out, {**made.contents, AUDIT: trail}, made.manifest, force=force, files=files)
+        tell_held([f"{what}: {why}" for what, why in made.held], everything=everything)
+        tell_notes(made.notes)
 
     @contextmanager
     def locked(self) -> Iterator[None]:

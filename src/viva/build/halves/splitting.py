@@ -25,13 +25,12 @@ from viva.benchmarks.csbench.recordfiles import (
     written,
 )
 from viva.benchmarks.custom.questionloading import sound_questions
-from viva.build.files import MANIFEST, unix_lines, write_set
+from viva.build.files import MANIFEST, Made, unix_lines, write_set
 from viva.build.halves.stratify import Drawn, connected, draw
 from viva.build.options import Force, Language, Told, print_tables
 from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.fields import note
-from viva.version import __version__
 from viva.visible import one_line
 
 
@@ -70,7 +69,6 @@ def _id(node: Any) -> str:
     return next((str(value.value) for key, value in node.value if key.value == "id"), "")
 
 
-FORMAT = 1
 CSBENCH_BY = ("Domain", "Domain/SubDomain", "Format", "Tag")
 """What CS-Bench's own records are told apart by. A subfield is one only within its domain: "Overview" names three."""
 
@@ -136,11 +134,9 @@ class Splittable(Struct, frozen=True, kw_only=True):
     """Where its files are, below that of the set."""
 
 
-class Manifest(Struct, kw_only=True):
+class Manifest(Made, kw_only=True):
     """All of build.json: nothing in it depends on when and where the set was made."""
 
-    format: int = FORMAT
-    viva: str = __version__
     made_by: str = "split"
     source: str
     """The name of what was split, without the folders above it."""

@@ -75,14 +75,15 @@ def quotas(counts: Mapping[Cell, int], share: Fraction, seed: int = 0) -> dict[C
     costs = _SCALE * np.concatenate((-gains, np.full(2 * slack, _APART)))
     counted = np.array([[float(cell[depth] == value) for cell in open_cells] for depth, value in places])
     slacks = np.eye(slack)
-    matrix = np.vstack((np.hstack((counted, slacks, -slacks)), np.repeat((1.0, 0.0), (columns, 2 * slack))))
+    binary = np.repeat((1.0, 0.0), (columns, 2 * slack))
+    matrix = np.vstack((np.hstack((counted, slacks, -slacks)), binary))
     low = [floor(share * totals[place]) - floors[place] for place in places] + [ups]
     high = [ceil(share * totals[place]) - floors[place] for place in places] + [ups]
     solved = milp(
         costs,
         constraints=LinearConstraint(matrix, low, high),
-        integrality=np.concatenate((np.ones(columns), np.zeros(2 * slack))),
-        bounds=Bounds(0, np.concatenate((np.ones(columns), np.full(2 * slack, np.inf)))),
+        integrality=binary,
+        bounds=Bounds(0, np.where(binary, 1.0, np.inf)),
         options={"mip_rel_gap": 0.0, "time_limit": 60.0},
     )
     if solved.x is None:

@@ -35,7 +35,6 @@ from viva.build.options import (
     Told,
     list_first,
     print_tables,
-    tell_held,
     tell_more,
     tell_notes,
 )
@@ -313,20 +312,14 @@ def export(config: ExportConfig) -> int:
     """Write the set of all that is approved."""
     opened = opened_project(config.project)
     opened.needed_graph()
-    folded = opened.folded()
-    made = sets.export(
-        folded,
+    made = sets.released(
+        opened.folded(),
         opened.checked,
         name=config.name or config.project.resolve().name,
         seed=config.seed,
         sources=opened.sources(),
     )
-    contents = {sets.TEST: made.test, sets.EXEMPLARS: made.exemplars}
-    opened.write_set(config.out, contents, made.manifest, force=config.force)
-    held = [f"row {row}{question and f', {question}'}: {why}" for row, question, why in made.held]
-    tell_held(held, everything=config.everything)
-    lacking = [f"no exemplar: {what} (one approved question)" for what in made.manifest.without_exemplar]
-    tell_notes(f"note: {said}" for said in (*made.notes, *lacking))
+    opened.release(made, config.out, force=config.force, everything=config.everything)
     shots = "" if made.manifest.exemplars else f" {flag('shots', '0')}"
     print(
         f"{plural(made.manifest.test, 'question')} and {plural(made.manifest.exemplars, 'exemplar')} are "

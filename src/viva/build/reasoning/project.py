@@ -29,9 +29,9 @@ from viva.benchmarks.clrbench.schema import Record, Type, problems
 from viva.build import approval
 from viva.build.approval import Status, decision, replay
 from viva.build.drafting import draft_and_doubt, draft_texts, drafting_request, texts_of
-from viva.build.files import clean, counted, toml_of
+from viva.build.files import Made, clean, counted, toml_of
 from viva.build.options import counts_text
-from viva.build.project import DRAFTS, REVIEWS, Drafted, TextProject, review_item
+from viva.build.project import DRAFTS, REVIEWS, Drafted, Held, Release, TextProject, review_item
 from viva.build.reasoning.checks import Checked, check_sheet
 from viva.build.reasoning.sheet import NAMES, TYPES, Collected, Sheet, approval_key, as_item, read_sheet, slug
 from viva.build.reasoning.topics import Graph, check, read_triples
@@ -40,7 +40,6 @@ from viva.errors import DataError, option
 from viva.review.items import Item
 from viva.scorers.rationale import take_apart
 from viva.types import RATIONALE, Generate, Sampling
-from viva.version import __version__
 
 
 class Proposal(approval.Proposal, frozen=True, kw_only=True):
@@ -299,8 +298,6 @@ def _out_of_form(text: str) -> str:
     return taken.rationale if taken.rationale and take_apart(first).form != "none" else text
 
 
-FORMAT = 1
-"""The folder's layout."""
 TEST, EXEMPLARS = "test.jsonl", "exemplars.jsonl"
 _HELD: dict[Status, str] = {
     "waiting": "not decided yet",
@@ -313,20 +310,18 @@ LAPSED = "changed since its approval"
 DEFECTIVE = "errors in the sheet"
 
 
-class Manifest(Struct, kw_only=True):
+class Manifest(Made, kw_only=True):
     """All of build.json: nothing in it depends on when and where the set was made."""
 
-    format: int = FORMAT
-    viva: str = __version__
     name: str
     seed: int
     test: int
     exemplars: int
     questions: dict[str, dict[str, int]]
     """Discipline → type → how many are asked."""
-    without_exemplar: list[str] = []
+    without_exemplar: list[str]
     """Discipline and type of which too few were approved to spare one."""
-    held_back: dict[str, int] = {}
+    held_back: dict[str, int]
     reviewers: list[str]
     """Who approved what is in the set."""
     drafted_by: dict[str, int]
@@ -339,33 +334,19 @@ class Manifest(Struct, kw_only=True):
     """Twelve hexadecimal digits over test.jsonl and exemplars.jsonl."""
 
 
-Held = tuple[int, str, str]
-"""A row of the sheet that does not enter the set, its question ("" where it is none), and why."""
-
-
-class Export(Struct, frozen=True, kw_only=True):
-    """A set before it is written."""
-
-    test: bytes
-    exemplars: bytes
-    manifest: Manifest
-    held: tuple[Held, ...]
-    notes: tuple[str, ...]
-
-
-def export(
+def released(
     folded: ApprovalStates,
     checked: Checked,
     *,
     name: str,
     seed: int,
     sources: dict[str, str],
-) -> Export:
+) -> Release[Manifest]:
     """Return the set of everything approved. Raises DataError where nothing is."""
     usable = folded.approved
     held = _held(folded, checked)
     if not usable:
-        why = counts_text(Counter(why for _, _, why in held))
+        why = counts_text(Counter(why for _, why in held))
         raise DataError(f"nothing is approved, so there is no set ({why or 'the sheet has no question'})")
     chosen, notes, without = _exemplars(usable, seed)
     picked = {proposal.question.row for proposal in chosen}
@@ -384,24 +365,27 @@ def export(
         exemplars=len(chosen),
         questions={discipline: {kind: count[kind] for kind in TYPES} for discipline, count in counts.items()},
         without_exemplar=without,
-        held_back=counted(why for _, _, why in held),
+        held_back=counted(why for _, why in held),
         reviewers=sorted({name for one in usable for name in one.state.approved_by}),
         drafted_by=counted(one.author or "experts" for one in usable),
         edited=sum(one.state.text != one.start for one in usable),
         sources=sources,
         fingerprint=fingerprint((test, shown)),
     )
-    return Export(test=test, exemplars=shown, manifest=manifest, held=held, notes=tuple(notes))
+    notes += [f"no exemplar: {what} (one approved question)" for what in without]
+    contents = {TEST: test, EXEMPLARS: shown}
+    return Release(contents=contents, manifest=manifest, held=held, notes=[f"note: {note}" for note in notes])
 
 
-def _held(folded: ApprovalStates, checked: Checked) -> tuple[Held, ...]:
+def _held(folded: ApprovalStates, checked: Checked) -> Held:
+    """Return rows of the sheet that do not enter the set, each with its question where it is one."""
     broken = {problem.row for problem in checked.errors if problem.row}
     held = [(row, "", DEFECTIVE) for row in broken.difference(one.question.row for one in folded.proposals)]
     for one in folded.proposals:
         if one.state.status != "approved":
             why = LAPSED if one.name in folded.lapsed else _HELD[one.state.status]
             held.append((one.question.row, one.name, why))
-    return tuple(sorted(held))
+    return [(f"row {row}{name and f', {name}'}", why) for row, name, why in sorted(held)]
 
 
 def _exemplars(usable: Sequence[Proposal], seed: int) -> tuple[list[Proposal], list[str], list[str]]:

@@ -85,20 +85,17 @@ class Collected(Struct, frozen=True, kw_only=True):
 
 def as_item(question: Collected, rationale: str, name: str) -> Record:
     """Return a question with its approved rationale in the schema."""
-    several = question.type == "MS" or bool(question.accepted)
-    answer: str | bool | None = None if several else question.gold
-    if question.type == "TF":
-        answer = question.gold == "true"
-    answers: tuple[str, ...] = ()
-    if several:
-        answers = tuple(question.gold) if question.type == "MS" else (question.gold, *question.accepted)
+    gold = question.gold == "true" if question.type == "TF" else question.gold
+    answers = tuple(question.gold) if question.type == "MS" else ()
+    if question.accepted:
+        answers = (question.gold, *question.accepted)
     return pick(
         Record,
         msgspec.structs.asdict(question),
         id=name,
         discipline=question.path[0],
         topic=question.path,
-        answer=answer,
+        answer=None if answers else gold,
         answers=answers,
         rationale=rationale,
     )

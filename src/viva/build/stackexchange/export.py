@@ -29,11 +29,12 @@ from viva.benchmarks.infibench.caseset import FORMAT, KIND, MANIFEST, find_built
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.build.files import counted, unix_lines
 from viva.build.options import counts_text
+from viva.build.project import Held, Release
 from viva.build.stackexchange.coverage import MEANING, Exposure, State, exposed, holders
 from viva.build.stackexchange.kit import accepted_text, answer_url, url
 from viva.build.stackexchange.kitchecks import at, graded_problems, metrics_of, tried_texts
 from viva.build.stackexchange.pool import POOL, PoolQuestion
-from viva.build.stackexchange.project import Exported, Project, key_of
+from viva.build.stackexchange.project import Project, key_of
 from viva.errors import DataError, VivaError
 from viva.io.tables import CsvText
 from viva.prompting import Templates
@@ -227,20 +228,10 @@ def _posted(created: str) -> tuple[str, str]:
     return created[:10], licence_of(created)
 
 
-Held = list[tuple[State, str]]
-"""Questions that are not in a set, and why."""
+FAILED = "it fails its own examples"
 
 
-class Released(Struct, frozen=True, kw_only=True):
-    """What was written, the questions that are not in it with the reason, and how many failed their examples."""
-
-    manifest: Manifest
-    held: Held
-    failed: int
-    notes: list[str]
-
-
-def release(
+def released(
     project: Project,
     out: Path,
     name: str,
@@ -249,11 +240,10 @@ def release(
     after: date | None,
     cutoffs: Mapping[str, date],
     unsafe: bool,
-    force: bool,
-) -> Released:
-    """Write the set of what is approved; `pilot`: also of what nobody approved; `after`: asked from that day on.
+) -> Release[Manifest]:
+    """Return the set of what is approved; `pilot`: also of what nobody approved; `after`: asked from that day on.
 
-    Raises VivaError, StorageError.
+    `out` is where it will be written. Raises VivaError.
     """
     if (out / POOL).exists() or ((out / MANIFEST).exists() and find_built(out) != out):
         raise VivaError(
@@ -262,7 +252,7 @@ def release(
     wanted, held = _chosen(project, after, pilot=pilot)
     notes: list[str] = []
     wanted, failed = _graded(wanted, notes, unsafe=unsafe)
-    held += [(state, f"it fails its own examples: {problem.where}: {problem.text}") for state, problem in failed]
+    held += [(state.id, f"{FAILED}: {problem.where}: {problem.text}") for state, problem in failed]
     held_back = counted(why.partition(":")[0] for _, why in held)
     if not wanted:
         raise DataError(f"there is nothing to export ({counts_text(held_back) or 'the pool is empty'})")
@@ -291,14 +281,12 @@ def release(
         sources=project.sources(),
         fingerprint=fingerprint(written.values()),
     )
-    project.write_set(out, {**written, ATTRIBUTION: _attribution(wanted)}, made, force=force, files=files())
-    project.remember(Exported(made.fingerprint, made.pilot, made.texts))
     notes += [
         f"{model} (cut-off {one.cutoff}) may have read {one.before:,} of the {made.questions:,} originals"
         for model, one in made.exposure.items()
         if one.before
     ]
-    return Released(held=held, failed=len(failed), manifest=made, notes=notes)
+    return Release(held=held, manifest=made, contents={**written, ATTRIBUTION: _attribution(wanted)}, notes=notes)
 
 
 def _chosen(project: Project, after: date | None, *, pilot: bool) -> tuple[list[State], Held]:
@@ -311,13 +299,13 @@ def _chosen(project: Project, after: date | None, *, pilot: bool) -> tuple[list[
         why = state.barred(after)
         able = state.checked.question is not None and state.status in ("approved", "waiting", "disputed")
         if why:
-            held.append((state, why))
+            held.append((state.id, why))
         elif (able and pilot) or (state.status == "approved" and state.about.id in placed):
             wanted.append(state)
         elif state.status == "approved":
-            held.append((state, "beyond the quota"))
+            held.append((state.id, "beyond the quota"))
         else:
-            held.append((state, MEANING[state.status]))
+            held.append((state.id, MEANING[state.status]))
     return wanted, held
 
 

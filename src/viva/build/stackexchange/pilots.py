@@ -24,55 +24,43 @@ LONGEST = 2_000
 
 
 class Reply(Struct, frozen=True):
-    """An answer with its score, and why it has that."""
+    """An answer with its score (None: unscored), and why it has that."""
 
     model: str
-    score: float
-    text: str
-    why: str
+    score: float | None
+    text: str = ""
+    why: str = ""
 
 
 class Answers(Struct):
-    """What pilot models answered to one question: model → the scores of its answers (None: unscored), and the best and
-    worst answers.
+    """What pilot models answered to one question.
 
     `discrimination` is the correlation of the models' scores on it with those on all other questions, None where
     fewer than three models were asked; `surely` whether it is below 0 also when it is kept in mind how many there are.
     """
 
-    scores: dict[str, list[float | None]] = field(default_factory=dict)
-    best: list[Reply] = field(default_factory=list)
-    worst: list[Reply] = field(default_factory=list)
+    replies: list[Reply] = field(default_factory=list)
     discrimination: float | None = None
     surely: bool = False
 
     @property
-    def graded(self) -> list[float]:
-        """All scores there are."""
-        return [score for model in self.scores for score in self.graded_of(model)]
+    def models(self) -> set[str]:
+        """Those that were asked."""
+        return {reply.model for reply in self.replies}
 
-    def graded_of(self, model: str) -> list[float]:
-        """Return the scores that a model has."""
-        return [score for score in self.scores.get(model, ()) if score is not None]
+    def graded(self, model: str = "") -> list[float]:
+        """Return all scores there are, or those of a model."""
+        return [one.score for one in self.replies if one.score is not None and model in ("", one.model)]
 
-    def add(self, model: str, score: float | None, text: str, why: str, keep: int) -> None:
-        """One answer more; of those that are shown, one a model comes before a second of another."""
-        self.scores.setdefault(model, []).append(score)
-        if score is None or not keep:
-            return
-        reply = Reply(model, score, text[:LONGEST], why)
-        self.best = _spread([*self.best, reply], keep, best=True)
-        self.worst = _spread([*self.worst, reply], keep, best=False)
-
-
-def _spread(replies: list[Reply], keep: int, *, best: bool) -> list[Reply]:
-    """Return the best or worst `keep` of them, as many models as there are among equals."""
-    seen: dict[tuple[str, float], int] = {}
-    ranked: list[tuple[float, int, int, Reply]] = []
-    for place, reply in enumerate(replies):
-        again = seen[reply.model, reply.score] = seen.get((reply.model, reply.score), -1) + 1
-        ranked.append((-reply.score if best else reply.score, again, place, reply))
-    return [reply for *_, reply in sorted(ranked, key=lambda one: one[:3])[:keep]]
+    def shown(self, keep: int, *, best: bool) -> list[Reply]:
+        """Return the best or worst `keep` answers, as many models as there are among equals."""
+        seen: Counter[tuple[str, float]] = Counter()
+        ranked: list[tuple[float, int, int, Reply]] = []
+        for place, reply in enumerate(self.replies):
+            if reply.score is not None:
+                ranked.append((-reply.score if best else reply.score, seen[reply.model, reply.score], place, reply))
+                seen[reply.model, reply.score] += 1
+        return [reply for *_, reply in sorted(ranked)[:keep]]
 
 
 def named_runs(runs: Sequence[Path]) -> Iterator[tuple[Path, str]]:
@@ -84,9 +72,7 @@ def named_runs(runs: Sequence[Path]) -> Iterator[tuple[Path, str]]:
         yield place, place.name if len(places) > 1 else ""
 
 
-def gather_answers(
-    project: Project, path: Path, label: str, known: set[str], found: dict[str, Answers], keep: int
-) -> set[str]:
+def gather_answers(project: Project, path: Path, label: str, known: set[str], found: dict[str, Answers]) -> set[str]:
     """Add a run's answers; returns the questions whose text is another now than in the set that was run."""
     from viva.engine.folder import RunFolder
     from viva.runs.answers import answered
@@ -100,8 +86,8 @@ def gather_answers(
         if row.question in known:
             model = f"{row.model} ({label})" if label and evaluated[row.model] < 2 else row.model
             value = None if row.outcome in UNANSWERED else row.value or 0.0
-            of_question = found.setdefault(row.question, Answers())
-            of_question.add(model, value, answer.response.text, row.explanation, keep)
+            reply = Reply(model, value, answer.response.text[:LONGEST], row.explanation)
+            found.setdefault(row.question, Answers()).replies.append(reply)
     return _changed(project, {exam.fingerprint for exam in opened.exams})
 
 
@@ -116,14 +102,19 @@ def _changed(project: Project, fingerprints: set[str]) -> set[str]:
     return {question for question, digits in texts.items() if now.get(question) != digits}
 
 
+def models_of(found: Mapping[str, Answers]) -> list[str]:
+    """Return the models that were asked any question."""
+    return sorted(set().union(*(one.models for one in found.values())))
+
+
 def discriminate(found: Mapping[str, Answers]) -> None:
     """Fill in the discrimination of questions, where there are models enough."""
     import numpy as np
 
     from viva.analysis.items.itemstatistics import FEWEST, item_statistics
 
-    models = sorted({model for one in found.values() for model in one.scores})
-    graded = [[one.graded_of(model) for one in found.values()] for model in models]
+    models = models_of(found)
+    graded = [[one.graded(model) for one in found.values()] for model in models]
     matrix = np.array([[sum(some) / len(some) if some else np.nan for some in row] for row in graded])
     there = np.isfinite(matrix).any(axis=0)
     if len(models) < FEWEST or there.sum() < 2:
@@ -165,9 +156,8 @@ def findings(tried: Mapping[str, Answers]) -> list[Finding]:
 def _findings(question: str, one: Answers) -> list[Finding]:
     found: list[Finding] = []
     told = partial(Finding, question=question)
-    graded = one.graded
-    total = sum(len(scores) for scores in one.scores.values())
-    models = plural(len(one.scores), "model")
+    graded, total = one.graded(), len(one.replies)
+    models = plural(len(one.models), "model")
     if graded and max(graded) < FULL:
         points = "none has a point" if max(graded) <= 0 else f"the best has {max(graded):.3g}"
         found.append(told(kind="nobody", said=f"{len(graded):,} answers of {models}: {points}", show="best"))

@@ -16,13 +16,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from viva.build.files import content_of
+from viva.build.files import Made, content_of
 from viva.errors import DataError, MissingDataError
 from viva.io.tables import json_lines
-from viva.version import __version__
 
-FORMAT = 1
-"""The folder's layout."""
 POOL, BUILD, BROKEN = "pool.jsonl", "build.json", "broken.jsonl"
 MAX_POOL = 1_000_000_000
 """Bytes of pool.jsonl that are read; the paper's would have 5 million."""
@@ -95,11 +92,9 @@ class BrokenRows(Struct, frozen=True, kw_only=True):
     count: int
 
 
-class Build(Struct, frozen=True, kw_only=True):
+class Build(Made, kw_only=True):
     """All of build.json: how a pool was made. It says nothing of when, where and with how many processes."""
 
-    format: int = FORMAT
-    viva: str = __version__
     settings: dict[str, Any]
     """Every setting that the pool depends on: `selection.PoolSettings`, with the tag tree's fingerprint."""
     date: str

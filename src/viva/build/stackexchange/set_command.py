@@ -27,7 +27,6 @@ from viva.build.options import (
     SetName,
     list_first,
     print_tables,
-    tell_held,
     tell_notes,
 )
 from viva.build.project import DecidingOptions, refuse_name, serve_items, tell_decisions
@@ -41,15 +40,24 @@ from viva.build.stackexchange.coverage import (
     read_cutoffs,
     read_day,
 )
-from viva.build.stackexchange.export import grading_problems, release
+from viva.build.stackexchange.export import FAILED, files, grading_problems, released
 from viva.build.stackexchange.kit import (
     asked,
     human_references,
     read_instructions,
     request,
 )
-from viva.build.stackexchange.pilots import KINDS, Answers, Finding, discriminate, findings, gather_answers, named_runs
-from viva.build.stackexchange.project import MANY, Project, decide, refusal, take_over, take_pool
+from viva.build.stackexchange.pilots import (
+    KINDS,
+    Answers,
+    Finding,
+    discriminate,
+    findings,
+    gather_answers,
+    models_of,
+    named_runs,
+)
+from viva.build.stackexchange.project import MANY, Exported, Project, decide, refusal, take_over, take_pool
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError, flag, option
 from viva.fields import note
@@ -344,7 +352,7 @@ def calibrate(config: CalibrateConfig) -> int:
     found: dict[str, Answers] = {}
     changed: set[str] = set()
     for name, label in named_runs(config.runs):
-        changed |= gather_answers(opened, name, label, known, found, config.answers)
+        changed |= gather_answers(opened, name, label, known, found)
     if not found:
         raise DataError(
             f"the runs asked none of the questions of {config.project}; run the set that `export {option('pilot')}` "
@@ -352,9 +360,12 @@ def calibrate(config: CalibrateConfig) -> int:
         )
     discriminate(found)
     told = findings(found)
-    shown = ["\n".join(_lines(finding, found[finding.question], finding.question in changed)) for finding in told]
+    shown = [
+        "\n".join(_lines(finding, found[finding.question], config.answers, finding.question in changed))
+        for finding in told
+    ]
     list_first(shown, everything=config.everything)
-    models = sorted({model for one in found.values() for model in one.scores})
+    models = models_of(found)
     if changed:
         named = ", ".join(sorted(changed)[:10]) + (" and more" if len(changed) > 10 else "")
         say(f"viva: {plural(len(changed), 'question')} changed since the runs: {escape_invisible(named)}")
@@ -368,12 +379,12 @@ def calibrate(config: CalibrateConfig) -> int:
     return EXIT_INCOMPLETE if told else EXIT_OK
 
 
-def _lines(finding: Finding, answers: Answers, changed: bool) -> Iterable[str]:
+def _lines(finding: Finding, answers: Answers, keep: int, changed: bool) -> Iterable[str]:
     """Yield what to tell of a finding, with answers to look at."""
     since = " (changed since it was run)" if changed else ""
     yield f"=== {finding.question}{since}: {KINDS[finding.kind]}"
     yield f"    {escape_invisible(finding.said)}"
-    for reply in answers.best if finding.show == "best" else answers.worst:
+    for reply in answers.shown(keep, best=finding.show == "best"):
         yield f"--- {one_line(reply.model, 80)} scores {reply.score:.3g}"
         yield textwrap.indent(escape_invisible(reply.text), "    ", lambda _: True)
         yield f"    why: {one_line(reply.why, 400)}"
@@ -406,25 +417,26 @@ class ExportConfig(Struct, kw_only=True):
 @command(ExportConfig, "action")
 def export(config: ExportConfig) -> int:
     """Write the set of all that is approved."""
-    made = release(
-        Project(config.project),
+    opened = Project(config.project)
+    release = released(
+        opened,
         config.out,
         config.name,
         pilot=config.pilot,
         after=day_of(config.after),
         cutoffs=cutoffs_of(config.cutoffs),
         unsafe=config.unsafe,
-        force=config.force,
     )
-    tell_held([f"{state.id}: {why}" for state, why in made.held], everything=config.everything)
-    tell_notes(made.notes)
-    count = made.manifest.questions
+    opened.release(release, config.out, force=config.force, everything=config.everything, files=files())
+    made = release.manifest
+    opened.remember(Exported(made.fingerprint, made.pilot, made.texts))
+    count = made.questions
     print(
         f"{plural(count, 'question')} {'is' if count == 1 else 'are'} in {config.out}, "
-        f"{len(made.held):,} held back; fingerprint {made.manifest.fingerprint}; "
+        f"{len(release.held):,} held back; fingerprint {made.fingerprint}; "
         f"examine with: viva run infibench {flag('data')} {config.out} {flag('model')} ..."
     )
-    return EXIT_INCOMPLETE if made.failed else EXIT_OK
+    return EXIT_INCOMPLETE if FAILED in made.held_back else EXIT_OK
 
 
 class HumanAnswersConfig(Struct, kw_only=True):

@@ -173,10 +173,8 @@ def _statistics(
 ) -> SetStatistics:
     """Return counts by dimension and crossed, and lengths. Raises DataError for an unknown dimension."""
 
-    values: dict[str, set[str]] = {name: set() for entry in one.entries for name in entry.tags}
-    for entry in one.entries:
-        for name, known in values.items():
-            known.add(entry.tags.get(name, ""))
+    names = dict.fromkeys(name for entry in one.entries for name in entry.tags)
+    values = {name: {entry.tags.get(name, "") for entry in one.entries} for name in names}
     for name in dict.fromkeys((*by, *(part for pair in crosses for part in pair), *((group,) if group else ()))):
         if name not in values:
             raise DataError(f"{one.name} has no dimension {name!r}; it has: {', '.join(values) or 'none'}")

@@ -21,7 +21,7 @@ from msgspec import Struct
 from viva.benchmarks.csbench.csbench import english_number
 from viva.benchmarks.csbench.recordfiles import LETTERS, Raw, RawSet, named, text
 from viva.build.files import new_sheet, written_table
-from viva.build.translation.checks import Finding, check_pair, findings_of, folded
+from viva.build.translation.checks import KEPT, Finding, check_pair, findings_of, folded
 from viva.types import Language
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def pair_up(source: Sequence[Raw], translation: Sequence[Raw]) -> list[Pair]:
     cells: defaultdict[tuple[str, ...], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, records in enumerate((source, translation)):
         for at, record in enumerate(records):
-            cells[tuple(text(record.get(key)) for key in ("Domain", "SubDomain", "Format", "Tag"))][side].append(at)
+            cells[tuple(text(record.get(key)) for key in KEPT)][side].append(at)
     vectors = _vectors([*source, *translation])
     ours, theirs = vectors[: len(source)], vectors[len(source) :]
     found = [pair for here, there in cells.values() if here and there for pair in _in_cell(ours, theirs, here, there)]
@@ -156,7 +156,7 @@ def compared(
 
 
 def _fits(one: Raw, other: Raw) -> bool:
-    return all(one.get(key) == other.get(key) for key in ("Domain", "SubDomain", "Format", "Tag"))
+    return all(one.get(key) == other.get(key) for key in KEPT)
 
 
 def write_sheet(path: Path, findings: Sequence[Finding], found: RawSet) -> None:

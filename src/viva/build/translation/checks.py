@@ -16,7 +16,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -54,19 +54,12 @@ class _Wanted(Struct, frozen=True):
     anywhere: tuple[str, ...]
     chinese: tuple[str, ...]
     opening: tuple[str, ...]
-    blank: re.Pattern[str]
+    blank: str
 
 
 @cache
 def _wanted() -> _Wanted:
-    content = shipped_table(__file__, "checks.toml", dict[str, Any])
-    return _Wanted(
-        words={language: frozenset(words.split()) for language, words in content["words"].items()},
-        anywhere=tuple(content["talk"]["anywhere"]),
-        chinese=tuple(content["talk"]["chinese"]),
-        opening=tuple(content["talk"]["opening"]),
-        blank=re.compile(content["blank"]["pattern"]),
-    )
+    return shipped_table(__file__, "checks.toml", _Wanted)
 
 
 def check_set(records: Sequence[Raw], language: Language) -> list[Finding]:
@@ -105,7 +98,7 @@ def check_record(record: Raw, language: Language) -> list[Finding]:
 
 def blanks(content: str) -> int:
     """Return how many places to fill in a text has."""
-    return len(_wanted().blank.findall(content[:_LONGEST]))
+    return len(re.findall(_wanted().blank, content[:_LONGEST]))
 
 
 def _gold(record: Raw) -> Iterator[Finding]:
@@ -201,7 +194,7 @@ def affected(findings: Sequence[Finding], severity: Severity) -> set[str]:
     return {finding.question for finding in findings if finding.severity == severity}
 
 
-_SAME = ("Domain", "SubDomain", "Format", "Tag")
+KEPT = ("Domain", "SubDomain", "Format", "Tag")
 """What a translation leaves as it is."""
 _NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f' ]\d{3})*(?:[.,]\d+)?")
 _SMALL = frozenset(str(number) for number in range(13))
@@ -233,7 +226,7 @@ def check_pair(one: Raw, other: Raw, source: Language, target: Language, *, expl
             "tag changed",
             f"{one_line(text(one.get(key)), 60)!r} became {one_line(text(other.get(key)), 60)!r}",
         )
-        for key in _SAME
+        for key in KEPT
         if text(one.get(key)) != text(other.get(key))
     ]
     found += _golds(one, other)

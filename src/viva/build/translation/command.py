@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from viva.benchmarks.csbench.recordfiles import read_set
+from viva.benchmarks.csbench.recordfiles import FOLDERS, VALID, read_set
 from viva.build.drafting import DraftOptions, MaxTokens, ask_and_keep, ending, model_and_sampling, price_given
 from viva.build.options import (
     CsbenchFiles,
@@ -23,12 +23,11 @@ from viva.build.options import (
     counts_text,
     list_first,
     print_tables,
-    tell_held,
 )
 from viva.build.project import DRAFTS, DecidingOptions, FileOptions, decide_by_file, serve_items
 from viva.build.translation.alignment import compared, write_sheet
 from viva.build.translation.checks import Finding, affected, check_set
-from viva.build.translation.project import Project, write_export
+from viva.build.translation.project import Project, released
 from viva.commands import command
 from viva.contracts import Model
 from viva.engine.asking import Run
@@ -177,12 +176,16 @@ class ExportConfig(Struct, kw_only=True):
 @command(ExportConfig, "action")
 def export(config: ExportConfig) -> int:
     """Write the set of all that is approved."""
-    made, held = write_export(config.project, config.out, force=config.force, unreviewed=config.unreviewed)
-    tell_held([f"{name}: {why}" for name, why in held], everything=config.everything)
+    opened = Project(config.project)
+    release = released(opened, unreviewed=config.unreviewed)
+    made = release.manifest
+    opened.release(
+        release, config.out / FOLDERS[made.to], force=config.force, everything=config.everything, files=[VALID]
+    )
     unseen = f", {made.unreviewed:,} of them seen by nobody" if made.unreviewed else ""
     print(
         f"{plural(made.test, 'question')} and {made.valid:,} of the validation half are in {config.out}, "
-        f"{len(held):,} held back{unseen}; examine with: viva run csbench {flag('data')} {config.out} "
+        f"{len(release.held):,} held back{unseen}; examine with: viva run csbench {flag('data')} {config.out} "
         f"{flag('language')} {made.to} {flag('model')} ..."
     )
     return EXIT_OK

@@ -26,7 +26,6 @@ from msgspec import Struct
 
 from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.csbench.recordfiles import (
-    FOLDERS,
     NAMES,
     TEST,
     TEXTS,
@@ -41,9 +40,9 @@ from viva.benchmarks.csbench.recordfiles import (
 )
 from viva.build.approval import Proposal, replay
 from viva.build.drafting import drafting_request, texts_of
-from viva.build.files import clean, counted, readable_json, replace_file, toml_of
+from viva.build.files import Made, clean, counted, readable_json, replace_file, toml_of
 from viva.build.options import counts_text
-from viva.build.project import TextProject, review_item
+from viva.build.project import Held, Release, TextProject, review_item
 from viva.build.translation.checks import HAN, Finding, check_pair, check_record, findings_of
 from viva.engine.journal import Entry
 from viva.errors import DataError, VivaError, flag, option
@@ -52,7 +51,6 @@ from viva.prompting import replace_surrogates
 from viva.review.items import Item
 from viva.scorers.lexicon import after_thinking
 from viva.types import Generate, Language, Sampling
-from viva.version import __version__
 
 Each = Literal["question", "field"]
 SETTINGS, TEMPLATES = "translation.json", "translating.toml"
@@ -439,11 +437,9 @@ def told(findings: list[Finding]) -> str:
     return "; ".join(f"{one.severity}: {one.field} {one.kind}: {one.message}" for one in findings)
 
 
-class Manifest(Struct, kw_only=True):
+class Manifest(Made, kw_only=True):
     """All of build.json."""
 
-    format: int = 1
-    viva: str = __version__
     made_by: str = "translate"
     source_fingerprint: str
     from_: Language = msgspec.field(name="from")
@@ -461,14 +457,13 @@ class Manifest(Struct, kw_only=True):
     fingerprint: str
 
 
-def write_export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> tuple[Manifest, list[tuple[str, str]]]:
-    """Write the set of a project; `unreviewed`: also what nobody decided about. Returns its manifest, and which
-    questions were held back, and why. Raises DataError where nothing is approved.
+def released(project: Project, *, unreviewed: bool) -> Release[Manifest]:
+    """Return the set of a project; `unreviewed`: also what nobody decided about. Raises DataError where nothing is
+    approved.
     """
-    project = Project(path)
     settings = project.settings
     kept: dict[str, list[Raw]] = {"test": [], "valid": []}
-    held: list[tuple[str, str]] = []
+    held: Held = []
     unseen = 0
     for question in project.texts():
         record, why = project.record_of(question, unreviewed=unreviewed)
@@ -498,5 +493,4 @@ def write_export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> tup
         instructions=project.digests([TEMPLATES])[TEMPLATES],
         fingerprint=fingerprint(contents.values()),
     )
-    project.write_set(out / FOLDERS[settings.target_language], contents, manifest, force=force, files=[VALID])
-    return manifest, held
+    return Release(manifest=manifest, contents=contents, held=held)

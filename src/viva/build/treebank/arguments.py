@@ -12,33 +12,12 @@ from typing import Literal, NamedTuple
 
 from viva.build.treebank.categories import CONJUNCTIONS, category, is_empty, is_possessive
 from viva.build.treebank.sentence import Sentence, empty_leaf, relative_head, resolved, with_antecedents, with_head
-from viva.build.treebank.tree import EMPTY, TAGS, Node
-from viva.build.treebank.verbs import (
-    BE,
-    COPULAS,
-    LINKING,
-    MEASURES,
-    NO_CLAUSE_OBJECTS,
-    TO_CLAUSE_OBJECTS,
-    WEAK_COMPLEMENTS,
-    VerbSequence,
-)
+from viva.build.treebank.tree import EMPTY, TAGS, WORDS, Node, tags_of
+from viva.build.treebank.verbs import BE, LINKING, VerbSequence
 
 Role = Literal["subject", "subject_complement", "direct_object", "indirect_object"]
 OMITTED = "omitted"
 """The published answer where a subject has no antecedent (imperatives, generic infinitives)."""
-_ADVERBIAL = TAGS["adverbial"]
-_EXTENT = frozenset(("EXT", "DIR"))
-_PLACES = TAGS["places"]
-_AMOUNTS = frozenset(("number", "currency", "quantifier_phrase"))
-_BARE = frozenset(("adjective_phrase", "comparative_adjective_phrase", "adverbial_phrase"))
-"""Noun phrases without a noun: "don't think much" has no object, "assumed certain of its liabilities" has."""
-_MODIFIER_TAGS = frozenset(("ADVP", "PP", "RB", "PRT"))
-_PUNCTUATION = TAGS["punctuation"]
-_CLAUSES = frozenset(("S", "SBAR", "SQ"))
-_NO_END = TAGS["no_end"]
-_EXTENDING = frozenset(("PP", "SBAR", "S"))
-_NOUNS = TAGS["nouns"]
 
 
 class ArgumentText(NamedTuple):
@@ -68,15 +47,15 @@ def is_verb_modifier(node: Node) -> bool:
     """Return whether a sister of a verb modifies it: an adverbial function tag, or an ADVP, PP, RB or particle."""
     if "PRD" in node.functions:
         return False
-    if node.tag in _MODIFIER_TAGS:
+    if node.tag in TAGS["modifiers"]:
         return True
-    found = node.functions & _ADVERBIAL
+    found = node.functions & TAGS["adverbial"]
     return bool(found) and not (node.tag == "NP" and found == {"BNF"})
 
 
 def has_conjunction(clause: Node) -> bool:
     """Return whether a clause has a direct CC or CONJP child: But, And, Or at its beginning, or coordination."""
-    return any(child.tag in CONJUNCTIONS for child in clause.children)
+    return bool(clause.tags & CONJUNCTIONS)
 
 
 def is_coordinated(clause: Node, published: bool) -> bool:
@@ -84,7 +63,7 @@ def is_coordinated(clause: Node, published: bool) -> bool:
     if published:
         return has_conjunction(clause)
     coordinating = itertools.dropwhile(lambda child: child.tag in ("CC", "``"), clause.children)
-    return any(child.tag in CONJUNCTIONS for child in coordinating)
+    return bool(tags_of(coordinating) & CONJUNCTIONS)
 
 
 def arguments(sentence: Sentence) -> list[Argument]:
@@ -98,7 +77,7 @@ def arguments(sentence: Sentence) -> list[Argument]:
         if clause.tag != "S" or is_coordinated(clause, sentence.published):
             continue
         for verb in verbs:
-            if sentence.plain_counts[verb.lower] > 1:
+            if sentence.plain_counts[verb.plain.lower()] > 1:
                 continue
             for role, node in roles(sentence, verb):
                 kind = sentence.category(node)
@@ -112,12 +91,11 @@ def arguments(sentence: Sentence) -> list[Argument]:
 
 def roles(sentence: Sentence, verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
     """Yield which nodes are which arguments of a verb phrase, whether or not they can be asked about."""
-    subjects = [node for node in verb.top.before if "SBJ" in node.functions]
-    for node in subjects:
+    for node in verb.subjects:
         yield "subject", node
     there = not sentence.published and any(
         sentence.category(stands_for) == "existential_there"
-        for node in subjects
+        for node in verb.subjects
         for stands_for in resolved(sentence, node)
     )
     for role, node in _complements(verb, sentence.published):
@@ -141,7 +119,7 @@ def _complements(verb: VerbSequence, published: bool) -> Iterator[tuple[Role, No
         return
     if len(rest) == 1:
         (node,) = rest
-        if node.tag in _CLAUSES:
+        if node.tag in TAGS["clauses"]:
             if not _is_future_or_habit(verb, node) and (published or _is_object_clause(verb, node)):
                 yield "direct_object", node
         elif node.tag in ("NP", "UCP") and not node.functions:
@@ -158,7 +136,7 @@ def _is_complement(node: Node) -> bool:
     """Return whether every grammar calls a predicate a subject complement: neither adverb nor place, nor "is to be
     named".
     """
-    if node.tag == "ADVP" or node.functions & _PLACES or node.text.lower() in WEAK_COMPLEMENTS:
+    if node.tag == "ADVP" or node.functions & TAGS["places"] or node.text.lower() in WORDS["weak_complements"]:
         return False
     subject = node.subject if node.tag == "S" else None
     return subject is None or not is_empty(subject) or not empty_leaf(subject).index
@@ -168,16 +146,15 @@ def _is_object_clause(verb: VerbSequence, node: Node) -> bool:
     """Return whether every grammar calls a clause an object: of an infinitive or participle, where the verb is one of
     those that take one; not one that the treebank itself marks as something else (-CLR, -ADV).
     """
-    if _is_remnant(node) or "CLR" in node.functions or (verb.last.word or "").lower() in NO_CLAUSE_OBJECTS:
+    if _is_remnant(node) or "CLR" in node.functions or verb.last.lowered in WORDS["no_clause_objects"]:
         return False
     if node.tag == "SBAR" and node.before[-1].tag == "," and node.children[0].tag.startswith("WH"):
         return False  # "rings today, several of whom are members"
-    if node.tag != "S" or node.has_subject or not any(child.tag == "VP" for child in node.children):
+    if node.tag != "S" or node.has_subject or "VP" not in node.tags:
         return True
-    word = (verb.last.word or "").lower()
-    if node.text.lower().startswith("to "):
-        return word in TO_CLAUSE_OBJECTS
-    return first_word(node).tag == "VBG" and word not in LINKING  # "get rolling", "help lure"
+    if node.begins("to "):
+        return verb.last.lowered in WORDS["infinitive_objects"]
+    return first_word(node).tag == "VBG" and verb.last.lowered not in LINKING  # "get rolling", "help lure"
 
 
 def first_word(node: Node) -> Node:
@@ -201,23 +178,23 @@ def _takes_no_object(verb: VerbSequence, rest: list[Node]) -> bool:
     """Return a copula with a noun phrase that lacks its -PRD; an amount that a verb measures by; an infinitive of
     result ("rose to settle at $20").
     """
-    word = (verb.last.word or "").lower()
-    if any(node.tag == "NP" for node in rest) and word in COPULAS:
+    word = verb.last.lowered
+    if "NP" in tags_of(rest) and word in WORDS["copulas"]:
         return True
     if len(rest) == 1 and rest[0].tag == "NP":
         kind = category(rest[0])
-        flat = not any(child.tag in ("NP", "PP", "SBAR") for child in rest[0].children)
-        if (kind in _AMOUNTS and word in MEASURES) or (kind in _BARE and flat):
+        flat = not rest[0].tags & {"NP", "PP", "SBAR"}
+        if (kind in TAGS["amounts"] and word in WORDS["measures"]) or (kind in TAGS["bare"] and flat):
             return True
-    if not any(node.tag == "S" for node in rest):
+    if "S" not in tags_of(rest):
         return False
-    return any(node.functions & _EXTENT for node in verb.last.after if node.position < rest[-1].position)
+    return any(node.functions & TAGS["extent"] for node in verb.last.after if node.position < rest[-1].position)
 
 
 def _two_objects(first: Node, second: Node, published: bool) -> Iterator[tuple[Role, Node]]:
     """Indirect and direct object; with a comma between them, the second only explains the first."""
     between = first.after[: second.position - first.position - 1]
-    if not published and any(node.tag in (",", "PRN") for node in between):
+    if not published and tags_of(between) & {",", "PRN"}:
         yield "direct_object", first
         return
     yield "indirect_object", first
@@ -236,8 +213,7 @@ def _is_remnant(node: Node) -> bool:
     subject = node.subject
     if subject is not None and is_empty(subject) and empty_leaf(subject).word == "*T*":
         return True
-    has_verb = any(child.tag == "VP" for child in node.children)
-    return outer is node and bool(node.text) and not has_verb and (subject is None or not subject.text)
+    return outer is node and bool(node.text) and "VP" not in node.tags and (subject is None or not subject.text)
 
 
 def _rest(verb: VerbSequence) -> list[Node]:
@@ -245,7 +221,7 @@ def _rest(verb: VerbSequence) -> list[Node]:
     return [
         node
         for node in itertools.takewhile(lambda node: node.tag != ":", verb.last.after)
-        if node.tag not in _PUNCTUATION and not node.tag.startswith("VB") and not is_verb_modifier(node)
+        if node.tag not in TAGS["punctuation"] and not node.tag.startswith("VB") and not is_verb_modifier(node)
     ]
 
 
@@ -276,16 +252,16 @@ def other_extents(sentence: Sentence, node: Node) -> Iterator[str]:
     ("wants him to go"), without `that`.
     """
     cut = sentence.cut
-    if node.parent is not None and "SBJ" not in node.functions:
+    if node.parent.tag and "SBJ" not in node.functions:
         noun = sentence.tree.leaves[node.end - 1].tag.startswith("NN")
         for sister in node.after if noun or "PRD" in node.functions else ():
-            if sister.tag not in _EXTENDING:
+            if sister.tag not in TAGS["extending"]:
                 break
             if sister.text:
                 yield cut(node.start, sister.end)
         last = node.children[-1] if node.children else node
         first = node.children[0] if node.children else node
-        if last.tag == "PP" and first.tag in ("NP", "JJ", "ADJP") and not last.text.lower().startswith("of "):
+        if last.tag == "PP" and first.tag in ("NP", "JJ", "ADJP") and not last.begins("of "):
             yield cut(node.start, last.start)
     if has_own_subject(node):
         yield node.children[0].text
@@ -303,7 +279,7 @@ def _whole_and_cut(sentence: Sentence, node: Node, kinds: tuple[str, ...]) -> Ar
         comma = next(child for child in node.children if child.tag == ",")
         before = node.children[: comma.position]
         last = next((child.tag for child in reversed(before) if child.tag not in ("``", "''")), "")
-        if last not in _NO_END and any(child.tag == "NP" or child.tag in _NOUNS for child in before):
+        if last not in TAGS["no_end"] and tags_of(before) & {"NP", *TAGS["nouns"]}:
             cut = sentence.cut(node.start, comma.start)
             if cut:
                 return ArgumentText(cut, kinds, (node.text,))
@@ -324,7 +300,7 @@ def _is_cut(node: Node) -> bool:
     """Return whether a noun phrase goes on after a comma (an apposition, a relative clause): its text ends before
     that.
     """
-    return node.tag == "NP" and any(child.tag == "," for child in node.children) and not has_conjunction(node)
+    return node.tag == "NP" and "," in node.tags and not has_conjunction(node)
 
 
 def _moved(sentence: Sentence, node: Node) -> ArgumentText | None:
@@ -353,6 +329,5 @@ def _also_relative(sentence: Sentence, wh: Node, head: Node) -> Iterator[str]:
     """
     if wh.text:
         yield wh.text
-    host = head.parent
-    if host is not None and not wh.text.lower().startswith("whose"):
-        yield sentence.cut(host.start, wh.start)
+    if not wh.begins("whose"):
+        yield sentence.cut(head.parent.start, wh.start)

@@ -6,23 +6,10 @@ from collections.abc import Callable
 
 from viva.build.treebank.tree import EMPTY, TAGS, Node
 from viva.build.treebank.verbs import verb_form, verb_paths
+from viva.files import shipped_table
 
-_NOMINAL = TAGS["nominal"]
 CONJUNCTIONS = frozenset(("CC", "CONJP"))
-_WH = ("WHNP", "WHPP", "WHADVP", "WHADJP")
-_BY_CHILD: tuple[dict[str, str], ...] = (
-    {"$": "currency", "ADJP": "adjective_phrase", "PRN": "parenthetical_phrase"},
-    {"CD": "number"},
-    {"JJ": "adjective_phrase", "JJS": "adjective_phrase", "RB": "adverbial_phrase", "QP": "quantifier_phrase"},
-)
-"""Which child decides where no noun does: the rightmost of the first group that has one."""
-_BY_LAST_WORD = {"PRP": "pronoun", "DT": "determiner", "EX": "existential_there", EMPTY: "empty"}
-_NONFINITE = {
-    "infinitive": "infinitive_clause",
-    "present_participle": "participial_clause",
-    "perfect_participle": "participial_clause",
-}
-_SMALL = {"NP": "nominal", "ADJP": "adjective"}
+_NAMES = shipped_table(__file__, "categories.toml", dict[str, dict[str, str]])
 
 
 def is_empty(node: Node) -> bool:
@@ -40,7 +27,7 @@ def is_possessive(node: Node) -> bool:
 def category(node: Node) -> str:
     """Return the category of any phrase; "unrecognized(...)" names what has none."""
     special = _SPECIAL.get(node.tag)
-    return special(node) if special is not None else _PLAIN.get(node.tag, f"unrecognized({node.tag})")
+    return special(node) if special is not None else _NAMES["phrase"].get(node.tag, f"unrecognized({node.tag})")
 
 
 def _noun_phrase(node: Node) -> str:
@@ -48,11 +35,11 @@ def _noun_phrase(node: Node) -> str:
     if is_possessive(node):
         return "possessive"
     for child in reversed(children):
-        if child.tag in _NOMINAL:
+        if child.tag in TAGS["nominal"]:
             return "noun_phrase"
         if child.tag == "JJR":
             return "comparative_adjective_phrase"
-    if any(child.tag in CONJUNCTIONS for child in children):
+    if node.tags & CONJUNCTIONS:
         return "coordinated_noun_phrase"
     inner = next((child for child in children if child.tag == "NP"), None)
     if inner is not None:
@@ -61,12 +48,12 @@ def _noun_phrase(node: Node) -> str:
 
 
 def _by_child(children: list[Node]) -> str:
-    for group in _BY_CHILD:
+    for group in ("child_1", "child_2", "child_3"):
         for child in reversed(children):
-            if child.tag in group:
-                return group[child.tag]
+            if named := _NAMES[group].get(child.tag):
+                return named
     last = children[-1].tag if children else "NP"
-    return _BY_LAST_WORD.get(last, f"unrecognized({last})")
+    return _NAMES["last_child"].get(last, f"unrecognized({last})")
 
 
 def _clause(node: Node) -> str:
@@ -80,7 +67,7 @@ def _clause(node: Node) -> str:
         if predicate.tag == "VP":
             return _by_verbs(predicate)
         if "PRD" in predicate.functions:
-            return f"small_clause({_SMALL.get(predicate.tag, 'pseudo-adjective')})"
+            return f"small_clause({_NAMES['small_clause'].get(predicate.tag, 'pseudo-adjective')})"
     return f"unrecognized(S->['{subject.tag}', '{predicate.tag}'])"
 
 
@@ -90,7 +77,7 @@ def _by_verbs(vp: Node) -> str:
     if len(paths) > 1:
         return "unrecognized(coordination_nonfinite)"
     form = verb_form(paths[0].verbs).form if paths[0].whole else ""
-    return _NONFINITE.get(form, "normal_clause")
+    return _NAMES["nonfinite"].get(form, "normal_clause")
 
 
 def _subordinate(node: Node) -> str:
@@ -98,16 +85,15 @@ def _subordinate(node: Node) -> str:
     first = children[0]
     if len(children) == 1 and first.tag == EMPTY:
         return "empty_clause"
-    if first.tag in _WH:
+    if first.tag in TAGS["relative"]:
         return "wh_clause(null_complementizer)" if not first.text else "wh_clause"
     if first.tag == "IN":
         return "that_clause"
     if first.tag == EMPTY and first.word == "0":
         return "that_clause(null_complementizer)"
-    if all(child.tag in ("SBAR", "CC", ",") for child in children):
+    if node.tags <= {"SBAR", "CC", ","}:
         return "coordinated_subordinate_clause"
     return f"unrecognized({first.tag})"
 
 
-_PLAIN = {"PP": "prepositional_phrase", "ADJP": "adjective_phrase", "ADVP": "adverbial_phrase"}
 _SPECIAL: dict[str, Callable[[Node], str]] = {"NP": _noun_phrase, "S": _clause, "SBAR": _subordinate}

@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, Fact, Item
-from viva.build.files import MANIFEST, readable_json, staged
+from viva.build.files import MANIFEST, Made, readable_json, staged
 from viva.build.treebank.sampling import Drawn, Place, Sampler, SamplingSettings, sampler
 from viva.build.treebank.tree import TreeError
 from viva.build.treebank.treebank import Plan, Problem, RawTree, Reader, Source, survey
@@ -37,7 +37,6 @@ from viva.build.treebank.wordings import other_wordings, read_wordings
 from viva.distributed import WorkerPool, open_worker_pool
 from viva.errors import DataError, option
 from viva.fields import pick
-from viva.version import __version__
 
 CHUNK = 32_000
 """Characters of trees, about 16 sentences: they become about a megabyte of questions."""
@@ -182,19 +181,15 @@ def where(numbered: Numbered) -> str:
     return f"the trees from {chunk[0].source}:{chunk[0].line} on"
 
 
-FORMAT = 1
-"""The folder's layout."""
 FACTS, QUESTIONS = "facts.jsonl", "questions.jsonl"
 TEST, EXEMPLARS, MALFORMED = "test.jsonl", "exemplars.jsonl", "malformed.jsonl"
 FILES = (FACTS, QUESTIONS, TEST, EXEMPLARS, MALFORMED, f"{FACTS}.gz", f"{QUESTIONS}.gz")
 """All that a set may consist of, besides its manifest."""
 
 
-class Manifest(Struct, kw_only=True):
+class Manifest(Made, kw_only=True):
     """All of build.json."""
 
-    format: int = FORMAT
-    viva: str = __version__
     name: str
     as_published: bool
     """Whether facts and questions are the published generator's, quirks included."""
@@ -213,10 +208,10 @@ class Manifest(Struct, kw_only=True):
     test: int
     """Questions asked; the published scheme may count one several times."""
     test_distinct: int
-    short: dict[str, int] = {}
+    short: dict[str, int]
     """Knowledge points and formats ("IO MC") of which fewer were drawn than asked for: the treebank has no more."""
     exemplars: int
-    malformed: dict[str, int] = {}
+    malformed: dict[str, int]
     """Kind → how many; each is told in malformed.jsonl."""
     fingerprint: str
     """Twelve hexadecimal digits over test.jsonl and exemplars.jsonl."""

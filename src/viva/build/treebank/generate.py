@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from viva.benchmarks.syneval.facts import Fact, Item
-from viva.build.treebank.findings import Existence, Finding, Reading, Unpaired
+from viva.build.treebank.findings import Finding, Reading
 from viva.build.treebank.phrases import overlap, tidy_text, times
 from viva.build.treebank.points import arguments, conjuncts, modifiers
 from viva.build.treebank.questions import Asker
 from viva.build.treebank.sentence import Sentence
-from viva.build.treebank.tree import parse
+from viva.build.treebank.tree import parse, tags_of
 from viva.build.treebank.wordings import Wordings, wordings
 
 POINTS: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
@@ -24,7 +23,6 @@ POINTS: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
     conjuncts.find,
     modifiers.find_attachments,
 )
-EXISTENCES = (modifiers.find_modified_nouns, modifiers.find_modified_verbs)
 _UNANALYSED = "X"
 """The treebank's mark for what its annotators could not analyse: a typing error, a sentence cut off."""
 
@@ -38,25 +36,26 @@ def generate(
     `published` behaves as the authors' generator does, quirks included. `words`: other wordings than the bundled ones.
     """
     parsed = parse(text, published)
-    if not parsed.sentence or (not published and any(node.tag == _UNANALYSED for node in parsed.nodes)):
+    if not parsed.sentence or (not published and _UNANALYSED in tags_of(parsed.nodes)):
         return [], []
     reading = Reading(parsed, published)
-    findings = [finding for find in POINTS for finding in find(reading)]
-    if not published:
-        findings = tidy(findings, reading.sentence)
+    findings = sorted((finding for find in POINTS for finding in find(reading)), key=_rank)
+    findings = list(map(_as_published, findings)) if published else tidy(findings, reading)
     facts = [_fact(finding, parsed.sentence, file, tree) for finding in findings if finding.blank]
     asker = Asker(reading, file, tree, words or wordings())
     for finding in findings:
         asker.learn(finding)
-    items = [item for finding in findings for item in asker.ask(finding)]
-    existences = [found for exists in EXISTENCES for found in exists(reading)]
-    unpaired = list(conjuncts.find_unpaired(reading))
-    if not published:
-        existences = list(tidy_shown(existences, parsed.sentence))
-        unpaired = list(tidy_shown(unpaired, parsed.sentence))
-    items.extend(item for found in existences for item in asker.exist(found))
-    items.extend(item for slot in unpaired for item in asker.pair(slot))
-    return facts, items
+    return facts, [item for finding in findings for item in asker.ask(finding)]
+
+
+def _rank(finding: Finding) -> int:
+    """Return 0 where there is an answer, 1 for whether there is a modifier, 2 for what is not coordinated."""
+    return 0 if finding.answer else 1 if finding.exists is not None else 2
+
+
+def _as_published(finding: Finding) -> Finding:
+    """Return a finding of which everything is asked, and nothing else accepted."""
+    return replace(finding, choice=True, statements=True, accepted=()) if finding.answer else finding
 
 
 def _fact(finding: Finding, sentence: str, file: str, tree: int) -> Fact:
@@ -70,7 +69,6 @@ def _fact(finding: Finding, sentence: str, file: str, tree: int) -> Fact:
 
 
 _OF_FINDING = ("knowledge_point", "slot_kind", "slot", "answer", "category", "tags", "rule")
-_Shown = TypeVar("_Shown", Existence, Unpaired)
 
 
 def tidy(findings: Sequence[Finding], sentence: Sentence) -> list[Finding]:
@@ -80,16 +78,17 @@ def tidy(findings: Sequence[Finding], sentence: Sentence) -> list[Finding]:
 
     The published generator keeps all of these (specification, section 6, quirks 1, 3 and 10).
     """
-    seen: set[tuple[str, str, str, str]] = set()
     answers: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     kept: list[Finding] = []
     for finding in findings:
         slot, answer = tidy_text(finding.slot), tidy_text(sentence.within(finding.answer))
-        key = (finding.knowledge_point, finding.slot_kind, slot, answer.lower())
-        if not answer or key in seen or overlap(slot, answer) or not can_be_shown(slot, sentence.tree.sentence):
+        if not can_be_shown(slot, sentence.tree.sentence):
             continue
-        seen.add(key)
-        answers[key[:3]].add(key[3])
+        if finding.answer:
+            known = answers[finding.knowledge_point, finding.slot_kind, slot]
+            if not answer or answer.lower() in known or overlap(slot, answer):
+                continue
+            known.add(answer.lower())
         also = dict.fromkeys(tidy_text(sentence.within(text)) for text in finding.accepted) if finding.accepted else ()
         accepted = tuple(text for text in also if text and text != answer)
         same = slot == finding.slot and answer == finding.answer and accepted == finding.accepted
@@ -100,14 +99,6 @@ def tidy(findings: Sequence[Finding], sentence: Sentence) -> list[Finding]:
         else finding
         for finding in kept
     ]
-
-
-def tidy_shown(found: Iterable[_Shown], sentence: str) -> Iterator[_Shown]:
-    """Statements about a slot alone: those whose slot can be found."""
-    for one in found:
-        slot = tidy_text(one.slot)
-        if can_be_shown(slot, sentence):
-            yield one if slot == one.slot else replace(one, slot=slot)
 
 
 def can_be_shown(slot: str, sentence: str) -> bool:

@@ -15,15 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import takewhile
 
-from viva.build.treebank.arguments import has_noun_complement, is_verb_modifier
+from viva.build.treebank.arguments import is_verb_modifier
 from viva.build.treebank.categories import CONJUNCTIONS, is_empty, is_possessive
 from viva.build.treebank.sentence import Sentence, relative_head, with_head
-from viva.build.treebank.tree import TAGS, Node
+from viva.build.treebank.tree import TAGS, WORDS, Node, tags_of
 from viva.build.treebank.verbs import VERB_TAGS, VerbSequence
 
-_FOLLOWING = TAGS["following"]
-_MODIFYING = TAGS["modifying"]
-_NOUNS = frozenset(("NP", "NN", "NNS", "NNP", "NNPS"))
 NON_RESTRICTIVE = "(non-restrictive)"
 REDUCED_RELATIVE = "reduced_relative_clause"
 
@@ -38,35 +35,21 @@ class Modifier:
     moved: bool = False
 
 
-@dataclass(slots=True, frozen=True, eq=False)
-class NounHost:
-    """A noun phrase with what modifies it. `others` counts what is neither: clauses that complete the noun."""
-
-    head: Node
-    modifiers: tuple[Modifier, ...]
-    others: int
-
-
 def is_phrase(modifier: Modifier) -> bool:
     """Return whether a modifier can be shown: a preposition alone ("the man she spoke to") is none."""
     return modifier.node.tag != "PP" or " " in modifier.text
 
 
-def noun_hosts(sentence: Sentence) -> list[NounHost]:
-    """Return every noun phrase inside a noun phrase that something follows."""
-    hosts: list[NounHost] = []
+def noun_modifiers(sentence: Sentence) -> dict[Node, tuple[Modifier, ...]]:
+    """Return every noun phrase inside a noun phrase that something follows → what modifies it."""
+    found: dict[Node, tuple[Modifier, ...]] = {}
     for node in sentence.tree.nodes:
-        if node.tag != "NP":
-            continue
-        head = _head(node)
-        if head is None:
-            continue
-        after = node.children[head.position + 1 :]
-        if any(child.tag in CONJUNCTIONS for child in after) or not any(child.tag in _FOLLOWING for child in after):
-            continue
-        found = tuple(_noun_modifiers(sentence, after))
-        hosts.append(NounHost(head, found, int(has_noun_complement(sentence, head))))
-    return hosts
+        head = _head(node) if node.tag == "NP" else None
+        if head is not None:
+            tags = tags_of(head.after)
+            if tags & TAGS["following"] and not tags & CONJUNCTIONS:
+                found[head] = tuple(_noun_modifiers(sentence, head.after))
+    return found
 
 
 def _head(node: Node) -> Node | None:
@@ -79,7 +62,7 @@ def _head(node: Node) -> Node | None:
             continue
         if not is_possessive(child):
             return child if possessives <= 1 else None
-        if not any(later.tag in _NOUNS for later in node.children[child.position + 1 :]):
+        if not tags_of(child.after) & TAGS["noun_phrases"]:
             return child
         possessives += 1
     return None
@@ -88,7 +71,7 @@ def _head(node: Node) -> Node | None:
 def _noun_modifiers(sentence: Sentence, after: list[Node]) -> list[Modifier]:
     found: list[Modifier] = []
     for position, node in enumerate(after):
-        if node.tag not in _MODIFYING:
+        if node.tag not in TAGS["modifying"]:
             continue
         # As published, the first sister is asked about the last one's tag: an index of -1 (quirk 11).
         before = after[position - 1] if position or sentence.published else None
@@ -119,9 +102,8 @@ def verb_modifiers(sentence: Sentence, verb: VerbSequence) -> list[Modifier]:
     level.
     """
     nodes: list[Node] = []
-    subjects = [child for child in verb.top.before if "SBJ" in child.functions]
-    if subjects:
-        nodes.extend(child for child in verb.top.before[subjects[-1].position + 1 :] if is_verb_modifier(child))
+    if verb.subjects:
+        nodes.extend(child for child in verb.top.before[verb.subjects[-1].position + 1 :] if is_verb_modifier(child))
     for level, vp in enumerate(verb.levels):
         below = verb.levels[level + 1] if level + 1 < len(verb.levels) else None
         nodes.extend(child for child in _sisters(vp, below) if is_verb_modifier(child))
@@ -208,30 +190,14 @@ def _follows_subject(node: Node, verb: VerbSequence) -> bool:
     return any("SBJ" in child.functions for child in node.before)
 
 
-_WITHIN = TAGS["within"]
-_REQUIRED = frozenset(("DTV", "PUT"))
-"""Function tags of what a verb asks for: nobody gives that to the object before it."""
-_OF_VERBS = ("into ", "onto ", "as ")
-"""How a -CLR begins that is no noun's: "paid a premium for it" reads both ways, "turned it into gold" one."""
-_NOUN_WORDS = TAGS["noun_words"]
-_ADVERBIAL = TAGS["adverbial"]
-_SENTENCES = frozenset(("S", "SINV", "SQ"))
-_CLAUSAL = TAGS["clausal"]
-_HEDGES = frozenset(("kind", "sort"))
-"""Nouns that are none before `of` where they stand alone: "as sort of a separate premises"."""
-_RELATIVE = ("WHNP", "WHPP", "WHADVP", "WHADJP")
-_ENDS = TAGS["ends"]
-_QUOTES = frozenset(("``", "''"))
-
-
 def is_of(phrase: Node) -> bool:
     """Return whether a phrase begins with `of`, which belongs to the noun before it."""
-    return phrase.tag == "PP" and phrase.text[:3].lower() == "of "
+    return phrase.tag == "PP" and phrase.begins("of ")
 
 
 def is_complement(phrase: Node) -> bool:
     """Return whether a verb asks for a phrase: to some that is its complement and no modifier."""
-    return bool(phrase.functions & (_REQUIRED | {"CLR"}))
+    return bool(phrase.functions & (TAGS["required"] | {"CLR"}))
 
 
 def noun_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
@@ -244,13 +210,13 @@ def noun_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
     """
     if not phrase.text or not _adjoins(sentence, head, phrase):
         return False
-    if _is_name(sentence, head, phrase) or _is_coordinated(head) or head.text.lower() in _HEDGES:
+    if _is_name(sentence, head, phrase) or _is_coordinated(head) or head.text.lower() in WORDS["hedges"]:
         return False
     first = phrase.children[0]
     match phrase.tag:
         case "SBAR":
-            return first.tag in _RELATIVE or first.text.lower() in ("", "that")
-        case "S" if not phrase.text.lower().startswith("to "):
+            return first.tag in TAGS["relative"] or first.text.lower() in ("", "that")
+        case "S" if not phrase.begins("to "):
             return False  # the title of "your article"
         case "VP":
             return first.tag in ("VBN", "VBG", "ADVP") and not _has_comma_before(sentence, phrase)
@@ -271,25 +237,25 @@ def verb_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
     """
     if phrase.end <= verb.last.start:
         between = sentence.tree.leaves[phrase.end : verb.last.start]
-        if any(leaf.tag in VERB_TAGS and leaf not in verb.verbs for leaf in between):
+        if tags_of(leaf for leaf in between if leaf not in verb.verbs) & VERB_TAGS:
             return False
         return phrase.tag in ("ADVP", "RB") or (phrase.tag == "PP" and _has_comma_before(sentence, phrase))
     between = sentence.between(verb.last.end, phrase.start)
-    if any(leaf.tag in VERB_TAGS for leaf in between):
+    if tags_of(between) & VERB_TAGS:
         return False
     if phrase.tag != "PP" and (between or phrase.tag == "NP") and _is_governed(verb):
         return False  # "said it would refile its request if": the one or the other
     if phrase.tag != "ADVP" and _follows_predicate(phrase):
         return False  # "was up only slightly in lackluster trading"
-    after_noun = any(leaf.tag in _NOUN_WORDS for leaf in between)
+    after_noun = tags_of(between) & TAGS["noun_words"]
     comma = bool(between) and between[-1].tag == ","
     match phrase.tag:
         case "PP":
             return not after_noun or (not comma and _is_required(phrase))
         case "SBAR":
-            return not after_noun or (phrase.children[0].tag == "IN" and not phrase.text.lower().startswith("that "))
+            return not after_noun or (phrase.children[0].tag == "IN" and not phrase.begins("that "))
         case "S":  # participles go with the subject to some: "..., dividing responsibilities"
-            return not after_noun and not comma and _tags(sentence.between(phrase.start)[:1]) == ["TO"]
+            return not after_noun and not comma and tags_of(sentence.between(phrase.start)[:1]) == {"TO"}
         case "ADVP":
             return not after_noun or "TMP" in phrase.functions or phrase.text.lower().endswith("ly")
         case _:
@@ -335,23 +301,25 @@ def could_modify_noun(sentence: Sentence, head: Node, phrase: Node) -> bool:
     between = sentence.between(head.end, phrase.start)
     if is_of(phrase):
         return not between
-    return not any(leaf.tag in VERB_TAGS or leaf.tag in (",", ":") for leaf in between)
+    return not tags_of(between) & {*VERB_TAGS, ",", ":"}
 
 
 def nothing_follows(sentence: Sentence, head: Node) -> bool:
     """Return whether what follows a noun phrase is no modifier to any reader: a finite verb, a conjunction, the end."""
-    following = next((leaf for leaf in sentence.tree.leaves[head.end :] if leaf.text and leaf.tag not in _QUOTES), None)
-    return following is None or following.tag in _ENDS
+    following = next(
+        (leaf for leaf in sentence.tree.leaves[head.end :] if leaf.text and leaf.tag not in TAGS["quotes"]), None
+    )
+    return following is None or following.tag in TAGS["ends"]
 
 
 def _is_governed(verb: VerbSequence) -> bool:
     """Return whether a verb phrase lies in that of another verb, relative clauses apart."""
     around = takewhile(lambda node: not _is_relative(node), verb.top.above())
-    return any(node.tag == "VP" for node in around)
+    return "VP" in tags_of(around)
 
 
 def _is_relative(node: Node) -> bool:
-    return node.tag == "SBAR" and node.children[0].tag in _RELATIVE
+    return node.tag == "SBAR" and node.children[0].tag in TAGS["relative"]
 
 
 def _is_name(sentence: Sentence, head: Node, phrase: Node) -> bool:
@@ -364,12 +332,10 @@ def _is_coordinated(head: Node) -> bool:
     """Return whether a noun phrase coordinates nouns, or ends a coordination: what follows it may modify all of
     them.
     """
-    if any(leaf.tag == "CC" for leaf in head.walk()):
+    if "CC" in tags_of(head.walk()):
         return True
     outer = head.parent
-    if outer is None or outer.parent is None or outer.parent.tag not in ("NP", "UCP"):
-        return False
-    return any(child.tag in CONJUNCTIONS for child in outer.before)
+    return outer.parent.tag in ("NP", "UCP") and bool(tags_of(outer.before) & CONJUNCTIONS)
 
 
 def _follows_predicate(phrase: Node) -> bool:
@@ -378,33 +344,28 @@ def _follows_predicate(phrase: Node) -> bool:
 
 def _is_required(phrase: Node) -> bool:
     """Return whether a prepositional phrase is the verb's, whatever noun stands before it."""
-    return bool(phrase.functions & _REQUIRED) or (
-        "CLR" in phrase.functions and phrase.text.lower().startswith(_OF_VERBS)
+    return bool(phrase.functions & TAGS["required"]) or (
+        "CLR" in phrase.functions and phrase.begins(*WORDS["of_verbs"])
     )
 
 
 def _adjoins(sentence: Sentence, head: Node, phrase: Node) -> bool:
     """Return whether nothing but a comma or quotation marks stands between a noun phrase and what follows it."""
-    between = _tags(sentence.between(head.end, phrase.start))
-    return phrase.start >= head.end and all(tag in ("``", ",") for tag in between)
+    return phrase.start >= head.end and tags_of(sentence.between(head.end, phrase.start)) <= {"``", ","}
 
 
 def _ends_a_verb_phrase(head: Node) -> bool:
     """Return whether a noun phrase is a verb's object or complement, or stands at the end of one."""
     node = head
-    while node.parent is not None and node.parent.tag in _WITHIN:
+    while node.parent.tag in TAGS["within"]:
         node = node.parent
         if node.tag == "VP":
             return True
-    return node.parent is not None and "PRD" in node.functions
+    return "PRD" in node.functions
 
 
 def _has_comma_before(sentence: Sentence, phrase: Node) -> bool:
-    return _tags(sentence.between(0, phrase.start)[-1:]) == [","]
-
-
-def _tags(leaves: list[Node]) -> list[str]:
-    return [leaf.tag for leaf in leaves]
+    return tags_of(sentence.between(0, phrase.start)[-1:]) == {","}
 
 
 def _looks_adverbial(node: Node) -> bool:
@@ -413,8 +374,8 @@ def _looks_adverbial(node: Node) -> bool:
     if node.tag == "SBAR":
         return node.children[0].tag in ("IN", "WHADVP", "ADVP") and node.children[0].text.lower() != "that"
     if node.tag == "S":
-        return bool(node.functions & _ADVERBIAL) or _is_purpose_clause(node)
-    return bool(node.functions & _ADVERBIAL)
+        return bool(node.functions & TAGS["adverbial"]) or _is_purpose_clause(node)
+    return bool(node.functions & TAGS["adverbial"])
 
 
 def _is_purpose_clause(node: Node) -> bool:
@@ -422,13 +383,12 @@ def _is_purpose_clause(node: Node) -> bool:
     if node.subject is None or not is_empty(node.subject):
         return False
     before = [child for child in node.before if child.text]
-    return bool(before) and before[-1].tag not in VERB_TAGS and node.text[:3].lower() == "to "
+    return bool(before) and before[-1].tag not in VERB_TAGS and node.begins("to ")
 
 
 def _stands_beside(node: Node, verb: VerbSequence) -> bool:
     """Return whether a phrase is a sister of something that holds the verb, in its clause or in one around it."""
-    around = node.parent
-    return around is not None and around.tag in _CLAUSAL and _covers(around, verb.last)
+    return node.parent.tag in TAGS["clausal"] and _covers(node.parent, verb.last)
 
 
 def _covers(node: Node, other: Node) -> bool:
@@ -441,7 +401,7 @@ def _in_other_clause(node: Node, verb: VerbSequence) -> bool:
     """
     return any(
         _is_relative(above)
-        or (above.parent is not None and (above.tag, above.parent.tag) == ("VP", "NP"))
-        or (above.parent is not None and above.parent.tag == "S" and above.tag in _SENTENCES and above.has_subject)
+        or (above.tag, above.parent.tag) == ("VP", "NP")
+        or (above.parent.tag == "S" and above.tag in TAGS["sentences"] and above.has_subject)
         for above in takewhile(lambda around: not _covers(around, verb.last), node.above())
     )

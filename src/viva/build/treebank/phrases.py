@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from viva.build.treebank.tree import WORDS
+
 _EDGES = ",;:-– "
 _WORD_EDGES = ".,;:!?\"'`()[]{}“”‘’-–"
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _PAIRED = re.compile(r'["()\[\]{}]')
-_NO_WORD = frozenset(("--", "-", "..."))
-_CLITICS = frozenset(("'s", "'re", "'m", "'ve", "'d", "'ll", "s", "re", "m", "ve", "d", "ll", "wo", "ca"))
-"""Verbs that lean on the word before them: no phrase that a reader would name."""
 
 
 @lru_cache(maxsize=4096)
@@ -28,7 +27,7 @@ def tidy_text(text: str) -> str:
         if tidied.startswith('"') and tidied.endswith('"') and tidied.count('"') == 2:
             tidied = tidied[1:-1]
         if tidied == text:
-            return "" if text.lower() in _CLITICS else text
+            return "" if text.lower() in WORDS["clitics"] else text
         text = tidied
 
 
@@ -63,7 +62,7 @@ def bare(text: str) -> str:
     """Return the words alone, lower-cased, with a space before, between and behind them: what holds them can be
     searched.
     """
-    words = [word.strip(_WORD_EDGES) for word in text.lower().split() if word not in _NO_WORD]
+    words = [word.strip(_WORD_EDGES) for word in text.lower().split() if word not in WORDS["no_word"]]
     return f" {' '.join(word for word in words if word)} "
 
 

@@ -20,14 +20,14 @@ from typing import NamedTuple, TypeVar
 
 from viva.benchmarks.syneval.facts import Format, Item
 from viva.build.treebank.categories import CONJUNCTIONS, is_possessive
-from viva.build.treebank.findings import Existence, Finding, Reading, Shown, Unpaired
+from viva.build.treebank.findings import Finding, Reading
 from viva.build.treebank.modifiers import could_modify_noun, could_modify_verb, is_of, is_phrase
 from viva.build.treebank.phrases import bare, tidy_text
 from viva.build.treebank.points.modifiers import is_plain
 from viva.build.treebank.sentence import Sentence
-from viva.build.treebank.tree import Node
+from viva.build.treebank.tree import TAGS, Node, tags_of
 from viva.build.treebank.verbs import BE
-from viva.build.treebank.wordings import Wording, Wordings, wordings
+from viva.build.treebank.wordings import Wordings, wordings
 
 T = TypeVar("T")
 _MASK = (1 << 64) - 1
@@ -120,7 +120,7 @@ def _could_be(phrase: Phrase, finding: Finding, sentence: Sentence) -> bool:
     if point == "ADJ":
         # What modifies a noun phrase that begins with the slot may be said to modify the slot.
         head = finding.nodes[0]
-        begins = node.parent is not None and node.parent.start == head.start
+        begins = node.parent.start == head.start
         return begins or could_modify_noun(sentence, head, node)
     return point in _ARGUMENTS and _could_name(phrase, finding)
 
@@ -132,7 +132,7 @@ def _could_host(phrase: Phrase, finding: Finding) -> bool:
     node, asked = phrase.node, finding.nodes[-1]
     if phrase.verbal:
         return phrase.text.lower() in BE or _governs(node, finding)
-    return not is_of(asked) and node.parent is not None and node.parent.tag == "NP" and node.parent.holds(asked)
+    return not is_of(asked) and node.parent.tag == "NP" and node.parent.holds(asked)
 
 
 def _could_name(phrase: Phrase, finding: Finding) -> bool:
@@ -149,10 +149,10 @@ def _governs(verb: Node, finding: Finding) -> bool:
     meet".
     """
     below = finding.answer_verb
-    if below is None or verb.parent is None or not verb.parent.holds(below.last):
+    if below is None or not verb.parent.holds(below.last):
         return False
     between = takewhile(lambda node: node is not verb.parent, below.top.above())
-    return all(node.tag != "SBAR" for node in between)
+    return "SBAR" not in tags_of(between)
 
 
 def _is_easy(phrase: Phrase) -> bool:
@@ -168,7 +168,7 @@ def _is_no_complement(phrase: Phrase) -> bool:
 def _coordinated(one: Node, other: Node) -> bool:
     """Return whether the smallest phrase that holds both coordinates something."""
     both = next((node for node in one.above() if node.holds(other)), None)
-    return both is not None and any(child.tag in CONJUNCTIONS or child.tag == ":" for child in both.children)
+    return both is not None and bool(both.tags & {*CONJUNCTIONS, ":"})
 
 
 def _attachable(pool: Iterable[Phrase], finding: Finding) -> list[Phrase]:
@@ -178,44 +178,34 @@ def _attachable(pool: Iterable[Phrase], finding: Finding) -> list[Phrase]:
     follows it. Nothing inside it, and nothing that holds it.
     """
     asked = finding.nodes[-1]
-    ranked: list[tuple[int, int, Phrase]] = []
-    for number, candidate in enumerate(pool):
+
+    def distance(candidate: Phrase) -> int:
         node = candidate.node
-        if node.start < asked.end and node.end > asked.start:
-            continue
-        before = node.end <= asked.start
-        distance = asked.start - node.end if before else node.start - asked.end + _FAR
-        ranked.append((distance, number, candidate))
-    ranked.sort(key=lambda entry: entry[:2])
-    first = [entry[2] for entry in ranked]
+        return asked.start - node.end if node.end <= asked.start else node.start - asked.end + _FAR
+
+    ranked = sorted((candidate for candidate in pool if not candidate.node.meets(asked)), key=distance)
     # The nearest of the other kind leads: that is the reading which a careless reader falls for.
     verbal = finding.answer_verb is not None
-    rival = next((candidate for candidate in first if candidate.verbal != verbal), None)
-    return first if rival is None else [rival, *(candidate for candidate in first if candidate is not rival)]
-
-
-_PHRASES = frozenset(("NP", "ADJP", "ADVP"))
-_MODIFYING = frozenset(("PP", "ADVP", "SBAR"))
+    rival = next((candidate for candidate in ranked if candidate.verbal != verbal), None)
+    return sorted(ranked, key=lambda candidate: candidate is not rival)
 
 
 class Pools:
     """The candidates of one sentence, by kind."""
 
     def __init__(self, reading: Reading) -> None:
-        nodes = reading.sentence.tree.nodes
-        verbs = reading.sentence.verbs
+        nodes, verbs, cased = reading.tree.nodes, reading.verbs, reading.cased
         self.published = reading.published
-        self.sentence = reading.sentence
-        cased = self.sentence.cased
+        self.sentence: Sentence = reading
 
         def shown(text: str) -> str:
-            return text if reading.published else tidy_text(reading.sentence.within(text))
+            return text if reading.published else tidy_text(reading.within(text))
 
-        self.phrases = [Phrase(shown(cased(n.text)), n) for n in nodes if n.tag in _PHRASES and is_plain(n)]
+        self.phrases = [Phrase(shown(cased(n.text)), n) for n in nodes if n.tag in TAGS["phrases"] and is_plain(n)]
         self.nouns = [Phrase(shown(n.text), n) for n in nodes if n.tag == "NP" and n.text]
         self.plain_verbs = [Phrase(shown(verb.plain), verb.last, True) for verb in verbs]
         self.text_verbs = [Phrase(shown(verb.text), verb.last, True) for verb in verbs]
-        found = (*(host.modifiers for host in reading.noun_hosts), *reading.verb_modifiers.values())
+        found = (*reading.noun_modifiers.values(), *reading.verb_modifiers.values())
         self.modifiers = [
             Phrase(shown(m.text), m.node)
             for m in chain.from_iterable(found)
@@ -224,16 +214,15 @@ class Pools:
         if not reading.published:
             # Any phrase that could modify something: a sentence seldom holds three modifiers of other phrases.
             known = {phrase.node for phrase in self.modifiers}
-            more = (n for n in nodes if n.tag in _MODIFYING and n.text.count(" ") and n not in known)
-            self.modifiers += [Phrase(shown(n.text), n) for n in more if n.parent is None or n.parent.tag != "PP"]
+            more = (n for n in nodes if n.tag in TAGS["loose_modifiers"] and n.text.count(" ") and n not in known)
+            self.modifiers += [Phrase(shown(n.text), n) for n in more if n.parent.tag != "PP"]
 
 
 def wrong_answers(pools: Pools, finding: Finding, dice: Dice, others: Iterable[str] = ()) -> list[str]:
     """Up to three wrong answers for a question; `others` are right answers to it beside the finding's own."""
     point = finding.knowledge_point
     if point == "CO":
-        taken = (finding.slot, finding.answer, *finding.also, *others)
-        return wrong_partners(pools, finding.slot_kind, taken, finding.nodes[1], finding.related, dice, finding.answer)
+        return _wrong_partners(pools, finding, dice, others)
     if point in _ARGUMENTS:
         pool, filler = [each for each in pools.phrases if not each.node.meets(finding.answer_node)], "pronouns"
     elif point == "MVP":
@@ -248,21 +237,12 @@ def wrong_answers(pools: Pools, finding: Finding, dice: Dice, others: Iterable[s
     return _draw(dice.shuffled(pool), right, filler, around=right[0] if point == "PPA" else "")
 
 
-def wrong_partners(
-    pools: Pools,
-    slot_kind: str,
-    taken: Iterable[str],
-    slot: Node,
-    conjuncts: tuple[Node, ...],
-    dice: Dice,
-    answer: str = "",
-) -> list[str]:
+def _wrong_partners(pools: Pools, finding: Finding, dice: Dice, others: Iterable[str]) -> list[str]:
     """Up to three phrases of the slot's kind that it is not coordinated with, not even by way of the clauses around
-    them. `taken`: the slot and its conjuncts.
-
-    `answer` is the right one where that is an option beside them.
+    them.
     """
-    verbal = slot_kind == "verb_phrase"
+    taken = {finding.slot, *finding.also, *others, *filter(None, [finding.answer])}
+    verbal = finding.slot_kind == "verb_phrase"
     pool = pools.text_verbs if verbal else pools.nouns
     if not pools.published:
         right = [bare(text) for text in taken]
@@ -272,14 +252,13 @@ def wrong_partners(
                 for each in dice.shuffled(pool)
                 if each.text
                 and not _overlaps(each.text, right)
-                and not (verbal and (each.text in BE or _coordinated(each.node, slot)))
-                and not any(each.node.meets(node) for node in conjuncts)
+                and not (verbal and (each.text in BE or _coordinated(each.node, finding.nodes[1])))
+                and not any(each.node.meets(node) for node in finding.related)
             ]
         )
     # As published, conjuncts are compared in lower case with phrases as they stand: capitalised ones come through.
-    lowered = set(taken)
-    candidates = [each for each in pool if each.text not in lowered and not (verbal and each.text in BE)]
-    return _draw(dice.shuffled(candidates), [answer], "verbs" if verbal else "pronouns")
+    candidates = [each for each in pool if each.text not in taken and not (verbal and each.text in BE)]
+    return _draw(dice.shuffled(candidates), [finding.answer], "verbs" if verbal else "pronouns")
 
 
 def _draw(pool: list[Phrase], taken: list[str], filler: str, around: str = "") -> list[str]:
@@ -308,7 +287,7 @@ class Asker:
 
     def __init__(self, reading: Reading, file: str, tree: int, words: Wordings) -> None:
         self._published = reading.published
-        self._sentence = reading.sentence.tree.sentence
+        self._sentence = reading.tree.sentence
         self._file, self._tree = file, tree
         self._place = f"{file}-{tree}-"
         self._pools = Pools(reading)
@@ -319,64 +298,55 @@ class Asker:
 
     def learn(self, finding: Finding) -> None:
         """Remember a right answer before any question is made: it is not to be offered as a wrong one elsewhere."""
-        self._right[finding.knowledge_point, finding.slot].append(finding.answer)
+        if finding.answer:
+            self._right[finding.knowledge_point, finding.slot].append(finding.answer)
 
     def ask(self, finding: Finding) -> Iterator[Item]:
         """Yield all questions about a finding."""
-        point = finding.knowledge_point
-        dice = self._dice(finding, point, finding.slot)
-        others = [text for text in self._right[point, finding.slot] if text != finding.answer]
-        wrong = wrong_answers(self._pools, finding, dice, others)
+        point, wrong = finding.knowledge_point, list[str]()
+        if finding.exists is not None:
+            dice = self._dice(finding, f"{point}-exists")
+        elif finding.answer:
+            dice = self._dice(finding, point, finding.slot)
+            others = [text for text in self._right[point, finding.slot] if text != finding.answer]
+            wrong = wrong_answers(self._pools, finding, dice, others)
+        else:
+            dice = self._dice(finding, f"{point}-unpaired", finding.slot)
+            wrong = wrong_answers(self._pools, finding, dice)
         if finding.blank:
             yield self._item(finding, "FITB", "blank", dice, finding.answer)
-        if len(wrong) == WANTED and finding.choice:
+        if finding.answer and finding.choice and len(wrong) == WANTED:
             options, letter = self._options(finding.answer, wrong, dice)
             yield self._item(finding, "MC", "choice", dice, letter, options=options)
-        if point != "MVP" and finding.statements:
-            uses = ("is",) if point in _PLAIN_STATEMENTS else ("is", "is_not")
-            for answer, truth in self._statements(finding, wrong):
-                yield from self._state(finding, uses, dice, truth, answer)
+        if point == "MVP" or not finding.statements:
+            return
+        is_and_not = ("exists", "exists_not") if finding.exists is not None else ("is", "is_not")
+        uses = is_and_not[:1] if finding.answer and point in _PLAIN_STATEMENTS else is_and_not
+        for stated, truth in self._statements(finding, wrong):
+            for use, right in zip(uses, (truth, not truth), strict=False):
+                yield self._item(finding, "TF", use, dice, "true" if right else "false", stated=stated)
 
     def _statements(self, finding: Finding, wrong: list[str]) -> list[tuple[str, bool]]:
-        """Return what is stated of a slot, and whether it is true: the answer, and a wrong phrase.
-
-        A conjunct's wrong partner is a statement of its own (`pair`), as a verb phrase may have no right one.
-        """
-        right = (finding.answer, True)
-        if finding.knowledge_point == "CO":
-            return [right]
+        """Return what is stated of a slot, and whether it is true: the answer, and a wrong phrase."""
+        if finding.exists is not None:
+            return [("", finding.exists)]
+        right = [(finding.answer, True)] if finding.answer else []
+        if finding.knowledge_point == "CO":  # a wrong partner is a finding of its own: a verb phrase may have no other
+            return right or [(text, False) for text in wrong[:1]]
         if self._published:
-            return [right, (wrong[0], False)] if wrong else [right]
+            return right + [(text, False) for text in wrong[:1]]
         # By default nothing is stated twice (two modifiers of one phrase may have the same wrong one), and as much is
         # true as is false.
         about = (finding.knowledge_point, finding.slot)
         new = next((text for text in wrong if (about, text) not in self._stated), None)
         if new is None:
-            return [] if finding.knowledge_point in _PLAIN_STATEMENTS else [right]
+            return [] if finding.knowledge_point in _PLAIN_STATEMENTS else right
         self._stated.add((about, new))
-        return [right, (new, False)]
+        return [*right, (new, False)]
 
-    def pair(self, slot: Unpaired) -> Iterator[Item]:
-        """Yield two statements that pair a slot with a phrase that it is not coordinated with."""
-        dice = self._dice(slot, "CO-unpaired", slot.slot)
-        taken = (slot.slot, *slot.conjuncts)
-        wrong = wrong_partners(self._pools, slot.slot_kind, taken, slot.nodes[1], slot.conjunct_nodes, dice)
-        for partner in wrong[:1]:
-            yield from self._state(slot, ("is", "is_not"), dice, False, partner)
-
-    def exist(self, found: Existence) -> Iterator[Item]:
-        """Yield two statements on whether a slot has a modifier."""
-        dice = self._dice(found, f"{found.knowledge_point}-exists")
-        yield from self._state(found, ("exists", "exists_not"), dice, found.exists)
-
-    def _dice(self, found: Shown, *names: str) -> Dice:
+    def _dice(self, found: Finding, *names: str) -> Dice:
         first, *others = names
         return Dice(" ".join((first, self._file, str(self._tree), *(node.path for node in found.nodes), *others)))
-
-    def _state(self, found: Shown, uses: tuple[str, ...], dice: Dice, truth: bool, stated: str = "") -> Iterator[Item]:
-        """Yield a statement, and the opposite one if there is a second use."""
-        for use, right in zip(uses, (truth, not truth), strict=False):
-            yield self._item(found, "TF", use, dice, "true" if right else "false", stated=stated)
 
     def _options(self, gold: str, wrong: list[str], dice: Dice) -> tuple[tuple[str, ...], str]:
         options = dice.shuffled([gold, *wrong])
@@ -387,7 +357,7 @@ class Asker:
 
     def _item(
         self,
-        found: Shown,
+        found: Finding,
         form: Format,
         use: str,
         dice: Dice,
@@ -397,10 +367,9 @@ class Asker:
         options: tuple[str, ...] = (),
     ) -> Item:
         point = found.knowledge_point
-        role = self._words.roles.get(found.slot_kind, "") if point == "MVP" else ""
         choices = self._words.of(point, found.slot_kind, use)
         # Drawn even where there is one: other wordings leave the options as they are.
-        wording: Wording = choices[0] if self._published else choices[dice.below(len(choices))]
+        wording = choices[0 if self._published else dice.below(len(choices))]
         kind = f"{point}-{form}"
         self._numbers[kind] += 1
         return Item(
@@ -408,10 +377,10 @@ class Asker:
             knowledge_point=point,
             format=form,
             sentence=self._sentence,
-            question=wording.fill(found.slot, stated, role),
+            question=wording.fill(found.slot, stated, self._words.roles.get(found.slot_kind, "")),
             options=options,
             answer=answer,
-            accepted=found.accepted if form == "FITB" and isinstance(found, Finding) else (),
+            accepted=found.accepted if form == "FITB" else (),
             category=found.category,
             tags=found.tags,
             file=self._file,

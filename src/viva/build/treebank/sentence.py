@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from itertools import groupby
 
 from viva.build.treebank.categories import category, is_empty
-from viva.build.treebank.tree import EMPTY, Node, Tree
+from viva.build.treebank.tree import EMPTY, WORDS, Node, Tree
 from viva.build.treebank.verbs import VerbSequence, sequences
 
 _CAPITALS = ("NNP", "JJ", "FW")
@@ -21,9 +22,8 @@ class Sentence:
         self.tree = tree
         self.published = published
         self.verbs: list[VerbSequence] = sequences(tree, published)
-        self.plain_counts = Counter(verb.lower for verb in self.verbs)
+        self.plain_counts = Counter(verb.plain.lower() for verb in self.verbs)
         """How often a verb phrase occurs, lower-cased: one that occurs twice cannot be asked about."""
-        self.text_counts = Counter(verb.text.lower() for verb in self.verbs)
         self.noun_counts = Counter(node.text for node in tree.nodes if node.tag == "NP")
         """How often a noun phrase's text occurs among noun phrases."""
         self.noun_lower_counts = Counter(node.text.lower() for node in tree.nodes if node.tag == "NP")
@@ -32,14 +32,12 @@ class Sentence:
         self.clauses: dict[Node, list[VerbSequence]] = {}
         """The verb sequences of a clause: those whose topmost VP is its child."""
         for verb in self.verbs:
-            if verb.top.parent is not None:
+            if verb.top.parent.tag:
                 self.clauses.setdefault(verb.top.parent, []).append(verb)
-        self.antecedents: dict[str, Node] = {}
+        self.antecedents = {node.index: node for node in tree.nodes if node.index and node.children}
         """What a trace's index refers to."""
-        for node in tree.nodes:
-            if node.index and node.children:
-                self.antecedents[node.index] = node
-        self._categories: dict[Node, str] = {}
+        self.category = cache(category)
+        """The syntactic category of a phrase of this sentence."""
         first = next((leaf for leaf in tree.leaves if leaf.tag[:1].isalpha() and leaf.text), tree.root)
         own = first.tag.startswith(_CAPITALS) or first.text == "I" or first.text[1:] != first.text[1:].lower()
         # A pattern that nothing matches, where the first word keeps its capital.
@@ -67,15 +65,7 @@ class Sentence:
         """Return the text from one leaf up to another."""
         return self.tree.layout.cut(start, end)
 
-    def category(self, node: Node) -> str:
-        """Return the syntactic category of a phrase of this sentence."""
-        found = self._categories.get(node)
-        if found is None:
-            found = self._categories[node] = category(node)
-        return found
 
-
-_RELATIVE_WORDS = frozenset(("that", "which", "who", "whom", "whose"))
 _HOPS = 5
 
 
@@ -92,9 +82,7 @@ def resolved(sentence: Sentence, node: Node) -> tuple[Node, ...]:
         found.append(node)
     head = relative_head(node)
     if head is not None:
-        found.append(head)
-        if head.parent is not None:
-            found.append(head.parent)
+        found += [head, head.parent]
     return tuple(found)
 
 
@@ -117,12 +105,11 @@ def relative_head(wh: Node) -> Node | None:
     phrase.
     """
     clause = wh.parent
-    if clause is None or clause.tag != "SBAR" or not wh.tag.startswith("WH"):
+    if clause.tag != "SBAR" or not wh.tag.startswith("WH"):
         return None
-    while clause.parent is not None and clause.parent.tag == "SBAR":
+    while clause.parent.tag == "SBAR":
         clause = clause.parent  # one of several coordinated relative clauses
-    host = clause.parent
-    if host is None or host.tag != "NP":
+    if clause.parent.tag != "NP":
         return None
     return next((child for child in clause.before if child.tag == "NP"), None)
 
@@ -141,8 +128,7 @@ def with_head(sentence: Sentence, wh: Node, head: Node) -> str:
 
 def _relative_word(leaf: Node) -> str:
     """Return a word that stands for a noun phrase, an empty one as well; "" for any other."""
-    word = (leaf.word or "").lower()
-    return word if word in _RELATIVE_WORDS or (leaf.tag == EMPTY and word == "0") else ""
+    return leaf.lowered if leaf.lowered in WORDS["relative"] or (leaf.tag == EMPTY and leaf.word == "0") else ""
 
 
 def _possessive(text: str) -> str:

@@ -18,12 +18,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from viva.files import shipped_table
 
-TAGS = shipped_table(__file__, "tags.toml", dict[str, frozenset[str]])
+TAGS, WORDS = (shipped_table(__file__, name, dict[str, frozenset[str]]) for name in ("tags.toml", "words.toml"))
+"""Labels, and words, by what they are taken for."""
 BRACKETS = {
     "-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]",
     "-lrb-": "(", "-rrb-": ")", "-lcb-": "{", "-rcb-": "}", "-lsb-": "[", "-rsb-": "]",
@@ -159,20 +161,14 @@ class TreeError(ValueError):
         self.offset = offset
 
 
-class Label(NamedTuple):
-    """A label's parts: NP-SBJ-1 is tag NP, function SBJ, index 1; NP=2 has the gapping index 2."""
-
-    tag: str
-    functions: frozenset[str]
-    identity: str
-    gap: str
-
-
 @lru_cache(maxsize=8192)
-def read_label(label: str) -> Label:
-    """Take a label apart. A label that begins with a hyphen (-NONE-, -LRB-) is a tag whole."""
+def read_label(label: str) -> tuple[str, frozenset[str], str, str]:
+    """Take a label apart: NP-SBJ-1 is tag NP, function SBJ, index 1; NP=2 has the gapping index 2.
+
+    A label that begins with a hyphen (-NONE-, -LRB-) is a tag whole.
+    """
     if label.startswith("-") or label == "":
-        return Label(label, NO_FUNCTIONS, "", "")
+        return label, NO_FUNCTIONS, "", ""
     label, _, gap = label.partition("=")
     parts = label.split("-")
     index = ""
@@ -185,40 +181,29 @@ def read_label(label: str) -> Label:
     gap, _, more = gap.partition("-")
     if more.isdigit():
         index = more
-    return Label(parts[0].partition("|")[0] or label, frozenset(functions) if functions else NO_FUNCTIONS, index, gap)
+    return parts[0].partition("|")[0] or label, frozenset(functions) if functions else NO_FUNCTIONS, index, gap
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Node:
-    """A phrase, a word, or an empty element. `word` is None for a phrase; of an empty element it is *T*, *, 0, ..."""
+    """A phrase, a word, or an empty element."""
 
-    __slots__ = (
-        "children",
-        "end",
-        "functions",
-        "gap",
-        "index",
-        "parent",
-        "path",
-        "position",
-        "start",
-        "tag",
-        "text",
-        "word",
-    )
-
-    def __init__(self, label: Label, parent: Node | None, position: int) -> None:
-        self.tag, self.functions, self.index, self.gap = label
-        self.parent = parent
-        self.position = position
-        self.children: list[Node] = []
-        self.word: str | None = None
-        self.start = 0
-        """Its first leaf, and after its last: numbers among all leaves of the sentence, empty elements included."""
-        self.end = 0
-        self.path: str = "0" if parent is None else f"{parent.path}.{position}"
-        """Where it is, child by child from the root: "0.1.1"."""
-        self.text = ""
-        """As a reader sees it; empty where nothing is visible."""
+    tag: str
+    functions: frozenset[str]
+    index: str
+    gap: str
+    parent: Node
+    position: int
+    path: str = "0"
+    """Where it is, child by child from the root: "0.1.1"."""
+    children: list[Node] = field(default_factory=list)
+    word: str | None = None
+    """None for a phrase; of an empty element it is *T*, *, 0, ..."""
+    start: int = 0
+    """Its first leaf, and after its last: numbers among all leaves of the sentence, empty elements included."""
+    end: int = 0
+    text: str = ""
+    """As a reader sees it; empty where nothing is visible."""
 
     def walk(self) -> Iterator[Node]:
         """This node and all below it, parents first, from left to right."""
@@ -235,7 +220,7 @@ class Node:
     def above(self) -> Iterator[Node]:
         """Yield what it lies in, the innermost first."""
         node = self.parent
-        while node is not None:
+        while node.tag:
             yield node
             node = node.parent
 
@@ -246,12 +231,26 @@ class Node:
     @property
     def before(self) -> list[Node]:
         """Its sisters on the left."""
-        return self.parent.children[: self.position] if self.parent is not None else []
+        return self.parent.children[: self.position]
 
     @property
     def after(self) -> list[Node]:
         """Its sisters on the right."""
-        return self.parent.children[self.position + 1 :] if self.parent is not None else []
+        return self.parent.children[self.position + 1 :]
+
+    @property
+    def tags(self) -> set[str]:
+        """The tags of its children."""
+        return tags_of(self.children)
+
+    @property
+    def lowered(self) -> str:
+        """Its word in lower case; of a phrase empty."""
+        return (self.word or "").lower()
+
+    def begins(self, *words: str) -> bool:
+        """Return whether its text begins with one of these, whatever their case."""
+        return self.text.lower().startswith(words)
 
     @property
     def subject(self) -> Node | None:
@@ -265,6 +264,16 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.tag} {self.path} {self.text!r}>"
+
+
+def tags_of(nodes: Iterable[Node]) -> set[str]:
+    """Return the tags of nodes, each once."""
+    return {node.tag for node in nodes}
+
+
+OUTSIDE = Node(*read_label(""), parent=cast("Node", None), position=0, start=-1)
+"""What a root lies in, and itself: without a tag, and no phrase begins where it does."""
+OUTSIDE.parent = OUTSIDE
 
 
 class Tree(NamedTuple):
@@ -312,7 +321,7 @@ def _read(text: str) -> tuple[list[Node], list[Node]]:  # noqa: PLR0912 - one lo
                 problem = f"the word {word!r} stands outside a phrase"
         elif opens:
             if top is None:
-                top = Node(read_label(label), None, 0)
+                top = Node(*read_label(label), OUTSIDE, 0)
                 stack.append(top)
                 nodes.append(top)
             elif stack and len(stack) < MAX_DEPTH:
@@ -338,8 +347,11 @@ def _read(text: str) -> tuple[list[Node], list[Node]]:  # noqa: PLR0912 - one lo
 
 
 def _child(parent: Node, label: str) -> Node:
-    # The unlabelled outer bracket is nobody's parent, and no step of a path: the root below it is "0".
-    node = Node(read_label(label), parent if parent.tag else None, len(parent.children))
+    place = len(parent.children)
+    if parent.tag:
+        node = Node(*read_label(label), parent, place, f"{parent.path}.{place}")
+    else:  # the unlabelled outer bracket is nobody's parent, and no step of a path: the root below it is "0"
+        node = Node(*read_label(label), OUTSIDE, place)
     parent.children.append(node)
     return node
 

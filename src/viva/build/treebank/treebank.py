@@ -115,16 +115,16 @@ def entries(path: Path, prefix: str) -> tuple[Kind, list[Member]]:
     A tar may be compressed as a whole, so its files can only be read in their order.
     """
     kind = kind_of(path)
-    if kind == "file":
-        return kind, [Member(path, kind, -1, prefix or path.name, path.stat().st_size)]
-    below = f"{prefix}/" if prefix else ""
-    return kind, [member._replace(name=below + member.name) for member, _ in _files(path, kind)]
+    found = [member for member, _ in _files(path, kind)]
+    if not prefix:
+        return kind, found
+    return kind, [one._replace(name=prefix if kind == "file" else f"{prefix}/{one.name}") for one in found]
 
 
 def _files(path: Path, kind: Kind) -> Iterator[tuple[Member, Callable[[], IO[bytes] | None]]]:
     """Yield the files of a file on disk in reading order, each with what opens it."""
     if kind == "file":
-        yield Member(path, kind, -1, path.name, 0), lambda: path.open("rb")
+        yield Member(path, kind, -1, path.name, path.stat().st_size), lambda: path.open("rb")
     elif kind == "zip":
         with zipfile.ZipFile(path) as archive:
             files = [
@@ -144,7 +144,7 @@ def _files(path: Path, kind: Kind) -> Iterator[tuple[Member, Callable[[], IO[byt
                     yield Member(path, kind, at, header.name, header.size), partial(tape.extractfile, header)
 
 
-def streams(members: list[Member]) -> Iterator[tuple[Member, Stream | None, str]]:
+def streams(members: list[Member]) -> Iterator[tuple[Member, Stream | Exception]]:
     """Yield the content of members of one file on disk, in their order; instead of a stream, why there is none.
 
     A stream must be read before the next is asked for.
@@ -159,18 +159,18 @@ def streams(members: list[Member]) -> Iterator[tuple[Member, Stream | None, str]
         try:
             source = opened()
         except UNREADABLE as problem:
-            yield member, None, reason(problem)
+            yield member, problem
             continue
         if source is None:
-            yield member, None, "it has no content"
+            yield member, ValueError("it has no content")
             continue
         with source:
             stream = source if kind == "file" else io.BufferedReader(_Limited(source, budget), 1 << 16)
-            yield member, expand(cast("Stream", stream), budget), ""
+            yield member, expand(cast("Stream", stream), budget)
 
 
-def walk(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield all files of a folder with their names below it, sorted. Links are followed, but no folder twice."""
+def walk(folder: Path) -> list[tuple[Path, str]]:
+    """Return all files of a folder with their names below it, sorted. Links are followed, but no folder twice."""
     seen: set[tuple[int, int]] = set()
     found: list[tuple[Path, str]] = []
     for here, below, files in os.walk(folder, followlinks=True):
@@ -181,7 +181,7 @@ def walk(folder: Path) -> Iterator[tuple[Path, str]]:
         seen.add((status.st_dev, status.st_ino))
         below.sort()
         found.extend((path := Path(here, name), path.relative_to(folder).as_posix()) for name in files)
-    yield from sorted(found, key=lambda pair: pair[1].split("/"))
+    return sorted(found, key=lambda pair: pair[1].split("/"))
 
 
 def reason(problem: BaseException) -> str:
@@ -290,41 +290,29 @@ def _survey_one(path: Path, glob: str) -> Planned:
             kind, found = entries(path, "")
         else:
             for file, below in walk(path):
-                found.extend(_entries_below(file, below, f"{name}/{below}", problems))
+                try:  # not of a pipe, a socket, a dangling link
+                    found += entries(file, below)[1] if file.is_file() else []
+                except UNREADABLE as problem:
+                    problems.append(_unreadable(f"{name}/{below}", problem))
     except UNREADABLE as problem:
         problems.append(_unreadable(name, problem))
     if kind == "file":
         return Planned(Source(name=name, kind=kind, rule="named"), found, problems)
     rule, chosen = _choose(found, glob)
     source = Source(name=name, kind=kind, rule=rule)
-    kept = set(map(id, chosen))
+    kept = set(chosen)
     for member in found:
-        if id(member) not in kept:
+        if member not in kept:
             _leave_out(source, member)
     return Planned(source, chosen, problems)
-
-
-def _entries_below(file: Path, below: str, shown: str, problems: list[Problem]) -> list[Member]:
-    """Return a folder's file, or the files of an archive in a folder."""
-    try:
-        if not file.is_file():
-            return []  # a pipe, a socket, a dangling link
-        kind, found = entries(file, below)
-    except UNREADABLE as problem:
-        problems.append(_unreadable(shown, problem))
-        return []
-    return found if kind == "file" else [member for member in found if member.name != below]
 
 
 def _choose(found: list[Member], glob: str) -> tuple[str, list[Member]]:
     """Return the rule, and the members it chooses."""
     if glob:
-        pattern = glob.lower()
-        return f"{flag('glob')} {glob}", [
-            member
-            for member in found
-            if any(fnmatch.fnmatchcase(name.lower(), pattern) for name in (member.name, member.name.split("/")[-1]))
-        ]
+        fits = re.compile(fnmatch.translate(glob.lower())).match
+        fitting = [one for one in found if any(map(fits, (one.name.lower(), one.name.lower().rpartition("/")[2])))]
+        return f"{flag('glob')} {glob}", fitting
     visible = [member for member in found if not _HIDDEN.search(member.name)]
     combined = [member for member in visible if _MRG.search(member.name)]
     if combined:
@@ -351,8 +339,6 @@ class Reader:
         self._stems: Counter[str] = Counter()
         self.sources = [planned.source for planned in plan]
         self.bytes = 0
-        self._damage: BaseException | None = None
-        """What ended the file that is being read before its end."""
 
     def trees(self) -> Iterator[RawTree | Problem]:
         """Yield every tree of every file, and whatever is none, in reading order."""
@@ -372,9 +358,9 @@ class Reader:
     ) -> Iterator[RawTree | Problem]:
         """Members of one file on disk. An archive that is damaged gives what comes before the damage."""
         try:
-            for member, stream, problem in streams(members):
-                if stream is None:
-                    yield _unreadable(_shown(source, member), ValueError(problem))
+            for member, stream in streams(members):
+                if isinstance(stream, Exception):
+                    yield _unreadable(_shown(source, member), stream)
                 else:
                     yield from self._read_member(source, member, stream, digests)
         except UNREADABLE as damage:
@@ -395,38 +381,32 @@ class Reader:
         digest = hashlib.sha256()
         stem = self._stem(member.name)
         splitter = Splitter()
-        self._damage = None
-        if wide := next((name for bom, name in _BOMS.items() if head.startswith(bom)), ""):
-            self._damage = ValueError(f"it is {wide}; convert it to UTF-8")
-        for piece in () if wide else self._pieces(source, stream, digest):
-            for found in splitter.feed(piece):
-                yield self._tree(found, stem, shown)
+        damage: BaseException | None = None
+        try:
+            if wide := next((name for bom, name in _BOMS.items() if head.startswith(bom)), ""):
+                raise ValueError(f"it is {wide}; convert it to UTF-8")
+            for piece in self._pieces(source, stream, digest):
+                for found in splitter.feed(piece):
+                    yield self._tree(found, stem, shown)
+        except UNREADABLE as problem:
+            damage = problem
         for found in splitter.end():
             yield self._tree(found, stem, shown)
-        if self._damage is None and splitter.begun == 0:
-            self._damage = ValueError("there is no bracketed tree in it")
-        if self._damage is not None:
-            yield _unreadable(shown, self._damage)
+        if damage or splitter.begun == 0:
+            yield _unreadable(shown, damage or ValueError("there is no bracketed tree in it"))
         source.files += 1
         source.trees += splitter.begun
         digests.append((digest.hexdigest(), member.name))
 
     def _pieces(self, source: Source, stream: Stream, digest: hashlib._Hash) -> Iterator[bytes]:
-        """Yield lines, or parts of long ones; a byte order mark is not part of the first. Ends at the first damage."""
-        first = True
-        while True:
-            try:
-                piece = stream.readline(self._piece)
-            except UNREADABLE as problem:
-                self._damage = problem
-                return
-            if not piece:
-                return
+        """Yield lines, or parts of long ones; a byte order mark is not part of the first."""
+        mark = codecs.BOM_UTF8
+        while piece := stream.readline(self._piece):
             digest.update(piece)
             source.bytes += len(piece)
             self.bytes += len(piece)
-            yield piece.removeprefix(codecs.BOM_UTF8) if first else piece
-            first = False
+            yield piece.removeprefix(mark)
+            mark = b""
 
     def _tree(self, found: Span | Flaw, stem: str, shown: str) -> RawTree | Problem:
         kind = message = text = ""

@@ -7,30 +7,15 @@ arXiv 2311.08287, section 3.2 and appendix; specification of Viva, "Verb sequenc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from viva.build.treebank.tree import TAGS, Layout, Node, Tree, TreeError
-from viva.files import shipped_table
+from viva.build.treebank.tree import TAGS, WORDS, Layout, Node, Tree, TreeError
 
 VERB_TAGS = TAGS["verbs"]
-_PARTING = frozenset(("S", "SBAR", "CC", "CONJP"))
 _FINITE = {"VBD": "past", "VBZ": "present", "VBP": "present"}
-_WORDS = shipped_table(__file__, "verbs.toml", dict[str, frozenset[str]])
-BE = _WORDS["be"]
-COPULAS = BE | _WORDS["copulas"]
-TO_CLAUSE_OBJECTS = _WORDS["infinitive_objects"]
-NO_CLAUSE_OBJECTS = _WORDS["copulas"] | _WORDS["clauses_no_objects"]
-MEASURES = _WORDS["measures"]
-WEAK_COMPLEMENTS = _WORDS["weak_complements"]
-_HAVE = _WORDS["have"]
-LINKING = BE | _HAVE | _WORDS["linking"]
-_NOT = _WORDS["not"]
-_FUTURE = _WORDS["future"]
-_FUTURE_IN_PAST = _WORDS["future_in_past"]
-
-PARTICIPLES = frozenset(("present_participle", "perfect_participle", "past_participle"))
-"""Forms without a grammatical subject of their own, in most grammars."""
+BE, _HAVE, _FUTURE, _FUTURE_IN_PAST = (WORDS[name] for name in ("be", "have", "future", "future_in_past"))
+LINKING = BE | _HAVE | WORDS["linking"]
 MAX_PATHS = 64
 """Verb sequences of one topmost VP; the sample's richest has six."""
 
@@ -75,10 +60,11 @@ class VerbSequence:
     """ "past:perfect", "None:None", ..."""
     with_adverbs: str = ""
     """By default, the plain rendering with its adverb phrases: as right an answer."""
-    lower: str = field(default="", init=False)
 
-    def __post_init__(self) -> None:
-        self.lower = self.plain.lower()
+    @property
+    def subjects(self) -> list[Node]:
+        """What stands before it and is its subject."""
+        return [node for node in self.top.before if "SBJ" in node.functions]
 
     @property
     def last(self) -> Node:
@@ -90,7 +76,7 @@ def sequences(tree: Tree, published: bool) -> list[VerbSequence]:
     """Return all verb sequences of a sentence, from left to right by topmost VP."""
     found: list[VerbSequence] = []
     for node in tree.nodes:
-        if node.tag == "VP" and (node.parent is None or node.parent.tag != "VP"):
+        if node.tag == "VP" and node.parent.tag != "VP":
             for path in verb_paths(node, published):
                 if path.whole:
                     found.append(_sequence(tree.layout, node, path, published))
@@ -145,7 +131,7 @@ def _is_auxiliary(vp: Node, verb: Node, below: Node) -> bool:
     """
     between = vp.children[verb.position + 1 : below.position]
     return not any(
-        child.tag in _PARTING
+        child.tag in TAGS["parting"]
         or child.text in (":", ";")
         or (child.tag == "NP" and not child.functions and bool(child.text))
         for child in between
@@ -156,7 +142,7 @@ def _agree(verb: Node, following: Node) -> bool:
     """Return whether a verb can follow an auxiliary in its form: "could raise" and "was raised", but not "are carry",
     and no second "has" in "has heard ... and has received".
     """
-    word = (verb.word or "").lower()
+    word = verb.lowered
     if verb.tag in ("MD", "TO"):
         return following.tag not in ("VBZ", "VBG", "MD")
     if word in BE:
@@ -173,7 +159,7 @@ def top_text(vp: Node) -> str:
 
 def _links(verb: Node) -> bool:
     """Return whether a verb goes with the verb below it: an auxiliary, a modal, `to`, or one like help and get."""
-    return verb.tag in ("MD", "TO") or (verb.word or "").lower() in LINKING
+    return verb.tag in ("MD", "TO") or verb.lowered in LINKING
 
 
 def _sequence(layout: Layout, top: Node, path: VerbPath, published: bool) -> VerbSequence:
@@ -184,7 +170,7 @@ def _sequence(layout: Layout, top: Node, path: VerbPath, published: bool) -> Ver
         for rendering in (negated, adverbs, both):
             rendering.append(verb.start)
         following = verb.after[:2]
-        negation = bool(following) and following[0].tag == "RB" and following[0].word in _NOT
+        negation = bool(following) and following[0].tag == "RB" and following[0].word in WORDS["not"]
         if negation and (published or _links(verb)):
             negated.append(following[0].start)
             both.append(following.pop(0).start)

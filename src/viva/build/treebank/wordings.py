@@ -20,22 +20,14 @@ _FIELD = re.compile(r"\{(slot|answer|role)\}")
 
 
 class Wording(NamedTuple):
-    """One wording, as a template of the % operator: the quickest that Python has, with the fields in its order."""
+    """One wording, as a template of the % operator: the quickest that Python has."""
 
     template: str
     name: str
-    fields: tuple[str, ...]
 
     def fill(self, slot: str, answer: str, role: str) -> str:
         """Return the wording with its fields filled in; what stands in a field is never read as one."""
-        match self.fields:
-            case ("slot",):
-                return self.template % slot
-            case ("slot", "answer"):
-                return self.template % (slot, answer)
-            case _:
-                values = {"slot": slot, "answer": answer, "role": role}
-                return self.template % tuple(values[field] for field in self.fields)
+        return self.template % {"slot": slot, "answer": answer, "role": role}
 
 
 class Wordings:
@@ -63,8 +55,7 @@ class Wordings:
 
 def _cut(name: str, texts: list[str]) -> list[Wording]:
     return [
-        Wording(_FIELD.sub("%s", text.replace("%", "%%")), f"{name}.{number}", tuple(_FIELD.findall(text)))
-        for number, text in enumerate(texts)
+        Wording(_FIELD.sub(r"%(\1)s", text.replace("%", "%%")), f"{name}.{number}") for number, text in enumerate(texts)
     ]
 
 

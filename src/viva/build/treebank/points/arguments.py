@@ -39,8 +39,8 @@ from viva.benchmarks.syneval.facts import KnowledgePoint, SlotKind
 from viva.build.treebank.arguments import Argument, Role, has_noun_complement, has_own_subject, roles
 from viva.build.treebank.findings import Finding, Reading
 from viva.build.treebank.sentence import Sentence, resolved
-from viva.build.treebank.tree import Node
-from viva.build.treebank.verbs import PARTICIPLES, VerbSequence, verb_paths
+from viva.build.treebank.tree import TAGS, Node
+from viva.build.treebank.verbs import VerbSequence, verb_paths
 
 _ROLES: dict[Role, tuple[KnowledgePoint, str, SlotKind]] = {
     "subject": ("GS", "surface_subject", "grammatical_subject"),
@@ -52,7 +52,6 @@ _ROLES: dict[Role, tuple[KnowledgePoint, str, SlotKind]] = {
 _LONGEST = 8
 """Words of a verb phrase as it stands in the sentence."""
 _DEEPEST = 3
-_UNCLEAR = frozenset(("empty", "coordinated_subordinate_clause"))
 
 
 def find(reading: Reading) -> Iterator[Finding]:
@@ -65,9 +64,11 @@ def find(reading: Reading) -> Iterator[Finding]:
     for role in _ROLES:
         for argument in reading.arguments:
             if argument.role == role and argument.category != "existential_there":
-                unclear = not argument.verb.voice or (not reading.published and argument.verb.form in PARTICIPLES)
+                unclear = not argument.verb.voice or (
+                    not reading.published and argument.verb.form in TAGS["participles"]
+                )
                 if role != "subject" or not unclear:
-                    yield _finding(reading.sentence, argument)
+                    yield _finding(reading, argument)
 
 
 def _finding(sentence: Sentence, argument: Argument) -> Finding:
@@ -77,7 +78,7 @@ def _finding(sentence: Sentence, argument: Argument) -> Finding:
     voice = (f"{name}:voice:{argument.verb.voice}",) if argument.role == "subject" else ()
     pronoun = kinds == ("moved",) and sentence.category(resolved(sentence, argument.node)[-1]) == "pronoun"
     # Of "keeps inventories low" the object is the noun to some, the whole to others: only a blank accepts both.
-    agreed = sentence.published or not has_own_subject(argument.node)
+    agreed = not has_own_subject(argument.node)
     return Finding(
         knowledge_point=point,
         slot_kind="verb_phrase",
@@ -89,9 +90,9 @@ def _finding(sentence: Sentence, argument: Argument) -> Finding:
         rule=argument.role,
         answer_node=argument.node,
         slot_verb=argument.verb,
-        related=() if sentence.published else resolved(sentence, argument.node),
+        related=resolved(sentence, argument.node),
         # "it" for a trace may be one of several phrases that name the same thing: no choice between those.
-        choice=agreed and (sentence.published or not pronoun),
+        choice=agreed and not pronoun,
         accepted=argument.answer.accepted,
         statements=agreed,
     )
@@ -99,12 +100,10 @@ def _finding(sentence: Sentence, argument: Argument) -> Finding:
 
 def find_verbs(reading: Reading) -> Iterator[Finding]:
     """Yield one finding an argument that points at one verb phrase."""
-    sentence = reading.sentence
-    whole = sentence.tree.sentence.lower()
-    owners = {} if sentence.published else _owners(sentence)
-    chains = [] if sentence.published else _chains(sentence)
+    whole = reading.tree.sentence.lower()
+    owners, chains = _owners(reading), _chains(reading)
     for argument in reading.arguments:
-        if not _is_clear(sentence, argument, whole):
+        if not _is_clear(reading, argument, whole):
             continue
         verb = argument.verb
         others = [other for other in owners.get((argument.role, argument.node), ()) if other is not verb]
@@ -113,11 +112,11 @@ def find_verbs(reading: Reading) -> Iterator[Finding]:
             knowledge_point="MVP",
             slot_kind=slot_kind,
             slot=argument.answer.text,
-            answer=sentence.cased(verb.plain),
+            answer=reading.cased(verb.plain),
             category=verb.form,
             tags=(
                 f"main_verb_phrase:{name}",
-                f"subtype:{sentence.category(argument.clause)}",
+                f"subtype:{reading.category(argument.clause)}",
                 f"main_verb_phrase:voice:{verb.voice}",
                 f"main_verb_phrase:tense:{verb.tense}",
                 f"main_verb_phrase:subtype:{verb.form}",
@@ -127,7 +126,7 @@ def find_verbs(reading: Reading) -> Iterator[Finding]:
             answer_node=verb.last,
             answer_verb=verb,
             also=tuple(other.plain for other in others),
-            accepted=() if sentence.published else tuple(_accepted(sentence, verb, others, chains)),
+            accepted=tuple(_accepted(reading, verb, others, chains)),
         )
 
 
@@ -179,7 +178,7 @@ def _chains(sentence: Sentence) -> list[tuple[VerbSequence, VerbSequence]]:
         verb = lower
         for _ in range(_DEEPEST):
             clause = verb.top.parent
-            if clause is None or clause.tag != "S" or clause.parent is None or clause.has_subject:
+            if clause.tag != "S" or clause.has_subject:
                 break
             upper = by_last.get(clause.parent)
             if upper is None:
@@ -203,10 +202,10 @@ def _owners(sentence: Sentence) -> dict[tuple[Role, Node], list[VerbSequence]]:
 
 def _is_clear(sentence: Sentence, argument: Argument, whole: str) -> bool:
     node = argument.node
-    participle = argument.role == "subject" and argument.verb.form in PARTICIPLES
+    participle = argument.role == "subject" and argument.verb.form in TAGS["participles"]
     if not sentence.published and (participle or has_own_subject(node)):
         return False
-    if argument.category in _UNCLEAR or argument.cut or not node.text or has_noun_complement(sentence, node):
+    if argument.category in TAGS["unclear"] or argument.cut or not node.text or has_noun_complement(sentence, node):
         return False
     if argument.role == "subject":
         clear = argument.verb.voice and len(verb_paths(argument.verb.top, sentence.published)) == 1

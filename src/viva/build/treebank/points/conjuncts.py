@@ -11,20 +11,18 @@ coordinated clauses are never asked about. arXiv 2311.08287, section 3.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import permutations
+from dataclasses import replace
 from typing import NamedTuple
 
 from viva.benchmarks.syneval.facts import SlotKind
-from viva.build.treebank.arguments import other_extents
-from viva.build.treebank.categories import CONJUNCTIONS
-from viva.build.treebank.findings import Finding, Reading, Unpaired
+from viva.build.treebank.arguments import has_conjunction, other_extents
+from viva.build.treebank.findings import Finding, Reading
 from viva.build.treebank.modifiers import REDUCED_RELATIVE, Modifier
 from viva.build.treebank.points.arguments import particle_end
 from viva.build.treebank.sentence import Sentence
-from viva.build.treebank.tree import TAGS, Node, TreeError
+from viva.build.treebank.tree import TAGS, Node, TreeError, tags_of
 from viva.build.treebank.verbs import BE, VERB_TAGS, VerbSequence, verb_paths
 
-_PARTS = TAGS["coordination"]
 _NAMES = {
     "prepositional_phrase": ("with_prepositional_phrase",),
     REDUCED_RELATIVE: ("with_relative_clause", "with_reduced_relative_clause"),
@@ -47,32 +45,41 @@ class Conjunct(NamedTuple):
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """Yield one finding an ordered pair of conjuncts."""
+    """Yield one finding an ordered pair of conjuncts; and slots to pair with a phrase that they are not coordinated
+    with, single verb phrases included.
+    """
     for kind, parent, conjuncts in _coordinations(reading):
-        if len(conjuncts) < 2:
-            continue
-        nodes = () if reading.published else tuple(conjunct.node for conjunct in conjuncts)
-        for (one, slot), (other, answer) in permutations(enumerate(conjuncts), 2):
-            if not reading.published and abs(one - other) > 1:
-                continue  # by default neighbours only: a list of ten would be ninety questions
-            if _is_clear(reading.sentence, kind, slot):
-                yield Finding(
-                    knowledge_point="CO",
-                    slot_kind=kind,
-                    slot=slot.text,
-                    answer=answer.text,
-                    category=f"coordinated_{kind}",
-                    tags=_tags(kind, slot, answer),
-                    nodes=(parent, slot.node),
-                    rule=kind,
-                    answer_node=answer.node,
-                    slot_verb=slot.verb,
-                    answer_verb=answer.verb,
-                    blank=len(conjuncts) == 2,
-                    accepted=() if reading.published else tuple(_accepted(reading.sentence, answer)),
-                    also=tuple(conjunct.text for conjunct in conjuncts),
-                    related=nodes,
-                )
+        name = f"coordinated_{kind}"
+        for one, slot in enumerate(conjuncts):
+            if not _is_clear(reading, kind, slot):
+                continue
+            unpaired = Finding(
+                knowledge_point="CO",
+                slot_kind=kind,
+                slot=slot.text,
+                tags=(name,),
+                nodes=(parent, slot.node),
+                rule=kind,
+                category=name,
+                answer_node=slot.node,
+                slot_verb=slot.verb,
+                blank=False,
+                also=tuple(conjunct.text for conjunct in conjuncts),
+                related=tuple(conjunct.node for conjunct in conjuncts),
+            )
+            yield unpaired
+            for other, answer in enumerate(conjuncts):
+                # By default neighbours only: a list of ten would be ninety questions.
+                if abs(one - other) == 1 or (reading.published and one != other):
+                    yield replace(
+                        unpaired,
+                        answer=answer.text,
+                        tags=_tags(kind, slot, answer),
+                        answer_node=answer.node,
+                        answer_verb=answer.verb,
+                        blank=len(conjuncts) == 2,
+                        accepted=tuple(_accepted(reading, answer)),
+                    )
 
 
 def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
@@ -80,13 +87,13 @@ def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
     of a noun phrase, less or more of what follows it."""
     if answer.verb is None:
         yield from other_extents(sentence, answer.node)
-        if answer.node.children[0].tag == "NP" and any(child.tag == "," for child in answer.node.children):
+        if answer.node.children[0].tag == "NP" and "," in answer.node.tags:
             yield answer.node.children[0].text
         return
     own, leaves = answer.verb.levels[-1], sentence.tree.leaves
     parts = [verb for verb in answer.verb.verbs if verb.parent is own] or [answer.verb.last]
     first = answer.verb.verbs[0].start
-    whole = () if any(leaf.tag in VERB_TAGS for leaf in leaves[parts[-1].end : own.end]) else (own.end,)
+    whole = () if tags_of(leaves[parts[-1].end : own.end]) & VERB_TAGS else (own.end,)
     apart = any(leaf.tag.startswith(("CC", "NN", "PRP")) for leaf in leaves[first : parts[0].start])
     for start in dict.fromkeys((parts[0].start, parts[0].start if apart else first)):
         for end in dict.fromkeys((answer.verb.last.end, particle_end(answer.verb), *whole)):
@@ -94,60 +101,39 @@ def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
                 yield text
 
 
-def find_unpaired(reading: Reading) -> Iterator[Unpaired]:
-    """Slots to pair with a phrase that they are not coordinated with, single verb phrases included."""
-    for kind, parent, conjuncts in _coordinations(reading):
-        for slot in conjuncts:
-            if _is_clear(reading.sentence, kind, slot):
-                yield Unpaired(
-                    knowledge_point="CO",
-                    slot_kind=kind,
-                    slot=slot.text,
-                    tags=(f"coordinated_{kind}",),
-                    nodes=(parent, slot.node),
-                    rule=kind,
-                    category=f"coordinated_{kind}",
-                    conjuncts=tuple(conjunct.text for conjunct in conjuncts),
-                    conjunct_nodes=tuple(conjunct.node for conjunct in conjuncts),
-                )
-
-
 def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conjunct]]]:
     """Yield noun phrases, then the verb phrases of each clause (one alone is no coordination, but may be asked
     about).
     """
-    sentence = reading.sentence
-    hosts = {host.head: host for host in reading.noun_hosts}
-    for node in sentence.tree.nodes:
-        if node.tag == "NP" and _coordinates_nouns(node) and (sentence.published or not _is_gapped(node)):
+    for node in reading.tree.nodes:
+        if node.tag == "NP" and _coordinates_nouns(node) and (reading.published or not _is_gapped(node)):
             members: list[Conjunct] = []
             for child in node.children:
                 if child.tag == "NP":
-                    inner = next((grand for grand in child.children if grand in hosts), None)
-                    modifiers = hosts[inner].modifiers if inner is not None else None
-                    members.append(Conjunct(sentence.cased(child.text), child, None, modifiers))
+                    known = (reading.noun_modifiers.get(inner) for inner in child.children)
+                    modifiers = next((found for found in known if found is not None), None)
+                    members.append(Conjunct(reading.cased(child.text), child, None, modifiers))
             if _distinct(members):
                 yield "noun_phrase", node, members
-    for clause, verbs in sentence.clauses.items():
-        paths = sum(len(verb_paths(child, sentence.published)) for child in clause.children if child.tag == "VP")
+    for clause, verbs in reading.clauses.items():
+        paths = sum(len(verb_paths(child, reading.published)) for child in clause.children if child.tag == "VP")
         if paths != len(verbs):
             continue  # a gapped conjunct: who shares what cannot be told
-        if not sentence.published and len(verbs) > 1 and _could_join_higher(verbs[0]):
+        if not reading.published and len(verbs) > 1 and _could_join_higher(verbs[0]):
             continue
-        members = [Conjunct(sentence.cased(verb.text), verb.last, verb, reading.verb_modifiers[verb]) for verb in verbs]
+        members = [Conjunct(reading.cased(verb.text), verb.last, verb, reading.verb_modifiers[verb]) for verb in verbs]
         if _distinct(members):
             yield "verb_phrase", clause, members
 
 
 def _coordinates_nouns(node: Node) -> bool:
-    if node.parent is not None and node.parent.tag in ("NP", "UCP"):
+    if node.parent.tag in ("NP", "UCP"):
         return False
-    tags = [child.tag for child in node.children]
     return (
-        all(tag in _PARTS for tag in tags)
-        and "DT" not in tags[1:]
-        and tags.count("NP") >= 2
-        and any(tag in CONJUNCTIONS for tag in tags)
+        node.tags <= TAGS["coordination"]
+        and "DT" not in tags_of(node.children[1:])
+        and sum(child.tag == "NP" for child in node.children) >= 2
+        and has_conjunction(node)
     )
 
 
@@ -159,7 +145,7 @@ def _is_gapped(node: Node) -> bool:
     return any(
         member.gap
         or member.children[0].tag in ("PP", "IN", "ADVP")
-        or any(child.tag == "CONJP" for child in member.children)  # "..., as well as": a third conjunct to most
+        or "CONJP" in member.tags  # "..., as well as": a third conjunct to most
         for member in members
     )
 
@@ -168,8 +154,7 @@ def _could_join_higher(verb: VerbSequence) -> bool:
     """Return whether a conjunct behind a comma could belong to the verb around: "he said he is pleased, and doesn't
     see".
     """
-    commas = any(child.tag == "," for child in verb.top.children)
-    return commas and any(above.tag == "VP" for above in verb.top.above())
+    return "," in verb.top.tags and "VP" in tags_of(verb.top.above())
 
 
 def _distinct(members: list[Conjunct]) -> bool:
@@ -182,7 +167,7 @@ def _distinct(members: list[Conjunct]) -> bool:
 def _is_clear(sentence: Sentence, kind: SlotKind, slot: Conjunct) -> bool:
     """Return whether the shown phrase occurs once, and says something (a bare form of be does not)."""
     if slot.verb is not None:
-        return sentence.plain_counts[slot.verb.lower] == 1 and slot.text not in BE
+        return sentence.plain_counts[slot.verb.plain.lower()] == 1 and slot.text not in BE
     return sentence.noun_lower_counts[slot.text.lower()] == 1
 
 

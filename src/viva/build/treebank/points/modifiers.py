@@ -28,10 +28,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from viva.benchmarks.syneval.facts import KnowledgePoint, SlotKind
-from viva.build.treebank.categories import is_possessive
-from viva.build.treebank.findings import Existence, Finding, Reading
+from viva.build.treebank.arguments import has_noun_complement
+from viva.build.treebank.categories import CONJUNCTIONS, is_possessive
+from viva.build.treebank.findings import Finding, Reading
 from viva.build.treebank.modifiers import (
     Modifier,
+    fronted_modifiers,
     governing_modifiers,
     has_other_adverbials,
     is_complement,
@@ -42,52 +44,72 @@ from viva.build.treebank.modifiers import (
 )
 from viva.build.treebank.points.arguments import renderings
 from viva.build.treebank.sentence import Sentence
-from viva.build.treebank.tree import TAGS, Node
+from viva.build.treebank.tree import TAGS, WORDS, Node
 from viva.build.treebank.verbs import VerbSequence
 
-_CLAUSES = frozenset(("NP", "S", "SBAR"))
-_RECIPROCAL = frozenset(("one", "each"))
-"""What "another" and "other" do not modify."""
 _PP = "prepositional_phrase"
 
 
 def find_adjectives(reading: Reading) -> Iterator[Finding]:
-    """Yield one finding a modifier of a noun phrase."""
-    sentence = reading.sentence
-    for host in reading.noun_hosts:
-        if not _occurs_once(sentence, host.head) or (not reading.published and is_possessive(host.head)):
+    """Yield one finding a modifier of a noun phrase; noun phrases that have one, and that clearly have none."""
+    for head, every in reading.noun_modifiers.items():
+        asked = [modifier for modifier in every if _is_asked(reading, head, modifier)]
+        if not asked or not _occurs_once(reading, head):
+            continue
+        subtype = f"subtype:{_subtype(reading, head)}"
+        yield _existence("ADJ", "noun_phrase", head.text, subtype, (head, asked[0].node), True)
+        if not reading.published and is_possessive(head):
             continue  # "Congress's prohibiting ...": a gerund with its subject
-        blank = len(host.modifiers) + host.others == 1
-        for modifier in host.modifiers:
-            if _is_asked(reading, host.head, modifier):
-                yield Finding(
-                    knowledge_point="ADJ",
-                    slot_kind="noun_phrase",
-                    slot=host.head.text,
-                    answer=modifier.text,
-                    category=modifier.category,
-                    tags=(
-                        f"subtype:{_subtype(sentence, host.head)}",
-                        modifier.category,
-                        f"adjective_modifier:{modifier.category}",
-                    ),
-                    nodes=(host.head, modifier.node),
-                    rule=modifier.node.tag,
-                    answer_node=modifier.node,
-                    blank=blank,
-                )
+        for modifier in asked:
+            yield Finding(
+                knowledge_point="ADJ",
+                slot_kind="noun_phrase",
+                slot=head.text,
+                answer=modifier.text,
+                category=modifier.category,
+                tags=(subtype, modifier.category, f"adjective_modifier:{modifier.category}"),
+                nodes=(head, modifier.node),
+                rule=modifier.node.tag,
+                answer_node=modifier.node,
+                blank=len(every) == 1 and not has_noun_complement(reading, head),
+            )
+    for node in reading.tree.nodes:
+        if node.tag == "NP" and _has_no_modifier(reading, node) and _occurs_once(reading, node):
+            subtype = f"subtype:{_subtype(reading, node)}"
+            yield _existence("ADJ", "noun_phrase", node.text, subtype, (node,), False)
+
+
+def _has_no_modifier(reading: Reading, node: Node) -> bool:
+    """Return whether a noun phrase clearly has no modifier.
+
+    As published, that is also said of one that holds an adjective or prepositional phrase (quirk 12).
+    """
+    kind = reading.category(node)
+    holders = TAGS["published_holders" if reading.published else "holders"]
+    if node.parent.tag == "NP" or kind == "existential_there" or node.tags & holders:
+        return False
+    # By default pronouns and dates are left out: nobody asks what follows "it" or "Wednesday". So are phrases of
+    # which nobody can tell: "with its net income declining", "sold it for a song".
+    asked = kind != "pronoun" and "TMP" not in node.functions
+    return reading.published or (asked and not _has_predicate(node) and nothing_follows(reading, node))
 
 
 def find_adverbs(reading: Reading) -> Iterator[Finding]:
-    """Yield one finding a modifier of a verb phrase that occurs once."""
-    for verb in _shown(reading.sentence):
+    """Yield one finding a modifier of a verb phrase that occurs once; verb phrases that have one, and that have none:
+    not even a particle or `not`.
+    """
+    for verb in _shown(reading):
         every = reading.verb_modifiers[verb]
         modifiers = [modifier for modifier in every if modifier.category]
         # As published, what has no category (particles, some clauses) is not counted (quirk 12).
         alone = len(modifiers if reading.published else every) == 1
-        for modifier in modifiers:
-            if not _modifies_verb(reading, verb, modifier):
-                continue
+        subtype = f"subtype:{verb.form}"
+        asked = [modifier for modifier in modifiers if _modifies_verb(reading, verb, modifier)]
+        # Inverted clauses ("... said Mr. Smith") are never said to have none: the counts of the sample show it.
+        inverted = verb.top.parent.tag == "SINV"
+        if asked or not (every or inverted or has_other_adverbials(reading.adverbials, verb, None)):
+            yield _existence("ADV", "verb_phrase", verb.text, subtype, (verb.last,), bool(asked))
+        for modifier in asked:
             yield Finding(
                 knowledge_point="ADV",
                 slot_kind="verb_phrase",
@@ -95,7 +117,7 @@ def find_adverbs(reading: Reading) -> Iterator[Finding]:
                 answer=modifier.text,
                 category=modifier.category,
                 tags=(
-                    f"subtype:{verb.form}",
+                    subtype,
                     modifier.category,
                     f"adverbial_modifier:{modifier.category}",
                     *(("adverbial_modifier:moved",) if modifier.moved else ()),
@@ -104,25 +126,23 @@ def find_adverbs(reading: Reading) -> Iterator[Finding]:
                 rule=modifier.node.tag,
                 answer_node=modifier.node,
                 slot_verb=verb,
-                statements=reading.published or not is_complement(modifier.node),
-                blank=alone
-                and (reading.published or not has_other_adverbials(reading.adverbials, verb, modifier.node)),
-                related=() if reading.published else (*reading.fronted[verb], *governing_modifiers(verb)),
+                statements=not is_complement(modifier.node),
+                blank=alone and not has_other_adverbials(reading.adverbials, verb, modifier.node),
+                related=(*fronted_modifiers(verb), *governing_modifiers(verb)),
             )
 
 
 def find_attachments(reading: Reading) -> Iterator[Finding]:
     """Yield one finding a prepositional phrase and its host, where both occur once: verb phrases, then noun phrases."""
-    sentence = reading.sentence
     hosts: list[tuple[str, Node, VerbSequence | None, tuple[Modifier, ...]]] = [
         (verb.plain, verb.last, verb, found) for verb, found in reading.verb_modifiers.items()
     ]
-    hosts += [(host.head.text, host.head, None, host.modifiers) for host in reading.noun_hosts if is_plain(host.head)]
-    modifiers = [*reading.verb_modifiers.values(), *(host.modifiers for host in reading.noun_hosts)]
+    hosts += [(head.text, head, None, found) for head, found in reading.noun_modifiers.items() if is_plain(head)]
+    modifiers = [*reading.verb_modifiers.values(), *reading.noun_modifiers.values()]
     counts = Counter(modifier.text for found in modifiers for modifier in found)
     for answer, node, verb, found in hosts:
         kind, modifies = ("predicate", "adverbial_modifier") if verb else ("noun_phrase", "adjective_modifier")
-        for modifier in found if sentence.host_counts[answer] == 1 else ():
+        for modifier in found if reading.host_counts[answer] == 1 else ():
             if modifier.category != _PP or counts[modifier.text] > 1:
                 continue
             if _modifies_verb(reading, verb, modifier) if verb else _modifies_noun(reading, node, modifier):
@@ -133,7 +153,7 @@ def find_attachments(reading: Reading) -> Iterator[Finding]:
                     answer=answer,
                     category=kind,
                     tags=(
-                        f"subtype:{verb.form if verb else _subtype(sentence, node)}",
+                        f"subtype:{verb.form if verb else _subtype(reading, node)}",
                         f"pp_attachment:attach_to:{kind}",
                         f"pp_attachment:{modifies}:{_PP}",
                         *((f"pp_attachment:{modifies}:moved",) if modifier.moved else ()),
@@ -142,64 +162,26 @@ def find_attachments(reading: Reading) -> Iterator[Finding]:
                     rule=kind,
                     answer_node=node,
                     answer_verb=verb,
-                    accepted=() if verb is None or reading.published else tuple(renderings(sentence, verb)),
-                    statements=verb is None or reading.published or not is_complement(modifier.node),
+                    accepted=tuple(renderings(reading, verb)) if verb else (),
+                    statements=not (verb and is_complement(modifier.node)),
                 )
-
-
-def find_modified_nouns(reading: Reading) -> Iterator[Existence]:
-    """Yield noun phrases that have a modifier, and noun phrases that clearly have none (pronouns included)."""
-    sentence = reading.sentence
-    for host in reading.noun_hosts:
-        known = (modifier for modifier in host.modifiers if _is_asked(reading, host.head, modifier))
-        if _occurs_once(sentence, host.head) and (first := next(known, None)):
-            yield _of_noun(sentence, host.head, first.node)
-    # As published, a phrase that holds an adjective or prepositional phrase is said to have no modifier (quirk 12).
-    holders = _CLAUSES if reading.published else TAGS["holders"]
-    for node in sentence.tree.nodes:
-        if node.tag != "NP" or (node.parent is not None and node.parent.tag == "NP"):
-            continue
-        kind = sentence.category(node)
-        if kind == "existential_there" or any(child.tag in holders for child in node.children):
-            continue
-        # By default pronouns and dates are left out: nobody asks what follows "it" or "Wednesday". So are phrases of
-        # which nobody can tell: "with its net income declining", "sold it for a song".
-        asked = kind != "pronoun" and "TMP" not in node.functions
-        if not reading.published and not (asked and not _has_predicate(node) and nothing_follows(sentence, node)):
-            continue
-        if _occurs_once(sentence, node):
-            yield _of_noun(sentence, node)
-
-
-def find_modified_verbs(reading: Reading) -> Iterator[Existence]:
-    """Yield verb phrases that have a modifier, and verb phrases that have none: not even a particle or `not`."""
-    for verb in _shown(reading.sentence):
-        modifiers = reading.verb_modifiers[verb]
-        exists = any(modifier.category and _modifies_verb(reading, verb, modifier) for modifier in modifiers)
-        # Inverted clauses ("... said Mr. Smith") are never said to have none: the counts of the sample show it.
-        inverted = verb.top.parent is not None and verb.top.parent.tag == "SINV"
-        if exists or not (modifiers or inverted or has_other_adverbials(reading.adverbials, verb, None)):
-            yield _existence("ADV", "verb_phrase", verb.text, verb.form, (verb.last,), exists)
-
-
-def _of_noun(sentence: Sentence, node: Node, *modifier: Node) -> Existence:
-    subtype = _subtype(sentence, node)
-    return _existence("ADJ", "noun_phrase", node.text, subtype, (node, *modifier), bool(modifier))
 
 
 def _existence(
     point: KnowledgePoint, slot_kind: SlotKind, slot: str, subtype: str, nodes: tuple[Node, ...], exists: bool
-) -> Existence:
+) -> Finding:
     kind = "existent" if exists else "not-existent"
-    return Existence(
+    return Finding(
         knowledge_point=point,
         slot_kind=slot_kind,
         slot=slot,
         category=kind,
-        tags=(f"subtype:{subtype}", kind),
+        tags=(subtype, kind),
         nodes=nodes,
         rule="existence",
         exists=exists,
+        answer_node=nodes[-1],
+        blank=False,
     )
 
 
@@ -207,19 +189,19 @@ def _modifies_noun(reading: Reading, head: Node, modifier: Modifier) -> bool:
     """Return whether nobody doubts that a phrase modifies a noun phrase. As published, the treebank decides."""
     if reading.published:
         return True
-    return is_phrase(modifier) and noun_attachment_is_clear(reading.sentence, head, modifier.node)
+    return is_phrase(modifier) and noun_attachment_is_clear(reading, head, modifier.node)
 
 
 def _modifies_verb(reading: Reading, verb: VerbSequence, modifier: Modifier) -> bool:
     """Return the same of a verb phrase."""
     if reading.published:
         return True
-    return is_phrase(modifier) and verb_attachment_is_clear(reading.sentence, verb, modifier.node)
+    return is_phrase(modifier) and verb_attachment_is_clear(reading, verb, modifier.node)
 
 
 def _is_asked(reading: Reading, head: Node, modifier: Modifier) -> bool:
     """Return whether a noun phrase's modifier is asked for; by default not of pronouns."""
-    named = head.children[-1].tag != "PRP" and head.text.lower() not in _RECIPROCAL
+    named = head.children[-1].tag != "PRP" and head.text.lower() not in WORDS["reciprocal"]
     return bool(modifier.category) and (reading.published or named) and _modifies_noun(reading, head, modifier)
 
 
@@ -234,7 +216,7 @@ def _has_predicate(node: Node) -> bool:
 
 def is_plain(node: Node) -> bool:
     """Return whether a noun phrase holds neither a comma nor a conjunction of its own."""
-    return bool(node.text) and not any(child.tag in (",", "CC", "CONJP") for child in node.children)
+    return bool(node.text) and not node.tags & {",", *CONJUNCTIONS}
 
 
 def _occurs_once(sentence: Sentence, node: Node) -> bool:
@@ -251,7 +233,6 @@ def _shown(sentence: Sentence) -> Iterator[VerbSequence]:
 
     As published, the shown text is looked up among the other rendering's (quirk 10), so repeated ones slip through.
     """
-    counts = sentence.plain_counts if sentence.published else sentence.text_counts
     for verb in sentence.verbs:
-        if counts[verb.text.lower()] <= 1:
+        if sentence.plain_counts[verb.text.lower()] <= 1:
             yield verb
