@@ -13,7 +13,7 @@ from string import ascii_uppercase
 
 import msgspec
 
-from viva.scorers.letters import ChoiceWindow, mark
+from viva.scorers.letters import ChoiceWindow, Judgement, mark
 from viva.scorers.lexicon import BOX, fold
 from viva.scorers.optiontext import squeeze, ticked
 from viva.scorers.reading import (
@@ -157,14 +157,19 @@ def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | None
         return _bare(last, letters, known)
     named = slot.rule == "named as the answer"
     listed = _LIST_BEHIND.match(slot.rest) is not None
+    denied = _denied(slot.rest[len(slot.text) :], letters)
     line = slot.rest.partition("\n")[0] if listed else slot.rest
     ways = [slot.rest, line] * listed
-    if not _names(line[len(slot.text) :].strip(" .\n*"), letters):
+    if not _names(line[len(slot.text) :].strip(" .\n*"), "".join(set(letters) - denied)):
         ways.append(slot.text)
     for written in ways:
         said = _flat(written).strip(" \n:。.").replace("只有", "only ")
         selected = None if _ADDED.search(said) else _as_list(said, letters, known)
-        if selected and not (named and len(selected[0]) == 1 and not re.search(r"\bonly\b", said)):
+        if (
+            selected
+            and denied.isdisjoint(selected[0])
+            and not (named and len(selected[0]) == 1 and not re.search(r"\bonly\b", said))
+        ):
             return selected[0]
     if not named:
         raise Unsure
@@ -178,10 +183,18 @@ def _except(text: str, letters: str) -> set[str] | None:
     return set(letters) - denied if denied else None
 
 
+def _denied(text: str, letters: str) -> set[str]:
+    """Return the options that are called wrong: "A and C. B is incorrect because it is FIFO"."""
+    return {letter for judged in _judgements(text, letters) if not judged.good for letter in judged.letters}
+
+
+def _judgements(text: str, letters: str) -> list[Judgement]:
+    return ChoiceWindow(mark(fold(text), letters), letters).judgements()
+
+
 def _judged(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
     """Return the options called correct, where every option is judged, and none in two ways."""
-    judgements = ChoiceWindow(mark(fold(text), letters), letters).judgements()
-    verdicts = {(letter, judged.good) for judged in judgements for letter in judged.letters}
+    verdicts = {(letter, judged.good) for judged in _judgements(text, letters) for letter in judged.letters}
     chosen, denied = ({letter for letter, good in verdicts if good is side} for side in (True, False))
     return chosen if chosen | denied == {*letters} and chosen.isdisjoint(denied) and chosen else None
 
