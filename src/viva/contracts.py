@@ -374,9 +374,11 @@ class Batches(Protocol):
         """Return how far it is."""
         ...
 
-    def replies(self, batch: str) -> AsyncIterator[tuple[str, Response | ModelError]]:
+    def replies(
+        self, batch: str, request: Callable[[str], Generate | None]
+    ) -> AsyncIterator[tuple[str, Response | ModelError]]:
         """Return the results of a batch that has ended, in any order: name of the request → reply, or why there is
-        none.
+        none. `request` is what was asked by a name, None for strangers': replies are read as those of requests alone.
 
         Names are as they came: unknown ones, and one twice, are possible. Raises ModelError of the kind "gone" where
         the provider keeps the results no longer.

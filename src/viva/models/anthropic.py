@@ -123,7 +123,7 @@ class AnthropicBatches:
         client: Callable[[], anthropic.AsyncAnthropic],
         params: Callable[[Generate], dict[str, Any]],
         problem: Callable[[Exception], ModelError],
-        read: Callable[[AnthropicMessage], Response],
+        read: Callable[[AnthropicMessage, Generate | None], Response],
         refused: Callable[[str], bool],
     ) -> None:
         self._connect = client
@@ -204,7 +204,9 @@ class AnthropicBatches:
             return ModelError("auth", why, fatal=True)
         return problem
 
-    async def replies(self, batch: str) -> AsyncIterator[tuple[str, Response | ModelError]]:
+    async def replies(
+        self, batch: str, request: Callable[[str], Generate | None]
+    ) -> AsyncIterator[tuple[str, Response | ModelError]]:
         """See `Batches.replies`.
 
         Lines are taken apart here and not by the SDK, which ends at the first that is no JSON; and they come from the
@@ -218,7 +220,7 @@ class AnthropicBatches:
             left -= 1
             if left < 0:
                 return
-            if (result := self._result(line)) is not None:
+            if (result := self._result(line, request)) is not None:
                 yield result
 
     async def _lines(self, batch: str) -> AsyncIterator[bytes]:
@@ -238,7 +240,9 @@ class AnthropicBatches:
         for line in splitter.rest():
             yield line
 
-    def _result(self, line: bytes) -> tuple[str, Response | ModelError] | None:
+    def _result(
+        self, line: bytes, request: Callable[[str], Generate | None]
+    ) -> tuple[str, Response | ModelError] | None:
         """Return one result; None for a line that is none."""
         try:
             found = decode_json(line, _Line)
@@ -246,7 +250,7 @@ class AnthropicBatches:
             return None
         result = found.result
         if result.type == "succeeded" and result.message is not None:
-            return found.custom_id, self._read(result.message)
+            return found.custom_id, self._read(result.message, request(found.custom_id))
         if result.type in ("expired", "canceled"):
             words = "the batch expired" if result.type == "expired" else "the batch was cancelled"
             return found.custom_id, ModelError(result.type, f"{words} before this request was asked", retry=True)
@@ -390,8 +394,9 @@ class AnthropicModel(ApiModel):
 
         return AnthropicBatches(client, params, self._problem, self._read_one, self._refused_one)
 
-    def _read_one(self, message: AnthropicMessage) -> Response:
-        response = self._read(message)
+    def _read_one(self, message: AnthropicMessage, request: Generate | None) -> Response:
+        stops = request.sampling.stop if request and self.adapting.becomes("stop") else ()
+        response = self._read(message, stops)
         self.adapting.note(response)
         return kept(response, self._said)
 
