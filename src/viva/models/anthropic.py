@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from viva.contracts import Adaptation, BatchState
+from viva.contracts import Adaptation, Asked, BatchState, Result
 from viva.errors import ModelError, VivaError, option
 from viva.models.adapting import named
 from viva.models.openaiapi.openaiwire import Envelope, decode_json
@@ -204,9 +204,7 @@ class AnthropicBatches:
             return ModelError("auth", why, fatal=True)
         return problem
 
-    async def replies(
-        self, batch: str, request: Callable[[str], Generate | None]
-    ) -> AsyncIterator[tuple[str, Response | ModelError]]:
+    async def replies(self, batch: str, request: Asked) -> AsyncIterator[Result]:
         """See `Batches.replies`.
 
         Lines are taken apart here and not by the SDK, which ends at the first that is no JSON; and they come from the
@@ -240,9 +238,7 @@ class AnthropicBatches:
         for line in splitter.rest():
             yield line
 
-    def _result(
-        self, line: bytes, request: Callable[[str], Generate | None]
-    ) -> tuple[str, Response | ModelError] | None:
+    def _result(self, line: bytes, request: Asked) -> Result | None:
         """Return one result; None for a line that is none."""
         try:
             found = decode_json(line, _Line)
@@ -355,8 +351,7 @@ class AnthropicModel(ApiModel):
             raise
         except Exception as problem:
             raise self._problem(problem) from None
-        stops = request.sampling.stop if "stop" in parameters else ()
-        return msgspec.structs.replace(self._read(message, stops), quotas=quotas(reply.headers))
+        return msgspec.structs.replace(self._read(message, request, parameters), quotas=quotas(reply.headers))
 
     def _most(self, words: str) -> bool:
         """Return whether a refusal says how many tokens this model writes at most, fewer than the room that it was
@@ -395,8 +390,7 @@ class AnthropicModel(ApiModel):
         return AnthropicBatches(client, params, self._problem, self._read_one, self._refused_one)
 
     def _read_one(self, message: AnthropicMessage, request: Generate | None) -> Response:
-        stops = request.sampling.stop if request and self.adapting.becomes("stop") else ()
-        response = self._read(message, stops)
+        response = self._read(message, request, self.adapting.known.parameters)
         self.adapting.note(response)
         return kept(response, self._said)
 
@@ -452,8 +446,8 @@ class AnthropicModel(ApiModel):
             return ModelError("body", self._clean(f"the reply is no message: {problem}"), retry=True)
         raise problem
 
-    def _read(self, reply: AnthropicMessage, stops: Sequence[str] = ()) -> Response:
-        """Return a message, cut at `stops`. Raises ModelError for a block of text without one."""
+    def _read(self, reply: AnthropicMessage, request: Generate | None, parameters: Mapping[str, str]) -> Response:
+        """Return a message, cut where stops were left out. Raises ModelError for a block of text without one."""
         blocks = [block.text for block in reply.content if block.type == "text"]
         texts = [text for text in blocks if isinstance(text, str)]
         if len(texts) < len(blocks):
@@ -461,6 +455,7 @@ class AnthropicModel(ApiModel):
         thoughts = "\n\n".join(block.thinking for block in reply.content if isinstance(block.thinking, str))
         thought = any(block.type in ("thinking", "redacted_thinking") for block in reply.content)
         stop = stop_reason(reply.stop_reason)
+        stops = request.sampling.stop if request and "stop" in parameters else ()
         return reply.response(
             self._secrecy.in_reply, "".join(texts), thoughts, stop, quoting=True, stops=stops, thought=thought
         )

@@ -13,7 +13,7 @@ from string import ascii_uppercase
 
 import msgspec
 
-from viva.scorers.letters import ChoiceWindow, Judgement, mark
+from viva.scorers.letters import ChoiceWindow, mark
 from viva.scorers.lexicon import BOX, fold
 from viva.scorers.optiontext import squeeze, ticked
 from viva.scorers.reading import (
@@ -157,7 +157,7 @@ def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | None
         return _bare(last, letters, known)
     named = slot.rule == "named as the answer"
     listed = _LIST_BEHIND.match(slot.rest) is not None
-    denied = _denied(slot.rest[len(slot.text) :], letters)
+    denied = {letter for letter, good in _verdicts(slot.rest[len(slot.text) :], letters) if not good}
     line = slot.rest.partition("\n")[0] if listed else slot.rest
     ways = [slot.rest, line] * listed
     if not _names(line[len(slot.text) :].strip(" .\n*"), "".join(set(letters) - denied)):
@@ -183,18 +183,15 @@ def _except(text: str, letters: str) -> set[str] | None:
     return set(letters) - denied if denied else None
 
 
-def _denied(text: str, letters: str) -> set[str]:
-    """Return the options that are called wrong: "A and C. B is incorrect because it is FIFO"."""
-    return {letter for judged in _judgements(text, letters) if not judged.good for letter in judged.letters}
-
-
-def _judgements(text: str, letters: str) -> list[Judgement]:
-    return ChoiceWindow(mark(fold(text), letters), letters).judgements()
+def _verdicts(text: str, letters: str) -> set[tuple[str, bool]]:
+    """Return which options are called right, and which wrong: "A and C. B is incorrect because it is FIFO"."""
+    judgements = ChoiceWindow(mark(fold(text), letters), letters).judgements()
+    return {(letter, judged.good) for judged in judgements for letter in judged.letters}
 
 
 def _judged(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
     """Return the options called correct, where every option is judged, and none in two ways."""
-    verdicts = {(letter, judged.good) for judged in _judgements(text, letters) for letter in judged.letters}
+    verdicts = _verdicts(text, letters)
     chosen, denied = ({letter for letter, good in verdicts if good is side} for side in (True, False))
     return chosen if chosen | denied == {*letters} and chosen.isdisjoint(denied) and chosen else None
 

@@ -26,7 +26,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from viva.contracts import BatchState
+from viva.contracts import Asked, BatchState, Result
 from viva.errors import ModelError, option
 from viva.models.openaiapi.openaiwire import FATAL_CODES, Wire, decode_json
 from viva.models.reasoning import read_count
@@ -241,9 +241,7 @@ class OpenAIBatches:
         lines = {at - 1: why for (*_, at), why in zip(blames, words, strict=True) if isinstance(at, int)}
         return BatchState(status="failed", problem=ModelError("batch", message, retry=True), lines=lines)
 
-    async def replies(
-        self, batch: str, request: Callable[[str], Generate | None]
-    ) -> AsyncIterator[tuple[str, Response | ModelError]]:
+    async def replies(self, batch: str, request: Asked) -> AsyncIterator[Result]:
         """Return both files, one after the other."""
         found = await self._batch(batch)
         left = 2 * max(MOST_REQUESTS, found.counted("total"))  # a file that never ends, does
@@ -263,9 +261,7 @@ class OpenAIBatches:
                     raise
                 raise ModelError("gone", f"the results of batch {batch} are not there any more") from None
 
-    def _reply(
-        self, line: bytes, request: Callable[[str], Generate | None]
-    ) -> tuple[str, Response | ModelError] | None:
+    def _reply(self, line: bytes, request: Asked) -> Result | None:
         """Return one result; None for a line that is none."""
         found = _decoded(line, _Line)
         if found is None:
