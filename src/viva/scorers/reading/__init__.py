@@ -231,8 +231,6 @@ TAIL: Final = 4_000
 """Characters from the end in which statements are looked for; boxes, tags and keys are seen anywhere."""
 LONGEST: Final = 400
 """Characters of a stated answer."""
-
-
 _MOST: Final = 40
 """Cues that are looked at, from the end."""
 
