@@ -321,6 +321,12 @@ class BatchState(Struct, frozen=True, kw_only=True):
     lines: Mapping[int, str] = {}
 
 
+Asked = Callable[[str], Generate | None]
+"""What was asked by the name of a request; None for a name that is a stranger's."""
+Result = tuple[str, Response | ModelError]
+"""The name of a request of a batch, and what came of it."""
+
+
 class Batches(Protocol):
     """A provider's batch API for one model: many requests handed in at once, for less money and hours of patience.
 
@@ -374,9 +380,9 @@ class Batches(Protocol):
         """Return how far it is."""
         ...
 
-    def replies(self, batch: str) -> AsyncIterator[tuple[str, Response | ModelError]]:
+    def replies(self, batch: str, request: Asked) -> AsyncIterator[Result]:
         """Return the results of a batch that has ended, in any order: name of the request → reply, or why there is
-        none.
+        none. `request` is what was asked by a name, None for strangers': replies are read as those of requests alone.
 
         Names are as they came: unknown ones, and one twice, are possible. Raises ModelError of the kind "gone" where
         the provider keeps the results no longer.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from models.asking import request
 from rows import each_row, tabled
-from viva.contracts import BatchModel
+from viva.contracts import Adaptation, BatchModel
 from viva.errors import ModelError
 from viva.models.anthropic import AnthropicBatches
 from viva.models.openaiapi.openaibatch import OpenAIBatches
@@ -80,9 +81,9 @@ WHERE = st.sampled_from(["body", "whole", "response"])
 
 @given(st.binary(max_size=60), JSON, WHERE)
 def test_anything_of_openais_is_read_or_left_out(openai: OpenAIBatches, content: bytes, value: Any, where: str) -> None:
-    checked(openai._reply(content))
+    checked(openai._reply(content, nobody))
     response = {"status_code": 200, "body": value} if where == "body" else value
-    checked(openai._reply(json.dumps(value).encode() if where == "whole" else line(response, "response")))
+    checked(openai._reply(json.dumps(value).encode() if where == "whole" else line(response, "response"), nobody))
 
 
 @pytest.mark.peers("anthropic")
@@ -90,9 +91,9 @@ def test_anything_of_openais_is_read_or_left_out(openai: OpenAIBatches, content:
 def test_anything_of_anthropics_is_read_or_left_out(
     anthropic: AnthropicBatches, content: bytes, value: Any, where: str
 ) -> None:
-    checked(anthropic._result(content))
+    checked(anthropic._result(content, nobody))
     result = {"type": "succeeded", "message": value} if where == "body" else value
-    checked(anthropic._result(json.dumps(value).encode() if where == "whole" else line(result, "result")))
+    checked(anthropic._result(json.dumps(value).encode() if where == "whole" else line(result, "result"), nobody))
 
 
 NESTED = (b"[" * 200_000, b'{"a":' * 200_000, b'{"custom_id":"n","response":{"body":' + b"[" * 200_000)
@@ -100,13 +101,13 @@ NESTED = (b"[" * 200_000, b'{"a":' * 200_000, b'{"custom_id":"n","response":{"bo
 
 @each_row(*NESTED)
 def test_what_is_nested_without_end_is_left_out(deep: bytes, *, openai: OpenAIBatches) -> None:
-    assert openai._reply(deep) is None
+    assert openai._reply(deep, nobody) is None
 
 
 @pytest.mark.peers("anthropic")
 @each_row(*NESTED)
 def test_what_is_nested_without_end_is_left_out_of_anthropics(deep: bytes, *, anthropic: AnthropicBatches) -> None:
-    assert anthropic._result(deep) is None
+    assert anthropic._result(deep, nobody) is None
 
 
 def openai_line(status: int, body: Any, error: Any = None) -> bytes:
@@ -139,7 +140,7 @@ def test_what_becomes_of_a_result_of_openais(openai: OpenAIBatches) -> None:
     )
     for (status, body, error, retry, fatal), row in tabled(*results):
         with row:
-            found = openai._reply(openai_line(status, body, error))
+            found = openai._reply(openai_line(status, body, error), nobody)
             assert found is not None
             problem = found[1]
             assert isinstance(problem, ModelError)
@@ -147,7 +148,31 @@ def test_what_becomes_of_a_result_of_openais(openai: OpenAIBatches) -> None:
 
 
 def test_a_reply_is_read_as_of_one_asked_alone(openai: OpenAIBatches) -> None:
-    assert openai._reply(openai_line(200, GOOD)) == ("n", Response(text="A", stop_reason="length", usage=Usage(3, 4)))
+    read = Response(text="A", stop_reason="length", usage=Usage(3, 4))
+    assert openai._reply(openai_line(200, GOOD), nobody) == ("n", read)
+
+
+def test_a_reply_is_cut_and_a_judges_quotation_kept_as_of_one_asked_alone() -> None:
+    known = Adaptation(parameters={"stop": ("cut here", "no stop")})
+    model = connect("openai/m", Endpoint(base_url="http://127.0.0.1:9/v1", adapted=known))
+    assert isinstance(model, BatchModel)
+    api = model.batches()
+    assert isinstance(api, OpenAIBatches)
+    asked = request(stop=("\nQuestion:",))
+    for text, of, read in (
+        ("B\nQuestion: next", asked, "B"),
+        ("An </think>, then B.", msgspec.structs.replace(asked, aspect="all"), "An </think>, then B."),
+        ("Hm.</think>B", asked, "B"),
+    ):  # fmt: skip
+        body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+        result = api._reply(openai_line(200, body), lambda _, of=of: of)  # type: ignore[misc]
+        assert result is not None
+        assert isinstance(result[1], Response)
+        assert result[1].text == read
+
+
+def nobody(name: str) -> None:
+    """Return no request: the results are strangers'."""
 
 
 @pytest.mark.peers("anthropic")
@@ -157,7 +182,7 @@ def test_a_reply_of_anthropics_is_read_as_of_one_asked_alone(anthropic: Anthropi
     message = {"content": content, "stop_reason": "max_tokens", "usage": usage}
     result = {"type": "succeeded", "message": message}
     read = Response(text="AB", reasoning="hm", stop_reason="length", usage=Usage(3, 4))
-    assert anthropic._result(line(result, "result")) == ("n", read)
+    assert anthropic._result(line(result, "result"), nobody) == ("n", read)
 
 
 @pytest.mark.peers("anthropic")
@@ -173,7 +198,7 @@ def test_what_becomes_of_an_error_of_anthropics(anthropic: AnthropicBatches) -> 
     for (kind, retry, fatal), row in tabled(*kinds):
         with row:
             error = {"type": "error", "error": {"type": kind, "message": "the key is sk-of-the-tests"}}
-            found = anthropic._result(line({"type": "errored", "error": error}, "result"))
+            found = anthropic._result(line({"type": "errored", "error": error}, "result"), nobody)
             assert found is not None
             problem = found[1]
             assert isinstance(problem, ModelError)

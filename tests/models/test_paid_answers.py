@@ -339,10 +339,13 @@ def test_results_of_batches_are_there_whatever_form_the_rest_of_their_lines_has(
             for name, (body, usage) in wire.bodies().items():
                 with row((provider, name)):
                     found = (
-                        api._result(b'{"custom_id": "n", "result": {"type": "succeeded", "message": %s}}' % body)
+                        api._result(
+                            b'{"custom_id": "n", "result": {"type": "succeeded", "message": %s}}' % body, lambda _: None
+                        )
                         if (provider == "anthropic")
                         else api._reply(
-                            b'{"custom_id": "n", "response": {"status_code": "200", "body": %s}, "error": []}' % body
+                            b'{"custom_id": "n", "response": {"status_code": "200", "body": %s}, "error": []}' % body,
+                            lambda _: None,
                         )
                     )
                     assert found is not None

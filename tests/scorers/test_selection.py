@@ -34,7 +34,8 @@ REPLIES: dict[str, tuple[str, ...]] = {
            "C. a heap, sorted or not\nA. a stack", "a stack\na heap, sorted or not", "a stack, a heap, sorted or not",
            "a stack; a heap, sorted or not", '["a stack", "a heap, sorted or not"]', "a stack and a heap, sorted or not",
            "A. last in, first out\nC. keeps its least on top", "A: true, C: true", "A, C because both keep an order", "A and C, since they do.",
-           "A, C. Both keep an order.", "A\nC\n", "A, C,", "A\tC", "A\u00a0C", "A and C only", "only A and C", "A as well as C", "A plus C", "Answer: A. a stack, C. a heap, sorted or not", "The structures are **A** and **C**."),
+           "A, C. Both keep an order.", "A\nC\n", "A, C,", "A\tC", "A\u00a0C", "A and C only", "only A and C", "A as well as C", "A plus C", "Answer: A. a stack, C. a heap, sorted or not", "The structures are **A** and **C**.",
+           "The correct options are (A) and (C). Option (B) is incorrect because it is first in, first out."),
     "ACDE": ("all but B", "all except B", "All options except B are correct."),
     "BD": ("B, D", "b) and d)", "a queue, A tree; balanced", "B. a queue\nD. A tree; balanced", "a queue\na tree; balanced"),
     "AE": ("a stack, arrays and lists", "a stack and arrays and lists", "arrays and lists, a stack", "A. a stack\nE. arrays and lists"),
@@ -52,7 +53,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
         "[x] A\n[ ] B\n[x] C", "I think so", "I", "II and III", "It depends.", "A because B is wrong", "A. It implies C.", "A. see B. above",
         "A, C because B fails", "A. And B, too.", "yes", "True", "the", "an option", "both", "Both are correct",
         "A correct option", "a heap", "sorted or not", "a stack, sorted or not", "and", ",", "A, C" + " x" * 300, "Answer", "?", "e.g.",
-        "The answer depends on A", "P(A)", "A < C", "A = C", "A → C", "A∪C", "The wrong ones are A and C.",
+        "The answer is A and C. B and A are incorrect.", "The answer is A and C. B is not incorrect.", "The answer depends on A", "P(A)", "A < C", "A = C", "A → C", "A∪C", "The wrong ones are A and C.",
     ),
 }
 # fmt: on

@@ -381,7 +381,7 @@ class _Work:
             return None
 
         async def first() -> bool:
-            async for result, _ in self._batches.replies(name):
+            async for result, _ in self._batches.replies(name, lambda _: None):
                 return result.startswith(f"{batch.label}-")
             return False
 
@@ -439,17 +439,21 @@ class _Work:
         """Journal what a batch brought; what it did not is asked again."""
         keys = set(batch.requests())
         done: set[bytes] = set()
+
+        def key_of(name: str) -> bytes:
+            match = _NAME.fullmatch(name)
+            return bytes.fromhex(match[2]) if match and match[1] == batch.label else b""
+
         answered = 0
 
         async def read() -> int:
             nonlocal answered
             seen: set[bytes] = set()
             strangers = 0
-            async for name, reply in self._batches.replies(batch.name):
+            async for name, reply in self._batches.replies(batch.name, lambda name: self._pending.asked(key_of(name))):
                 if self._shared.stop in DRAINED:
                     raise DrainedError
-                match = _NAME.fullmatch(name)
-                key = bytes.fromhex(match[2]) if match and match[1] == batch.label else b""
+                key = key_of(name)
                 if key not in keys or key in seen:
                     strangers += 1
                     continue

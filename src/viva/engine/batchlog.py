@@ -25,7 +25,7 @@ from viva.engine.groups import HOPELESS, PARTICULAR
 from viva.engine.journal import append_whole, set_torn_tail_aside, whole_lines
 from viva.errors import ModelError, StorageError
 from viva.files import UNREADABLE, open_regular
-from viva.types import Failure, Response, Usage
+from viva.types import Failure, Generate, Response, Usage
 
 LABEL = re.compile(r"[0-9a-f]{16}")
 PROVIDERS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -266,6 +266,11 @@ class PendingResults:
         light = msgspec.structs.replace(task, request=msgspec.structs.replace(task.request, prompt=""))
         self._requests[task.key] = PendingRequest(light, worst, amount)
         return True
+
+    def asked(self, key: bytes) -> Generate | None:
+        """Return a request that is in a batch, without its prompt."""
+        request = self._requests.get(key)
+        return request.task.request if request and isinstance(request.task.request, Generate) else None
 
     def release(self, key: bytes, cost: float = 0.0) -> None:
         """A request is in no batch any more; it came to `cost` US dollars."""

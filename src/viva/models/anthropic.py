@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from viva.contracts import Adaptation, BatchState
+from viva.contracts import Adaptation, Asked, BatchState, Result
 from viva.errors import ModelError, VivaError, option
 from viva.models.adapting import named
 from viva.models.openaiapi.openaiwire import Envelope, decode_json
@@ -123,7 +123,7 @@ class AnthropicBatches:
         client: Callable[[], anthropic.AsyncAnthropic],
         params: Callable[[Generate], dict[str, Any]],
         problem: Callable[[Exception], ModelError],
-        read: Callable[[AnthropicMessage], Response],
+        read: Callable[[AnthropicMessage, Generate | None], Response],
         refused: Callable[[str], bool],
     ) -> None:
         self._connect = client
@@ -204,7 +204,7 @@ class AnthropicBatches:
             return ModelError("auth", why, fatal=True)
         return problem
 
-    async def replies(self, batch: str) -> AsyncIterator[tuple[str, Response | ModelError]]:
+    async def replies(self, batch: str, request: Asked) -> AsyncIterator[Result]:
         """See `Batches.replies`.
 
         Lines are taken apart here and not by the SDK, which ends at the first that is no JSON; and they come from the
@@ -218,7 +218,7 @@ class AnthropicBatches:
             left -= 1
             if left < 0:
                 return
-            if (result := self._result(line)) is not None:
+            if (result := self._result(line, request)) is not None:
                 yield result
 
     async def _lines(self, batch: str) -> AsyncIterator[bytes]:
@@ -238,7 +238,7 @@ class AnthropicBatches:
         for line in splitter.rest():
             yield line
 
-    def _result(self, line: bytes) -> tuple[str, Response | ModelError] | None:
+    def _result(self, line: bytes, request: Asked) -> Result | None:
         """Return one result; None for a line that is none."""
         try:
             found = decode_json(line, _Line)
@@ -246,7 +246,7 @@ class AnthropicBatches:
             return None
         result = found.result
         if result.type == "succeeded" and result.message is not None:
-            return found.custom_id, self._read(result.message)
+            return found.custom_id, self._read(result.message, request(found.custom_id))
         if result.type in ("expired", "canceled"):
             words = "the batch expired" if result.type == "expired" else "the batch was cancelled"
             return found.custom_id, ModelError(result.type, f"{words} before this request was asked", retry=True)
@@ -351,8 +351,7 @@ class AnthropicModel(ApiModel):
             raise
         except Exception as problem:
             raise self._problem(problem) from None
-        stops = request.sampling.stop if "stop" in parameters else ()
-        return msgspec.structs.replace(self._read(message, stops), quotas=quotas(reply.headers))
+        return msgspec.structs.replace(self._read(message, request, parameters), quotas=quotas(reply.headers))
 
     def _most(self, words: str) -> bool:
         """Return whether a refusal says how many tokens this model writes at most, fewer than the room that it was
@@ -390,8 +389,8 @@ class AnthropicModel(ApiModel):
 
         return AnthropicBatches(client, params, self._problem, self._read_one, self._refused_one)
 
-    def _read_one(self, message: AnthropicMessage) -> Response:
-        response = self._read(message)
+    def _read_one(self, message: AnthropicMessage, request: Generate | None) -> Response:
+        response = self._read(message, request, self.adapting.known.parameters)
         self.adapting.note(response)
         return kept(response, self._said)
 
@@ -447,8 +446,8 @@ class AnthropicModel(ApiModel):
             return ModelError("body", self._clean(f"the reply is no message: {problem}"), retry=True)
         raise problem
 
-    def _read(self, reply: AnthropicMessage, stops: Sequence[str] = ()) -> Response:
-        """Return a message, cut at `stops`. Raises ModelError for a block of text without one."""
+    def _read(self, reply: AnthropicMessage, request: Generate | None, parameters: Mapping[str, str]) -> Response:
+        """Return a message, cut where stops were left out. Raises ModelError for a block of text without one."""
         blocks = [block.text for block in reply.content if block.type == "text"]
         texts = [text for text in blocks if isinstance(text, str)]
         if len(texts) < len(blocks):
@@ -456,6 +455,7 @@ class AnthropicModel(ApiModel):
         thoughts = "\n\n".join(block.thinking for block in reply.content if isinstance(block.thinking, str))
         thought = any(block.type in ("thinking", "redacted_thinking") for block in reply.content)
         stop = stop_reason(reply.stop_reason)
+        stops = request.sampling.stop if request and "stop" in parameters else ()
         return reply.response(
             self._secrecy.in_reply, "".join(texts), thoughts, stop, quoting=True, stops=stops, thought=thought
         )

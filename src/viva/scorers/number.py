@@ -35,11 +35,17 @@ _NUMBER = re.compile(
 _LETTERS = re.compile(r"\s?([kKmMB]|b(?=n?(?![A-Za-z])))n?(?<![kKmMB]n)(?![A-Za-z])")
 _OTHERS = re.compile(
     r"[^\d]{0,40}?"
-    r"(?:[-–—]|,?\s?\(?(?:\bor\b|\bto\b|\bi\.e\.|\bthat is\b|\boder\b|\bbis\b|\bou\b|\bà\b|[或至到]))"
+    r"(?:[-–—]|,?\s?\(?(?:\bor\b|\band\b|\bto\b|\bi\.e\.|\bthat is\b|\boder\b|\bbis\b|\bou\b|\bà\b|[或至到]))"
     r"(?: (?:about|rather|even))?,?\s*[$€£¥]?"
 )
 """Between two numbers of which either may be meant."""
 _BETWEEN = re.compile(r"(?:\b(?:between|zwischen|entre)\b|在|介于).{0,24}\Z", re.IGNORECASE)
+_ROOTS = re.compile(
+    r"(?:^|=|[^\d\s)]\s)\s*\$?(?:±|\\pm)"
+    r"|(?:(?<![\w*^+/)-])([A-Za-z])\s?=\s?|\A\W?)(-?\d[\d.]*)\s?\$?,?(?:\s?(?:and|or|und|oder|et|ou|或))?\s\$?"
+    r"(?(1)\1|[A-Za-z])\s?=\s?(?!\2(?![\d.]))"
+)
+"""One name with two values: "x = 2 or x = -2", "x = ±2"."""
 _NAMING = re.compile(r"st\b|nd\b|rd\b|th\b|-[A-Za-z]")
 _JOINED = re.compile(r"\s?(?:[-+＋*/^×·]|\\times|\\cdot)\s?[({]?\s?|[,:]")
 
@@ -93,10 +99,14 @@ def the_number(text: str, *, last: bool = False) -> NumberRead | None:
 
     None where it has none. Raises Unsure where any of several may be meant: a range, alternatives, a term.
     """
+    if _ROOTS.search(text):
+        raise Unsure
     cleaned = whole = rewritten(
         "number", pattern("reading/slots.toml", "<with_aside>").sub(r"\1", text) if last else text
     )
-    for end in pattern("reading/slots.toml", "[=≈＝]" if re.match(r"\W*\d", whole) else "<equates>").finditer(whole):
+    for end in pattern("reading/slots.toml", "[=≈＝]|<sums>" if re.match(r"\W*\d", whole) else "<equates>").finditer(
+        whole
+    ):
         cleaned = whole[end.end() :]
     places = _places(cleaned)
     if not places:

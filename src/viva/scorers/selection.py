@@ -157,14 +157,19 @@ def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | None
         return _bare(last, letters, known)
     named = slot.rule == "named as the answer"
     listed = _LIST_BEHIND.match(slot.rest) is not None
+    denied = {letter for letter, good in _verdicts(slot.rest[len(slot.text) :], letters) if not good}
     line = slot.rest.partition("\n")[0] if listed else slot.rest
     ways = [slot.rest, line] * listed
-    if not _names(line[len(slot.text) :].strip(" .\n*"), letters):
+    if not _names(line[len(slot.text) :].strip(" .\n*"), "".join(set(letters) - denied)):
         ways.append(slot.text)
     for written in ways:
         said = _flat(written).strip(" \n:。.").replace("只有", "only ")
         selected = None if _ADDED.search(said) else _as_list(said, letters, known)
-        if selected and not (named and len(selected[0]) == 1 and not re.search(r"\bonly\b", said)):
+        if (
+            selected
+            and denied.isdisjoint(selected[0])
+            and not (named and len(selected[0]) == 1 and not re.search(r"\bonly\b", said))
+        ):
             return selected[0]
     if not named:
         raise Unsure
@@ -178,10 +183,15 @@ def _except(text: str, letters: str) -> set[str] | None:
     return set(letters) - denied if denied else None
 
 
+def _verdicts(text: str, letters: str) -> set[tuple[str, bool]]:
+    """Return which options are called right, and which wrong: "A and C. B is incorrect because it is FIFO"."""
+    judgements = ChoiceWindow(mark(fold(text), letters), letters).judgements()
+    return {(letter, judged.good) for judged in judgements for letter in judged.letters}
+
+
 def _judged(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
     """Return the options called correct, where every option is judged, and none in two ways."""
-    judgements = ChoiceWindow(mark(fold(text), letters), letters).judgements()
-    verdicts = {(letter, judged.good) for judged in judgements for letter in judged.letters}
+    verdicts = _verdicts(text, letters)
     chosen, denied = ({letter for letter, good in verdicts if good is side} for side in (True, False))
     return chosen if chosen | denied == {*letters} and chosen.isdisjoint(denied) and chosen else None
 

@@ -64,8 +64,10 @@ def _number_words() -> tuple[dict[str, int], re.Pattern[str]]:
     """Return the values of number words, and the numbers made of them."""
     words = _words()[0]
     ones = (word for word, value in words.units.items() if 0 < value < 10)
-    numbers = rf"(?:{'|'.join(words.tens)})(?: (?:{'|'.join(ones)})(?![^ ]))?|{'|'.join(words.units)}"
-    return words.units | words.tens, re.compile(rf"(?<![^ ])(?:{numbers})(?![^ ])")
+    units = "|".join(words.units)
+    below = rf"(?:(?:{'|'.join(words.tens)})(?: (?:{'|'.join(ones)})(?![^ ]))?|{units})"
+    hundreds = rf"(?:{units}) hundred(?: (?:and )?{below})?"
+    return words.units | words.tens | {"and": 0}, re.compile(rf"(?<![^ ])(?:{hundreds}|{below})(?![^ ])")
 
 
 def normal_form(text: str) -> str:
@@ -117,9 +119,14 @@ def _canonical(match: re.Match[str]) -> str:
 
 
 def with_digits(text: str) -> str:
-    """Number words up to ninety-nine as digits ("twenty one" is 21, "two one" stays two numbers)."""
+    """Number words below two thousand as digits ("twenty one" is 21, "two one" stays two numbers)."""
     values, numbers = _number_words()
-    return numbers.sub(lambda match: str(sum(values[word] for word in match[0].split(" "))), text)
+
+    def value(match: re.Match[str]) -> str:
+        hundreds, _, rest = match[0].rpartition(" hundred")
+        return str(100 * values.get(hundreds, 0) + sum(values[word] for word in rest.split()))
+
+    return numbers.sub(value, text)
 
 
 _UNSPACED = re.compile("[^\x00-\u2e7f]")

@@ -18,7 +18,11 @@ Status = tuple[bool, ...] | tuple[str, ...]
 
 _FENCE = "```"
 _QUOTE_OR_BREAK = re.compile(r"['\"\n]")
-_BORDER = re.compile(r"[<>]|border")
+_BORDER = re.compile(
+    r"[<>]|border(?:(?P<every>(?!-)|-solid)|-(?P<side>[tblr])(?![a-z-])|-(?:(?P<sized>[tblr])-)?(?P<width>\d))?"
+)
+"""A tag's ends, and a class with the sides that it sets: all, one, or those whose width follows."""
+_FILLING = re.compile(r"response string: ([\s\S]*?), ans:")
 
 
 def _form_item(text: str) -> Points:
@@ -31,10 +35,9 @@ def _form_item(text: str) -> Points:
     return Points(1.0, 2.0, ("+1 all parts are there", "0: the first form item does not hold the switch alone"))
 
 
-def _lint_comment(text: str) -> Points:
-    """0-0-26: the comment that switches the lint rule off stands before the render function."""
-    comment = text.find("// eslint-disable-next-line react/display-name")
-    return _all_or_nothing(0 <= comment < text.find("render: "), "the comment stands before `render: `")
+def _in_order(first: str, second: str, what: str) -> Custom:
+    """0-0-26, 0-0-38: one text stands before another, each where it first occurs."""
+    return lambda text: _all_or_nothing(0 <= text.find(first) < text.find(second), what)
 
 
 def _optional_parameters(text: str) -> Points:
@@ -47,12 +50,6 @@ def _optional_parameters(text: str) -> Points:
     parts[-1] = _QUOTE_OR_BREAK.split(parts[-1])[0]
     optional = [part for part in parts if part.startswith(":") and part.endswith("?")]
     return _all_or_nothing(len(optional) == 2 and optional[0] != optional[1], "two different optional parameters")
-
-
-def _log_inside(text: str) -> Points:
-    """0-0-38: the log statement stands before the callback is closed."""
-    log, end = text.find("console.log(this.newIds)"), text.find("});")
-    return _all_or_nothing(0 <= log < end, "the log statement stands before the first `});`")
 
 
 def _form_button(text: str) -> Points:
@@ -76,68 +73,46 @@ def _form_button(text: str) -> Points:
 
 
 def _button_points(attributes: str) -> Points:
-    right = all(
-        f"{name}='{value}'" in attributes or f'{name}="{value}"' in attributes
-        for name, value in (("form", "my-form"), ("type", "submit"))
-    )
-    if right:
+    if re.search(r"""form=(?:'my-form'|"my-form")""", attributes) and re.search(
+        r"""type=(?:'submit'|"submit")""", attributes
+    ):
         return Points(3.0, 3.0, ("+3 a button that submits the form",))
     return Points(1.0, 3.0, ("+1 a button, which does not submit the form",))
 
 
 def _top_border(text: str) -> Points:
     """0-2-153: utility classes that leave the top border on and take the other three off, three classes at most."""
-    text += " " * 5  # so that something follows every class
-    sides: dict[str, bool | None] = dict.fromkeys("tblr")
+    sides: dict[str, bool] = {}
     inside = False
     classes = 0
     for token in _BORDER.finditer(text):
-        if token[0] != "border":
+        if token[0] in "<>":
             inside = token[0] == "<"
         elif inside:
             classes += 1
-            sides.update(_border_class(text[token.end() : token.end() + 6]))
-    if not (sides["t"] and all(sides[side] is False for side in "blr")):
+            if token.lastgroup:
+                sides |= dict.fromkeys(token["side"] or token["sized"] or "tblr", int(token["width"] or 1) > 0)
+    if not sides.get("t") or any(sides.get(side, True) for side in "blr"):
         return Points(0.0, 3.0, ("0: the borders are not on at the top and off elsewhere",))
     if classes > 3:
         return Points(2.0, 3.0, ("+2 only the top border is on", f"0: {classes} border classes"))
     return Points(3.0, 3.0, ("+2 only the top border is on", f"+1 {classes} border classes"))
 
 
-def _border_class(rest: str) -> dict[str, bool]:
-    """Return which sides a class sets, from what follows the word `border`."""
-    if not rest.startswith("-") or rest.startswith("-solid"):
-        return dict.fromkeys("tblr", True)
-    if (width := _digit(rest[1])) is not None:
-        return dict.fromkeys("tblr", width > 0)
-    side = rest[1]
-    if side not in "tblr":
-        return {}
-    if rest[2] == "-":
-        width = _digit(rest[3])
-        return {} if width is None else {side: width > 0}
-    return {} if "a" <= rest[2] <= "z" else {side: True}
-
-
-def _digit(character: str) -> int | None:
-    return int(character) if character.isdecimal() else None
-
-
 def _deployment(points: Points, matched: Status) -> Points:
     """0-0-1: two settings count; deleting the file counts against, unless it is said what to delete."""
     if len(matched) < 4:
         return Points(0.0, 2.0, points.details)
-    value = float(bool(matched[0])) + float(bool(matched[1])) - float(bool(matched[2]) and not matched[3])
-    return Points(max(value, 0.0), 2.0, points.details)
+    value = bool(matched[0]) + bool(matched[1]) - bool(matched[2] and not matched[3])
+    return Points(max(float(value), 0.0), 2.0, points.details)
 
 
 def _copy_text(points: Points, details: Status) -> Points:
     """0-0-21: the modern way to copy counts 2, the old one 1; 2 at most."""
-    detail = str(details[0] if details else "")
-    start, end = detail.find("response string: "), detail.find(", ans:")
-    if start < 0 or end < 0:  # the answer repeats too little of the template
+    found = _FILLING.search(str(details[0] if details else ""))
+    if found is None:  # the answer repeats too little of the template
         return Points(0.0, 2.0, points.details)
-    filling = detail[start + len("response string: ") : end]
+    filling = found[1]
     value = 2.0 * ("navigator.clipboard.writeText" in filling)
     value += 1.0 * (".select()" in filling and 'document.execCommand("copy");' in filling)
     return Points(min(value, 2.0), 2.0, points.details)
@@ -149,9 +124,11 @@ def _all_or_nothing(right: bool, what: str) -> Points:
 
 CUSTOM: Mapping[str, Custom] = {
     "0-0-14": _form_item,
-    "0-0-26": _lint_comment,
+    "0-0-26": _in_order(
+        "// eslint-disable-next-line react/display-name", "render: ", "the comment stands before `render: `"
+    ),
     "0-0-37": _optional_parameters,
-    "0-0-38": _log_inside,
+    "0-0-38": _in_order("console.log(this.newIds)", "});", "the log statement stands before the first `});`"),
     "0-0-39": _form_button,
     "0-2-153": _top_border,
 }

@@ -132,8 +132,8 @@ class OpenAIModel(ApiModel):
 
         return OpenAIBatches(self._wire, self._model, 0.5 if own else 1.0, line, self._read_line, self._refuse_one)
 
-    def _read_line(self, content: bytes) -> Response:
-        return kept(self._read(content), self._said)
+    def _read_line(self, content: bytes, request: Generate | None) -> Response:
+        return kept(self._read(content, request), self._said)
 
     def _refuse_one(self, status: int, content: bytes) -> NoReturn:
         """Return the error for a status other than 200 of one request of a batch."""

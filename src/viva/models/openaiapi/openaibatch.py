@@ -26,7 +26,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from viva.contracts import BatchState
+from viva.contracts import Asked, BatchState, Result
 from viva.errors import ModelError, option
 from viva.models.openaiapi.openaiwire import FATAL_CODES, Wire, decode_json
 from viva.models.reasoning import read_count
@@ -103,7 +103,7 @@ class OpenAIBatches:
         model: str,
         share: float,
         body: Callable[[Generate], tuple[str, msgspec.Raw]],
-        read: Callable[[bytes], Response],
+        read: Callable[[bytes, Generate | None], Response],
         refuse: Callable[[int, bytes], NoReturn],
     ) -> None:
         self.most = (MOST_REQUESTS, MOST_BYTES)
@@ -241,7 +241,7 @@ class OpenAIBatches:
         lines = {at - 1: why for (*_, at), why in zip(blames, words, strict=True) if isinstance(at, int)}
         return BatchState(status="failed", problem=ModelError("batch", message, retry=True), lines=lines)
 
-    async def replies(self, batch: str) -> AsyncIterator[tuple[str, Response | ModelError]]:
+    async def replies(self, batch: str, request: Asked) -> AsyncIterator[Result]:
         """Return both files, one after the other."""
         found = await self._batch(batch)
         left = 2 * max(MOST_REQUESTS, found.counted("total"))  # a file that never ends, does
@@ -253,7 +253,7 @@ class OpenAIBatches:
                     left -= 1
                     if left < 0:
                         return
-                    reply = self._reply(line)
+                    reply = self._reply(line, request)
                     if reply is not None:
                         yield reply
             except ModelError as problem:
@@ -261,14 +261,14 @@ class OpenAIBatches:
                     raise
                 raise ModelError("gone", f"the results of batch {batch} are not there any more") from None
 
-    def _reply(self, line: bytes) -> tuple[str, Response | ModelError] | None:
+    def _reply(self, line: bytes, request: Asked) -> Result | None:
         """Return one result; None for a line that is none."""
         found = _decoded(line, _Line)
         if found is None:
             return None
-        return found.custom_id, self._outcome(found)
+        return found.custom_id, self._outcome(found, request(found.custom_id))
 
-    def _outcome(self, found: _Line) -> Response | ModelError:
+    def _outcome(self, found: _Line, request: Generate | None) -> Response | ModelError:
         try:
             status = read_count(found.response.status_code) if found.response else 0
             if found.response is None or not status:
@@ -280,7 +280,7 @@ class OpenAIBatches:
             body = bytes(found.response.body)
             if status != 200:
                 self._refuse(status, body)
-            return self._read(body)
+            return self._read(body, request)
         except ModelError as problem:
             return problem
 

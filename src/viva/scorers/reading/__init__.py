@@ -231,8 +231,6 @@ TAIL: Final = 4_000
 """Characters from the end in which statements are looked for; boxes, tags and keys are seen anywhere."""
 LONGEST: Final = 400
 """Characters of a stated answer."""
-
-
 _MOST: Final = 40
 """Cues that are looked at, from the end."""
 
@@ -474,7 +472,7 @@ def headed(text: str) -> list[Slot]:
 
 def whole(text: str, *, short: bool) -> list[Slot]:
     """Return a `short` reply as its own answer: all of it, what its one sentence says of its subject, or the line
-    behind a colon. A reply that declines, or leads up to something that does not come, is none.
+    behind a colon. A reply that declines, corrects itself, or leads up to something that does not come, is none.
     """
     bare = text.strip()
     start = text.find(bare)
@@ -485,6 +483,7 @@ def whole(text: str, *, short: bool) -> list[Slot]:
         or not short
         or bare.endswith((":", "："))
         or refusal(text)
+        or found_retraction(fold(text), 0)
         or pattern("phrase.toml", r"[\W_]{0,4}<unsure>\b").match(text)
     ):
         return found
@@ -518,8 +517,11 @@ def _behind(text: str, shown: str, begin: int, strength: Strength, rule: str) ->
     if stop and stop.group().startswith("?") and stop.start() > begin:
         return
     if _pattern("<denied>").match(shown, begin) and not _NEITHER.fullmatch(shown, begin, end):
-        yield Slot("", (begin, end), Strength.CONCLUDED, "denied")
-        return
+        instead = _pattern("<instead>").match(shown, begin, end)
+        if instead is None or _pattern("<tentative>").search(shown, instead.end(), end):
+            yield Slot("", (begin, end), Strength.CONCLUDED, "denied")
+            return
+        begin = instead.end()
     if not shown[begin:end].strip(" .*_") or end - begin > LONGEST:
         return
     judging = _pattern("<empty>").fullmatch(shown, begin, end) is not None

@@ -33,7 +33,7 @@ from viva.scorers.reading import (
     undressed,
     whole,
 )
-from viva.scorers.term import LONGEST_TERM, same_term, words_in
+from viva.scorers.term import LONGEST_TERM, same_term, with_digits, words_in
 from viva.scorers.units import unit_of
 from viva.types import Response, Score
 
@@ -59,6 +59,11 @@ _BOLD = re.compile(r"[^*]*\*\*(?!not\b)([^*\n]{1,80})(?<!:)\*\*(?!:)[^*]*")
 _FIRST = re.compile(r"\s*((?:\*\*)?[-−$€£¥]{0,2}\d[^\n:=]{0,40}?)[.!]?\s*\n\s*\n\s*[^\W\d]")
 """A number on the first line, and words below it."""
 _CONSEQUENCE = re.compile(r",? (?:so|therefore|thus|hence),? ", re.IGNORECASE)
+_QUANTITY = re.compile(
+    r"[\d?]|\b(?:half|halves|thirds?|quarters?|twice|times|points?|dozens?|minus|negative|plus|less|more|per|no one)\b"
+    r"|(?:two|three|four|five|six|seven|eight|nine|ten) of\b|[a-z]{2}ths\b", re.IGNORECASE
+)  # fmt: skip
+"""What makes another number of a number's words, or none."""
 _NOUN = re.compile(r"\A(?:the )?(?:word|term|number|value|phrase|expression) (?=\S)", re.IGNORECASE)
 
 
@@ -123,12 +128,20 @@ def read_number(reply: str, *, ended: bool = True) -> tuple[NumberRead | None, R
 
 def _as_number(slot: Slot) -> NumberRead | None:
     if slot.strength is Strength.WHOLE:
-        return only_number(slot.text)
+        return only_number(slot.text) or _spelt(slot.text)
     text = slot.text
     if slot.strength is Strength.CONCLUDED:  # "there are 7 days, so he eats 42"
         later = _CONSEQUENCE.split(text)[-1]
         text = later if numbers_in(later) else text
-    return the_number(text, last=slot.strength is Strength.LAST)
+    last = slot.strength is Strength.LAST
+    return the_number(text, last=last) or (None if last else _spelt(text))
+
+
+def _spelt(text: str) -> NumberRead | None:
+    """Return the one number that a few words spell ("She has twenty-four eggs."); "one" where it is the only word."""
+    words = " ".join(_WORD.findall(text.casefold()))
+    numbers = [] if _QUANTITY.search(text) or words_in(words) > _LONGEST_NAME else numbers_in(with_digits(words))
+    return numbers[0] if len(numbers) == 1 and (numbers[0].value != 1 or words == "one") else None
 
 
 def read_formula(reply: str, accepted: Sequence[str] = (), *, ended: bool = True) -> tuple[str | None, Reading]:
