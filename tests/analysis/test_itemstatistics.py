@@ -32,7 +32,6 @@ def test_alpha_and_its_interval_are_those_of_pingouin() -> None:
         (lsat6(), 0.294997192215944, 0.223, 0.362, True),
     ):
         found = reliability(scores)
-        assert found is not None
         assert found.value == pytest.approx(value, abs=1e-12)
         assert (found.low, found.high) == (pytest.approx(low, abs=6e-4), pytest.approx(high, abs=6e-4))
         assert found.binary is binary
@@ -43,7 +42,6 @@ def test_kr_20_by_its_own_formula() -> None:
     p = scores.mean(axis=0)
     by_hand = 40 / 39 * (1 - np.sum(p * (1 - p)) / scores.sum(axis=1).var())
     found = reliability(scores)
-    assert found is not None
     assert found.value == pytest.approx(by_hand)
 
 
@@ -68,7 +66,6 @@ def test_gaps_are_left_out_on_both_sides() -> None:
     rest = np.array([np.nanmean(np.delete(row, 0)) for row in scores])[1:]
     assert found.discrimination[0] == pytest.approx(stats.pearsonr(scores[1:, 0], rest).statistic)
     assert found.models.tolist() == [7, 8, 7, 8, 8, 8]
-    assert found.reliability is not None
     assert (found.reliability.questions, found.reliability.left_out) == (4, 2)
 
 

@@ -58,8 +58,6 @@ def test_the_difference_of_two_shares_has_newcombes_published_interval() -> None
         assert one.difference == pytest.approx(a / m - b / n)
         first, second = ((right / count, *(wilson(right, count) or (0.0, 1.0))) for right, count in ((a, m), (b, n)))
         assert difference_interval(first, second) == (pytest.approx(low, abs=6e-5), pytest.approx(high, abs=6e-5))
-        assert one.low is not None
-        assert one.high is not None
         assert one.low <= low + 6e-5 < high - 6e-5 <= one.high, "wider where very few are right or wrong"
 
 
@@ -106,7 +104,6 @@ def test_right_and_wrong_are_tested_exactly(m: int, n: int, data: st.DataObject)
 
     a, b = data.draw(st.integers(0, m)), data.draw(st.integers(0, n))
     found = by_name(cut(scored({"in": ones(a, m), "out": ones(b, n)})))["in"]
-    assert found.p is not None
     lower, upper = (
         stats.fisher_exact(np.array([[a, m - a], [b, n - b]]), alternative=side).pvalue for side in ("less", "greater")
     )
@@ -225,9 +222,6 @@ def test_the_p_of_an_interval_ends_and_does_not_contradict_it_where_answers_are_
             rows = [replace(one, cluster=str(place // 2)) for place, one in enumerate(rows)]
             rows = [replace(one, outcome="error", value=0.0) for one in rows[:lost]] + rows[lost:]
             one = by_name(cut(rows))["in"]
-            assert one.p is not None
-            assert one.low is not None
-            assert one.high is not None
             assert 0 < one.p <= 1
             assert (one.p > LEVEL) == (one.low <= 0 <= one.high), (first, second, lost)
 
@@ -263,7 +257,6 @@ def test_whatever_the_scores_the_figures_are_sound(answers: list[tuple[str, floa
     assert found == cut(rows, correct=correct), "seeded"
     for one in found.slices:
         if one.p is not None:
-            assert one.difference is not None
             assert 0 < one.p <= (one.adjusted or 0.0) <= 1
         if one.low is not None and one.high is not None and one.difference is not None:
             assert -1 - 1e-9 <= one.low <= one.difference + 1e-9

@@ -62,7 +62,6 @@ def test_a_model_that_lost_hard_answers_is_not_first_for_certain() -> None:
     better, worse = ((draw.random(3000) < share).astype(float) for share in (0.67, 0.30))
     cell = Breakdown(frame([row(n, "error" if lost[n] else "right" if hidden[n] else "wrong") for n in range(3000)]))
     found = cell.cell(Aggregate("all"))
-    assert found.mean is not None
     assert found.mean > 0.8
     scores = [found, score(0.67, 0.02), score(0.30, 0.02)]
     by_questions = paired_ranks([asked(hidden, lost), asked(better), asked(worse)])
@@ -80,7 +79,6 @@ def test_a_rank_range_holds_the_rank_of_every_completion(models: list[list[tuple
     lost = [np.array([gone for _, gone in answers]) for answers in models]
     truths = [each.mean() for each in scores]
     found = paired_ranks([asked(*each) for each in zip(scores, lost, strict=True)])
-    assert found is not None
     for (first, last), truth in zip(found, truths, strict=True):
         assert first <= 1 + sum(other > truth + 1e-9 for other in truths)
         assert last >= len(truths) - sum(other < truth - 1e-9 for other in truths)
@@ -93,7 +91,6 @@ def test_pairs_tell_apart_what_intervals_do_not() -> None:
     scores = [(draw.random(400) < 1 / (1 + np.exp(difficulty - 0.25 * ability))).astype(float) for ability in range(10)]
     apart = ranks([Estimate(mean=float(each.mean()), **_wilson(each)) for each in scores])
     together = paired_ranks([asked(each) for each in scores])
-    assert together is not None
     widths = [rank.last - rank.first + 1 for rank in apart if rank.first and rank.last]
     assert np.mean([last - first + 1 for first, last in together]) < 0.85 * np.mean(widths)
     assert together == paired_ranks([asked(each) for each in scores])  # the same every time
@@ -149,8 +146,6 @@ def test_a_range_counts_who_is_surely_better_and_who_surely_worse(pairs: list[tu
         assert rank.last == pytest.approx(
             len(pairs) - sum(other < low - 1e-9 for _, other in bounds), abs=_near(bounds, low)
         )
-        assert rank.first is not None
-        assert rank.last is not None
         assert 1 <= rank.first <= rank.place <= rank.last <= len(pairs)
 
 

@@ -125,7 +125,6 @@ class JudgeServer:
         if model.startswith("mark-"):
             return f"It is as it is.\nVERDICT: {model.split('-')[1]}"
         if model == "gullible":
-            assert self.gullible is not None
             return self.gullible(*texts)
         judges: dict[str, Callable[[], str]] = {
             "none": lambda: "The page is empty.\nVERDICT: none",

@@ -114,7 +114,6 @@ def test_a_judge_sees_what_was_written_and_of_long_rationales_both_ends() -> Non
         with row:
             text = woven(attack, plain.question)
             request = plain.asks(text)
-            assert request is not None
             if len(text) <= LONGEST_JUDGED:
                 assert sheet(request).material == text.strip()
             request = formed.asks(json.dumps({"Rationale": text, "Answer": "B"}))

@@ -364,7 +364,6 @@ def test_neutral_text_has_any_length_from_its_shortest_sentence_on() -> None:
         assert all(neutral(length, language) is None for length in range(-2, shortest)), language
         for length in range(shortest, 2000):
             text = neutral(length, language)
-            assert text is not None
             assert len(text) == length
             assert text.endswith(there.sentences[0][-1]), "whole sentences"
 
@@ -372,7 +371,6 @@ def test_neutral_text_has_any_length_from_its_shortest_sentence_on() -> None:
 def test_no_answer_gets_out_of_its_quotation() -> None:
     question, request = requests()[0]
     at = quoted(request)
-    assert at is not None
     outside = read(*texts_of(request)).outside
 
     @given(
@@ -381,7 +379,6 @@ def test_no_answer_gets_out_of_its_quotation() -> None:
     def quoted_whole(text: str) -> None:
         other = with_material(request, at, text)
         again = quoted(other)
-        assert again is not None
         assert material(other, again) == text
         assert again.line == fence(text)
         for _, form in variants(other, question, text):

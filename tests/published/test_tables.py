@@ -60,7 +60,6 @@ def test_a_paper_has_a_bibtex_entry_under_its_key() -> None:
             with case(benchmark):
                 entry = bibtex(benchmark)
                 key = re.match(r"@(inproceedings|misc)\{(\w+),\n", entry)
-                assert key is not None
                 assert key[2] == about(benchmark).key == tables(benchmark)[0].source.bibtex
                 assert entry.count("{") == entry.count("}")
                 assert "author" in entry

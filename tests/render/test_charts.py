@@ -100,7 +100,6 @@ def test_parts_are_drawn_in_the_headlines_average() -> None:
     rows = ("STEM", "Average")
     two = changed(table(), rows=rows, columns=("Macro", "Micro"), cells=((questions, subjects), (subjects, questions)))
     drawn = parts_chart([changed(result(two), overall=subjects)], 0)
-    assert drawn is not None
     said = json.dumps(charts.spec(drawn))
     assert ", Macro" in said
     assert "Micro" not in said
@@ -120,7 +119,6 @@ def test_differences_have_signs_and_a_line_at_0(tmp_path: Path) -> None:
     cells = tuple((Estimate(n=4, mean=mean, low=mean - 0.1, high=mean + 0.1),) for mean in (0.02, 0.3))
     gap = changed(table(), rows=("MC", "TF"), columns=("gap",), cells=cells)
     drawn = parts_chart([result(gap)], 0)
-    assert drawn is not None
     charts.save(drawn, path := tmp_path / "gap.svg")
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text(encoding="utf-8"))
     assert {"+10", "0", "−5"} <= set(texts)
@@ -170,8 +168,6 @@ def test_the_pass_line_is_in_charts_and_under_tables() -> None:
         (scores_chart([passed]), scores_chart([result(parts, overall=cells[1][0])])),
         (parts_chart([passed], 0), parts_chart([result(parts, overall=cells[1][0])], 0)),
     ):
-        assert chart is not None
-        assert plain is not None
         drawn = json.dumps(chart.to_dict())
         assert '"at": 60.0' in drawn
         assert "dashed: the pass line, 60 %" in drawn

@@ -191,7 +191,6 @@ def test_what_is_printed_of_a_cell_holds_together_too(questions: list[Question])
         assert printed, cell_text(cell)
         mean, floor, ceiling, low, high = (None if one is None else float(one) for one in printed.groups())
         assert (floor is None) == cell.complete
-        assert mean is not None
         if low is not None and high is not None:
             assert 0 <= low <= mean + SHOWN
             assert mean - SHOWN <= high <= 100
@@ -263,13 +262,10 @@ def test_every_difference_holds_together_and_its_bounds_hold_every_completion(
 
     found = difference(None)
     holds_difference(found)
-    assert found.floor is not None
-    assert found.ceiling is not None
     for _ in range(2):
         completed = difference(dice)
         holds_difference(completed)
         assert completed.unscored == 0
-        assert completed.difference is not None
         assert found.floor - ROUNDING <= completed.difference <= found.ceiling + ROUNDING
 
 
@@ -305,7 +301,6 @@ def test_every_slice_holds_together(questions: list[Question]) -> None:
     for one in found.slices:
         holds_together(one.cell)
         if one.low is not None and one.high is not None:
-            assert one.difference is not None
             assert -1 <= one.low <= one.difference + ROUNDING
             assert one.difference - ROUNDING <= one.high <= 1
         for p in (one.p, one.adjusted):
@@ -389,11 +384,9 @@ def test_every_measure_of_agreement_and_every_score_from_labels_holds_together(
     found = agree(rated, judge="judge", ppi=True)
     for one in (*found.among, *found.judged, *(one for pair in found.pairs for one in pair.measures)):
         if one.low is not None and one.high is not None:
-            assert one.value is not None
             assert one.low <= one.value + ROUNDING
             assert one.value - ROUNDING <= one.high <= 1 + ROUNDING
             assert one.low >= (0 if one.kind in ("agreement", "distance") else -1 if one.kind == "bias" else -math.inf)
-    assert found.powered is not None
     for estimate in (found.powered.combined, found.powered.labels_alone):
         for low, high in (estimate.questions, estimate.run) if estimate else ():
             assert 0 <= low <= estimate.value + ROUNDING
@@ -406,8 +399,6 @@ def test_every_share_of_an_error_type_holds_together(answers: list[tuple[int, tu
     for found in counted("b-en", typed, {"": ["t", "never"]}):
         for share in found.shares:
             if share.share is not None:
-                assert share.low is not None
-                assert share.high is not None
                 assert 0 <= share.low <= share.share + ROUNDING
                 assert share.share - ROUNDING <= share.high <= 1
                 assert share.low < share.high

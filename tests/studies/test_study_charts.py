@@ -42,7 +42,6 @@ def test_the_picture_says_what_the_tables_say() -> None:
     told = {(row["measure"], row["text"]) for row in rows if "measure" in row}
     measures = [one for one in (*found.among, *found.judged) if one.kind not in ("bias", "distance")]
     assert told == {(NAMES[one.kind], measure_text(one)) for one in measures}
-    assert found.table is not None
     counts = {(row["down"], row["across"]): row["items"] for row in rows if "down" in row}
     for mark, line in zip(found.table.scale, found.table.counts, strict=True):
         assert [counts[f"{mark:g}", f"{other:g}"] for other in found.table.scale] == list(line)
