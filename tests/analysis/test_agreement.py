@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.rated import consistency_design
+from rows import each_row
 from viva.analysis.raters.agreement import Agreement, agree
 from viva.analysis.raters.coefficients import cronbach
 from viva.analysis.raters.ratings import Measure, Ratings, mean_of
@@ -95,14 +96,11 @@ def test_what_only_the_judge_has_seen_is_not_left_out_by_people() -> None:
     assert (found.powered.answers, found.powered.labels) == (4, 3)
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"judge": "z"}, "there is no rater 'z'; there are: 'a', 'b'"),
-        ({"scale": (0, 1)}, "0.5, which 'b' gave to '0', is no mark of the scale 0, 1"),
-        ({"ppi": True}, "name the rater that is one"),
-        ({"ppi": True, "judge": "a", "strata": "type"}, "no column 'type'"),
-    ],
+@each_row(
+    ({"judge": "z"}, "there is no rater 'z'; there are: 'a', 'b'"),
+    ({"scale": (0, 1)}, "0.5, which 'b' gave to '0', is no mark of the scale 0, 1"),
+    ({"ppi": True}, "name the rater that is one"),
+    ({"ppi": True, "judge": "a", "strata": "type"}, "no column 'type'"),
 )
 def test_what_cannot_be_asked(more: dict[str, object], said: str) -> None:
     with pytest.raises(DataError, match=said):

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table
+from rows import each_row, table
 from viva.analysis.correlation import coefficient
 from viva.analysis.raters.agreement import _pearson, _spearman
 from viva.analysis.raters.coefficients import (
@@ -195,16 +195,13 @@ def all_of(rows: list[list[float | None]], draws: Sequence[int]) -> list[Measure
     ]
 
 
-@pytest.mark.parametrize(
-    ("rows", "without"),
-    [
-        ([], 14),
-        ([[1.0, 0.0]], 14),
-        ([[1.0, 0.0], [0.0, 1.0]], 14),
-        ([[1.0], [0.0], [1.0]], 14),
-        ([[1.0, None], [None, 0.0]], 14),
-        ([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]], 13),
-    ],
+@each_row(
+    ([], 14),
+    ([[1.0, 0.0]], 14),
+    ([[1.0, 0.0], [0.0, 1.0]], 14),
+    ([[1.0], [0.0], [1.0]], 14),
+    ([[1.0, None], [None, 0.0]], 14),
+    ([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]], 13),
 )
 def test_where_there_is_nothing_to_measure_it_is_said_why(rows: list[list[float | None]], without: int) -> None:
     found = all_of(rows, range(len(rows)))
@@ -290,21 +287,19 @@ def test_weighted_coefficients_are_those_of_the_repeated_rows(kind: Any) -> None
         assert value == pytest.approx(expected[0])
 
 
-def test_one_mark_for_several_people() -> None:
-    with table() as row:
-        for marks, mark in [
-            ([0.0, 1.0, 1.0], 1.0),
-            ([0.0, 0.5], 0.0),  # between two marks, and so is the mean: the lower one
-            ([0.0, 1.0], 0.5),
-            ([0.0, 0.5, 1.0, 1.0], 0.5),  # median 0.75, mean 0.625
-            ([0.5, 0.5, 1.0, 1.0], 0.5),
-            ([0.0, 0.0, 0.5, 1.0], 0.5),  # median 0.25, mean 0.375
-            ([None, None, 1.0], 1.0),
-            ([None], None),
-            ([], None),
-        ]:
-            with row(marks):
-                assert typical(marks, (0.0, 0.5, 1.0)) == mark
+@each_row(
+    ([0.0, 1.0, 1.0], 1.0),
+    ([0.0, 0.5], 0.0),  # between two marks, and so is the mean: the lower one
+    ([0.0, 1.0], 0.5),
+    ([0.0, 0.5, 1.0, 1.0], 0.5),  # median 0.75, mean 0.625
+    ([0.5, 0.5, 1.0, 1.0], 0.5),
+    ([0.0, 0.0, 0.5, 1.0], 0.5),  # median 0.25, mean 0.375
+    ([None, None, 1.0], 1.0),
+    ([None], None),
+    ([], None),
+)
+def test_one_mark_for_several_people(marks: list[Any], mark: float | None) -> None:
+    assert typical(marks, (0.0, 0.5, 1.0)) == mark
 
 
 def test_the_nearest_mark_does_not_hang_on_the_last_bit() -> None:

@@ -118,9 +118,7 @@ def test_pearsons_interval_is_scipys_and_the_others_follow_bonett_and_wright() -
     assert interval("spearman", 0.5, 24) == pytest.approx((math.tanh(0.095663), math.tanh(1.002950)), abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("kind", "c", "n"), [("pearson", 0.5, 3), ("spearman", 0.5, 3), ("kendall", 0.5, 4), ("pearson", 1.0, 9)]
-)
+@each_row(("pearson", 0.5, 3), ("spearman", 0.5, 3), ("kendall", 0.5, 4), ("pearson", 1.0, 9))
 def test_no_interval_where_it_would_say_too_much(kind: Kind, c: float, n: int) -> None:
     assert interval(kind, c, n) is None
     assert interval(kind, 0.5, 9) is not None

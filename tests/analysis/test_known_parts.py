@@ -1,11 +1,13 @@
 """Parts that are known where the score is not, shares among answers with full marks in a part, and differences."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.answers import cell, row
-from rows import table
+from rows import each_row, table
 from viva.analysis.uncertainty import wilson
 from viva.types import OUTCOMES, SCORED, UNANSWERED, Aggregate, ScoreRow
 
@@ -28,26 +30,22 @@ def test_a_known_part_counts_where_the_score_waits() -> None:
     assert (part.floor, part.ceiling) == (pytest.approx(2.5 / 5), pytest.approx(3.5 / 5))
 
 
-def test_a_known_part_counts_whatever_became_of_the_score() -> None:
-    with table() as case:
-        for outcome in OUTCOMES:
-            with case(outcome):
-                found = cell([row(1, outcome, parts={"a": 0.5}), row(2, "right", parts={"a": 1.0})], ANSWER)
-                assert (found.mean, found.complete, found.floor, found.ceiling) == (0.75, True, 0.75, 0.75)
+@each_row(*OUTCOMES)
+def test_a_known_part_counts_whatever_became_of_the_score(outcome: Any) -> None:
+    found = cell([row(1, outcome, parts={"a": 0.5}), row(2, "right", parts={"a": 1.0})], ANSWER)
+    assert (found.mean, found.complete, found.floor, found.ceiling) == (0.75, True, 0.75, 0.75)
 
 
-def test_an_unknown_part_counts_as_the_score_does() -> None:
-    with table() as case:
-        for outcome in OUTCOMES:
-            with case(outcome):
-                rows = [row(1, outcome), row(2, "right", parts={"a": 1.0})]
-                whole, part = cell(rows), cell(rows, ANSWER)
-                assert (part.mean, part.floor, part.ceiling, part.outcomes) == (
-                    whole.mean,
-                    whole.floor,
-                    whole.ceiling,
-                    whole.outcomes,
-                )
+@each_row(*OUTCOMES)
+def test_an_unknown_part_counts_as_the_score_does(outcome: Any) -> None:
+    rows = [row(1, outcome), row(2, "right", parts={"a": 1.0})]
+    whole, part = cell(rows), cell(rows, ANSWER)
+    assert (part.mean, part.floor, part.ceiling, part.outcomes) == (
+        whole.mean,
+        whole.floor,
+        whole.ceiling,
+        whole.outcomes,
+    )
 
 
 def test_given_takes_only_answers_with_full_marks_in_the_part() -> None:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.answers import cell, row
-from rows import table
+from rows import each_row
 from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.columns import Columns
 from viva.analysis.comparing import compared, paired
@@ -79,14 +79,12 @@ CASES = {
 }
 
 
-def test_who_decided_says_whether_there_is_a_mean() -> None:
-    with table() as case:
-        for name, one in CASES.items():
-            with case(name):
-                found = cell(one.rows, one.line)
-                assert found.mean == one.mean
-                decided = any(each.outcome != "ungraded" for each in one.rows)
-                assert found.ranged == (one.mean is None and decided)
+@each_row(*CASES.items())
+def test_who_decided_says_whether_there_is_a_mean(name: Any, one: Any) -> None:
+    found = cell(one.rows, one.line)
+    assert found.mean == one.mean
+    decided = any(each.outcome != "ungraded" for each in one.rows)
+    assert found.ranged == (one.mean is None and decided)
 
 
 def test_a_row_without_an_answer_like_the_gold_is_a_range_where_others_have_some() -> None:

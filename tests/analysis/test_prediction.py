@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rows import each_row
 from viva.analysis.raters.prediction import Powered, Reading, labels_needed, powered
 
 READINGS: tuple[Reading, ...] = get_args(Reading)
@@ -142,15 +143,12 @@ def test_several_answers_to_a_question_count_as_one() -> None:
         assert high - low < 0.6 * (once.combined.interval(reading)[1] - once.combined.interval(reading)[0])
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "marks", "strata", "said"),
-    [
-        ([], [], (), "no verdict"),
-        ([1.0], [None], (), "it takes 3 labels; there are 0"),
-        ([1.0, 0.0], [1.0, None], (), "there is one"),
-        ([1.0, 0.0, 1.0], [1.0, 0.0, None], (), "it takes 3 labels; there are 2"),
-        ([1.0] * 4, [1.0, 0.0, 1.0, None], ("a", "a", "b", "b"), "stratum 'b' has 1 label of 2 answers"),
-    ],
+@each_row(
+    ([], [], (), "no verdict"),
+    ([1.0], [None], (), "it takes 3 labels; there are 0"),
+    ([1.0, 0.0], [1.0, None], (), "there is one"),
+    ([1.0, 0.0, 1.0], [1.0, 0.0, None], (), "it takes 3 labels; there are 2"),
+    ([1.0] * 4, [1.0, 0.0, 1.0, None], ("a", "a", "b", "b"), "stratum 'b' has 1 label of 2 answers"),
 )
 def test_too_little_to_say_anything(verdicts: Any, marks: Any, strata: Any, said: str) -> None:
     found = powered(verdicts, marks, strata=strata)

@@ -133,10 +133,7 @@ def test_intervals_from_the_sampling_of_questions_cover_what_further_questions_w
     assert 0.91 <= hits / 100 <= 0.99
 
 
-@pytest.mark.parametrize(
-    ("scores", "said"),
-    [([0.5, 0.4, 0.3], "do not grow"), ([0.5, 0.5, 0.5], "do not grow"), ([0.01, 0.4, 0.95], "faster")],
-)
+@each_row(([0.5, 0.4, 0.3], "do not grow"), ([0.5, 0.5, 0.5], "do not grow"), ([0.01, 0.4, 0.95], "faster"))
 def test_a_curve_that_cannot_fit_says_so_and_has_no_interval(scores: list[float], said: str) -> None:
     fit = fit_curve("family", [1, 10, 100], scores)
     assert said in fit.trouble

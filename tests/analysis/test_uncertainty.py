@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.answers import cell, row
-from rows import table
+from rows import each_row, table
 from viva.analysis.estimate import Spread
 from viva.analysis.uncertainty import (
     adjusted_wald,
@@ -95,15 +95,13 @@ def test_one_wrong_answer_of_590_is_no_certainty() -> None:
     assert 0.998 < high <= 1.0
 
 
-def test_nearly_all_wrong_counts_as_many_questions_as_there_are() -> None:
+@each_row(20, 100, 1000)
+def test_nearly_all_wrong_counts_as_many_questions_as_there_are(n: int) -> None:
     """Wilson's interval of 0/1 scores is where the one of fractions ends, not half as wide: n questions, and not 2n."""
-    with table() as case:
-        for n in (20, 100, 1000):
-            with case(n):
-                _, high = share_interval(1e-9, 1e-15 / n, n, n - 1)
-                _, limit = wilson(0, n) or (0.0, 0.0)
-                assert limit == pytest.approx(high, rel=0.15)
-                assert high >= 0.99 * limit
+    _, high = share_interval(1e-9, 1e-15 / n, n, n - 1)
+    _, limit = wilson(0, n) or (0.0, 0.0)
+    assert limit == pytest.approx(high, rel=0.15)
+    assert high >= 0.99 * limit
 
 
 def test_the_interval_of_scores_below_zero_is_the_t_interval_and_ends_at_1() -> None:

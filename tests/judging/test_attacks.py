@@ -15,7 +15,7 @@ from evidence import heard
 from judging.attacks import HARMLESS, LONG, attacks, replies, woven
 from judging.judge_panels import Target, few, sheet, targets, texts
 from judging.reading import Gullible, Quoting, Sheet, orders
-from rows import tabled
+from rows import each_row, tabled
 from viva.prompting import LONGEST_JUDGED, fence, fill, replace_surrogates
 from viva.types import RATIONALE, Generate, Opinion, Response
 
@@ -94,10 +94,9 @@ def repelled(attack: dict[str, Any], tried: Sequence[Target]) -> int:
     return asked
 
 
-def test_no_attack_gets_through() -> None:
-    for attack, row in tabled(*attacks()):
-        with row:
-            assert repelled(attack, few()[-1:] if "fill" in attack else few())
+@each_row(*attacks())
+def test_no_attack_gets_through(attack: Any) -> None:
+    assert repelled(attack, few()[-1:] if "fill" in attack else few())
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ import pytest
 from analysis.responders import subjects, world
 from cli.collected import dangerous
 from cli.told import command_of, rows_of, told
-from rows import tabled, tables_beside
+from rows import each_row, tabled, tables_beside
 from viva.cli.ask.run import run_command
 from viva.cli.look.show import show_command
 from viva.engine.folder import RunFolder
@@ -162,13 +162,10 @@ def test_a_list_of_questions_is_a_file_of_any_kind() -> None:
         told(command_of("show"), "cmmlu", "--prompt", "--questions", "ids.txt", "--question", "nutrition/3")
 
 
-@pytest.mark.parametrize(
-    ("content", "arguments", "said"),
-    [
-        ("astronomy/0\nnowhere/7\n", (), "no question 'nowhere/7'.*its ids look like 'astronomy/0'"),
-        ("astronomy/0\n", ("--limit", 3), "--questions and --limit"),
-        ("\n", (), "lists no questions"),
-    ],
+@each_row(
+    ("astronomy/0\nnowhere/7\n", (), "no question 'nowhere/7'.*its ids look like 'astronomy/0'"),
+    ("astronomy/0\n", ("--limit", 3), "--questions and --limit"),
+    ("\n", (), "lists no questions"),
 )
 def test_lists_that_cannot_be_asked_are_refused_by_name(content: str, arguments: tuple[object, ...], said: str) -> None:
     Path("ids.txt").write_text(content)

@@ -11,7 +11,7 @@ import pytest
 import viva
 from cli.collected import write_jsonl
 from cli.told import command_of, rows_of, told
-from rows import tabled
+from rows import each_row, tabled
 from servers.fixtures import LocalServer, Serve, Viva
 from viva.errors import VivaError
 from viva.models.called import Prompt
@@ -275,16 +275,15 @@ def test_models_so_far_apart_that_one_would_be_above_100_are_the_nearest_that_ca
     assert "Two models 1 point apart" in text[1]
 
 
-def test_what_no_share_or_score_can_be_is_refused() -> None:
-    for (option, value), row in tabled(
-            ("score", 150), ("score", 100), ("score", 0), ("power", 1), ("power", 0.05), ("difference", 100),
-            ("interval", 100),
-        ):  # fmt: skip
-        with row:
-            with pytest.raises(click.BadParameter, match="is not in the range"):
-                told(command_of("plan"), f"--{option}", value)
-            with pytest.raises(VivaError, match=r"must be (above|below)"):
-                viva.lab.plan(**{option: value})
+@each_row(
+    ("score", 150), ("score", 100), ("score", 0), ("power", 1), ("power", 0.05), ("difference", 100),
+    ("interval", 100),
+)  # fmt: skip
+def test_what_no_share_or_score_can_be_is_refused(option: str, value: float) -> None:
+    with pytest.raises(click.BadParameter, match="is not in the range"):
+        told(command_of("plan"), f"--{option}", value)
+    with pytest.raises(VivaError, match=r"must be (above|below)"):
+        viva.lab.plan(**{option: value})
 
 
 def test_what_cannot_be_planned_is_said() -> None:

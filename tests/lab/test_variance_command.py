@@ -17,6 +17,7 @@ import viva
 from cli.told import rows_of
 from judging.reading import read
 from judging.serving import Body, JudgeServer
+from rows import each_row
 from servers.fixtures import QUIET, Viva
 from viva.cli.ask.merge import merge_command
 from viva.errors import DataError, VivaError
@@ -311,17 +312,14 @@ def test_seeds_are_sent_and_said(judges: str) -> None:
     assert all(both[question, sample] == plain[question, sample % 4] for question, sample in both)
 
 
-@pytest.mark.parametrize(
-    ("vary", "said"),
-    [
-        ("order=4,cells=5", "4 levels are 4 combinations, and it takes 4 or more .*; leave cells out$"),
-        ("prompt=2,order=4,cells=9", "2 × 4 levels are 8 combinations, .* 6 or more .*; write cells=6 to 8, or leave"),
-        ("prompt=2,order=4,cells=5", "2 × 4 levels are 8 combinations, .* 6 or more .*; write cells=6 to 8, or leave"),
-        ("order=5", "vary order=5: the questions of cmmlu-zh have 4 options at most.*write order=4 or fewer"),
-        ("system=missing.toml", r"there is no file missing.toml of system texts; write one with polite = "),
-        ("prompt=missing.toml", r"there is no file missing.toml of paraphrases; write one with \[brief\]"),
-        ("prompt=other.toml", r"vary prompt, table \[brief\]: prompt file: unknown key 'user'; known here: answer, "),
-    ],
+@each_row(
+    ("order=4,cells=5", "4 levels are 4 combinations, and it takes 4 or more .*; leave cells out$"),
+    ("prompt=2,order=4,cells=9", "2 × 4 levels are 8 combinations, .* 6 or more .*; write cells=6 to 8, or leave"),
+    ("prompt=2,order=4,cells=5", "2 × 4 levels are 8 combinations, .* 6 or more .*; write cells=6 to 8, or leave"),
+    ("order=5", "vary order=5: the questions of cmmlu-zh have 4 options at most.*write order=4 or fewer"),
+    ("system=missing.toml", r"there is no file missing.toml of system texts; write one with polite = "),
+    ("prompt=missing.toml", r"there is no file missing.toml of paraphrases; write one with \[brief\]"),
+    ("prompt=other.toml", r"vary prompt, table \[brief\]: prompt file: unknown key 'user'; known here: answer, "),
 )
 def test_a_design_that_cannot_be_asked_is_refused(vary: str, said: str) -> None:
     Path("other.toml").write_text('[brief]\nuser = "{question}"\n')

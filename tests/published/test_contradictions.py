@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.handmade import opened
+from rows import each_row
 from viva.published import Entry, Size, Table, called, table
 
 DOMAINS = ("dsa", "co", "cn", "os")
@@ -104,9 +105,7 @@ def test_csbench_overall_is_the_mean_over_domains_and_not_over_formats(language:
         said(formats, "0.10 lower (Baichuan2-7B)", "0.21 higher (GLM-4)")
 
 
-@pytest.mark.parametrize(
-    ("language", "strangers"), [("en", {"PaLM-2", "Claude-3"}), ("zh", {"GPT-4o", "GLM-4", "ERNIE-3.5", "ERNIE-4"})]
-)
+@each_row(("en", {"PaLM-2", "Claude-3"}), ("zh", {"GPT-4o", "GLM-4", "ERNIE-3.5", "ERNIE-4"}))
 def test_csbench_figures_by_format_are_fractions_of_an_earlier_number_of_questions(
     language: str, strangers: set[str]
 ) -> None:

@@ -3,11 +3,11 @@
 import csv
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rows import table as cases
-from rows import tables_beside
+from rows import each_row, tables_beside
 from viva.errors import DataError
 from viva.published import Entry, called, catalogue, find, similar, table
 
@@ -84,19 +84,15 @@ ANOTHER = (
 )
 
 
-def test_the_same_name_written_otherwise_is_found(rows: tuple[Entry, ...]) -> None:
-    with cases() as case:
-        for given, row in SAME.items():
-            with case(given):
-                found = find(rows, given)
-                assert found.name == row
+@each_row(*SAME.items())
+def test_the_same_name_written_otherwise_is_found(given: Any, row: Any, *, rows: tuple[Entry, ...]) -> None:
+    found = find(rows, given)
+    assert found.name == row
 
 
-def test_a_name_that_may_be_another_model_has_no_row(rows: tuple[Entry, ...]) -> None:
-    with cases() as case:
-        for given in ANOTHER:
-            with case(given):
-                assert find(rows, given) is None
+@each_row(*ANOTHER)
+def test_a_name_that_may_be_another_model_has_no_row(given: Any, *, rows: tuple[Entry, ...]) -> None:
+    assert find(rows, given) is None
 
 
 def test_versions_are_offered_and_not_chosen(rows: tuple[Entry, ...]) -> None:

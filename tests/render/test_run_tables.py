@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from hypothesis import example, given
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from benchmarks.explaining import opened
 from render.samples import NOTHING, RIGHT, SHORT, UNGRADED, printed, report, result, table, texts
+from rows import each_row
 from rows import table as rows_of
 from viva.analysis.estimate import bounds_text, cell_text
 from viva.render.markuptext import latex, markdown
@@ -56,33 +58,28 @@ def dangerous(text: str) -> set[str]:
     return {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c not in "\n\t"}
 
 
-def test_every_form_renders_numbers_intervals_and_signatures() -> None:
-    with rows_of() as row:
-        for form in FORMS:
-            with row(form):
-                text = printed(form, report())
-                assert "benchmark:csbench.1" in text
-                assert "openai/m" in text
-                assert "62.5" in text or "0.625" in text
-                assert text.endswith("\n")
-                assert printed(form, report(result(table(((NOTHING,),), rows=("x",), columns=("y",)), overall=NOTHING)))
+@each_row(*FORMS)
+def test_every_form_renders_numbers_intervals_and_signatures(form: Any) -> None:
+    text = printed(form, report())
+    assert "benchmark:csbench.1" in text
+    assert "openai/m" in text
+    assert "62.5" in text or "0.625" in text
+    assert text.endswith("\n")
+    assert printed(form, report(result(table(((NOTHING,),), rows=("x",), columns=("y",)), overall=NOTHING)))
 
 
 # Numbers
 
 
-def test_a_mean_that_leaves_something_out_is_marked_and_bounded() -> None:
-    cells = (
-        (RIGHT, "62.50 [47.00, 75.78]", ""),
-        (SHORT, "50.00† (40.00–60.00) ± 2.10 [36.60, 63.40]", "40.00–60.00"),
-        (NOTHING, "–", ""),
-        (UNGRADED, "–†", ""),
-    )
-    with rows_of() as row:
-        for cell, text, bounds in cells:
-            with row(text):
-                assert cell_text(cell) == text
-                assert bounds_text(cell) == bounds
+@each_row(
+    (RIGHT, "62.50 [47.00, 75.78]", ""),
+    (SHORT, "50.00† (40.00–60.00) ± 2.10 [36.60, 63.40]", "40.00–60.00"),
+    (NOTHING, "–", ""),
+    (UNGRADED, "–†", ""),
+)
+def test_a_mean_that_leaves_something_out_is_marked_and_bounded(cell: Any, text: str, bounds: str) -> None:
+    assert cell_text(cell) == text
+    assert bounds_text(cell) == bounds
 
 
 def test_the_bounds_stand_in_every_form() -> None:
