@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from analysis.rated import consistency_design
 from rows import each_row
@@ -105,22 +102,3 @@ def test_what_only_the_judge_has_seen_is_not_left_out_by_people() -> None:
 def test_what_cannot_be_asked(more: dict[str, object], said: str) -> None:
     with pytest.raises(DataError, match=said):
         agree(rated((1.0, 0.5), (0.0, 1.0)), **more)  # type: ignore[arg-type]
-
-
-MARK = st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]), st.floats(-1e12, 1e12))
-
-
-@settings(max_examples=settings.default.max_examples // 2)
-@given(
-    st.integers(1, 3).flatmap(lambda k: st.lists(st.tuples(*[MARK] * k), min_size=1, max_size=10)),
-    st.sampled_from(["nominal", "ordinal", "interval"]),
-    st.booleans(),
-)
-def test_any_ratings_give_figures_or_reasons(rows: list[tuple[float | None, ...]], level: str, together: bool) -> None:
-    questions = tuple("q" + str(index // 2) for index in range(len(rows))) if together else ()
-    found = agree(rated(*rows, questions=questions), judge="a", level=level, ppi=True)  # type: ignore[arg-type]
-    again = msgspec.json.decode(msgspec.json.encode(found), type=Agreement)
-    assert again == found, "which it would not be with nan or infinities"
-    for one in (*found.among, *found.judged):
-        assert one.value is not None or one.reason
-        assert one.low is not None or one.reason

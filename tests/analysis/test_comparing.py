@@ -321,17 +321,6 @@ def test_how_many_questions_a_difference_takes() -> None:
     assert found.questions_for(found.smallest) == pytest.approx(1000, abs=2), "each says the other"
 
 
-@given(st.lists(st.tuples(*(st.floats(0, 1),) * 2), min_size=2, max_size=12), st.booleans())
-def test_the_interval_contains_the_difference_and_lies_in_the_scale(
-    values: list[tuple[float, float]], by_subject: bool
-) -> None:
-    tags = [{"subject": "ab"[place % 2]} for place in range(len(values))]
-    sides = (once([pair[side] for pair in values], tags=tags) for side in (0, 1))
-    found = difference(*sides, over="subject" if by_subject else "")
-    assert -1 <= found.low <= found.difference + 1e-12
-    assert found.difference - 1e-12 <= found.high <= 1
-
-
 def test_one_answer_against_ten_is_no_matter_of_signs() -> None:
     """Twenty questions: one is asked once and always right, the other ten times and once wrong on six of them."""
     ten = scores([[1.0] * 9 + [float(n >= 6)] for n in range(20)])

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,8 +68,11 @@ def test_names_cannot_break_out() -> None:
 )
 def test_any_report_can_be_drawn(rows: list[tuple[float | None, ...]]) -> None:
     ratings = Ratings(items=tuple(map(str, range(len(rows)))), raters=("a", "b", "c"), values=tuple(rows))
-    for judge in (None, "c"):
-        found = agree(ratings, judge=judge, ppi=judge is not None)
+    for judge, level in ((None, "nominal"), ("c", "ordinal"), ("c", "interval")):
+        found = agree(ratings, judge=judge, level=level, ppi=judge is not None)
+        again = msgspec.json.decode(msgspec.json.encode(found), type=Agreement)
+        assert again == found, "which it would not be with nan or infinities"
+        assert all((one.value is not None and one.low is not None) or one.reason for one in found.judged)
         assert as_json(drawn(found)[0])
         for table in tables_of(found):
             assert all(len(row) == len(table.header) for row in table.texts())
