@@ -189,9 +189,6 @@ def test_languages_stand_side_by_side_for_each_model_that_sat_several() -> None:
     assert tuple(grid.texts()) == (("OS", cell_text(RIGHT), cell_text(SHORT)), ("CN", cell_text(SHORT), "–†"))
     assert "openai/m" in grid.title
     assert "languages side by side" in printed("markdown", report(*results))
-
-
-def test_one_language_alone_has_nothing_beside_it() -> None:
     assert side_by_side([result(), result(model="openai/other")]) == []
 
 
@@ -270,17 +267,6 @@ def _unchanged_in_json(name: str) -> None:
     text = printed("json", report(result(model=name)))
     assert json.loads(text)["results"][0]["model"] == name
     assert "\x1b" not in text
-
-
-@given(text=st.text())
-def test_what_is_made_visible_shows_every_hidden_character_and_changes_nothing_else(text: str) -> None:
-    shown = escape_invisible(text)
-    assert not dangerous(shown)
-    hidden = {c for c in text if c not in "\n\t" and escape_invisible(c) != c}
-    assert hidden >= dangerous(text)
-    assert all(escape_invisible(c) == f"<U+{ord(c):04X}>" for c in hidden)
-    if not hidden:
-        assert shown == text
 
 
 @given(text=st.text(), limit=st.integers(1, 40))
