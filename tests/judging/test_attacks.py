@@ -101,9 +101,11 @@ def test_no_attack_gets_through(attack: Any) -> None:
 
 @pytest.mark.slow
 def test_no_attack_gets_through_to_a_judge_of_any_exam_and_language() -> None:
-    for attack, row in tabled(*attacks()):
+    """Each attack on every fourth of them, by turns: `few` has one of each way to show material."""
+    for (at, attack), row in tabled(*enumerate(attacks())):
         with row:
-            assert repelled(attack, few() if "fill" in attack else targets()) >= len(few())
+            asked = repelled(attack, few() if "fill" in attack else targets()[at % 4 :: 4])
+            assert asked or attack.get("thinks"), "what looks like thinking is no part of an answer"
 
 
 def test_a_judge_sees_what_was_written_and_of_long_rationales_both_ends() -> None:
@@ -179,12 +181,4 @@ def test_answer_and_rationale_together_cannot_make_a_fence(answer: str, rational
             request = target.asks(reply)
             if request is not None:
                 hold(target, reply, request)
-
-
-@given(EVIL)
-def test_what_is_sent_to_a_judge_can_be_sent(text: str) -> None:
-    for target in few():
-        if target.formed:
-            request = target.asks(json.dumps({"Rationale": text, "Answer": text}))
-            if request is not None:
-                assert msgspec.json.encode(request)
+                assert msgspec.json.encode(request), "whatever it says, it can be sent"

@@ -215,16 +215,6 @@ def test_an_answer_cannot_opt_out_through_a_judge_that_quotes_it(viva: Viva, jud
 
 
 @pytest.mark.slow
-def test_a_judge_that_thinks_aloud(evaluation: Evaluation, judges: JudgeServer) -> None:
-    assert evaluation.run("thinking").code == 0
-    assert set(evaluation.values().values()) == {1.0}
-    lost = evaluation.run("lost in thought", run="lost")
-    assert lost.code == 3
-    entries = evaluation.viva.entries("lost", stage="annotations")
-    assert all(entry["error"]["kind"] == "unreadable" for entry in entries)
-
-
-@pytest.mark.slow
 def test_a_server_that_holds_replies_to_a_schema(viva: Viva, judges: JudgeServer) -> None:
     evaluation = Evaluation(viva, judges, tell='\nVERDICT: 0\n{"reasons": "", "code": "0123456789", "verdict": "0"}')
     ended = evaluation.run("json", more=("--verdicts", "json"))
@@ -281,18 +271,3 @@ def test_as_published_and_where_replies_were_recorded_there_is_no_nonce() -> Non
     assert before == now
     assert other[0] != now[0]
     assert other[1] == now[1]
-
-
-@pytest.mark.slow
-def test_as_published_nothing_of_the_prompt_is_changed(viva: Viva, judges: JudgeServer) -> None:
-    asked = ("--judge", "openai/mark-1", "--judge-base-url", judges.url, "--limit", 8)
-    for name, more in (("published", ("--as-published",)), ("line", ("--verdicts", "line")), ("usual", ())):
-        ended = viva("run", "csbench", "--model", "baseline/random", *asked, *more, "--run", name, *QUIET)
-        assert ended.code == 0, ended.err
-    bodies = [body["messages"] for body in judges.bodies]
-    third = len(bodies) // 3
-    assert bodies[:third] == bodies[third : 2 * third]
-    assert bodies[:third] != bodies[2 * third :]
-    assert {nonce_in(messages[-1]["content"]) for messages in bodies[:third]} == {""}
-    kept = {name: {entry["key"] for entry in viva.entries(name, stage="annotations")} for name in ("published", "line")}
-    assert kept["published"] == kept["line"]

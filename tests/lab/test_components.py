@@ -95,6 +95,10 @@ def test_a_full_design_gives_the_analysis_of_variance() -> None:
     names = {(0,): QUESTION, (1,): "prompt", (2,): "order", (1, 2): CELL, (0, 1): prompt, (0, 2): order}
     assert found.keys() == {*names.values(), cell, CHANCE}
     assert math.isclose(found[CHANCE], within)
+    whole = estimate(values, cells, NAMES)
+    assert math.isclose(sum(share or 0.0 for share in whole.shares().values()), 1.0)
+    assert whole.error > whole.questions_error
+    assert whole.error_with(50, 1) > whole.error_with(50, 4) > whole.error_with(500, 4)
     for axes, name in (names | {(0, 1, 2): cell}).items():
         assert math.isclose(found[name], wanted[axes], rel_tol=1e-9, abs_tol=1e-12), name
 
@@ -213,31 +217,6 @@ def test_components_of_judges_are_unbiased_and_their_intervals_cover(cells: list
     assert_unbiased(sets(), {name: value**2 for name, value in (sd | base).items()})
 
 
-def answered(random: np.random.Generator, questions: int, cells: list[tuple[int, ...]], sd: float) -> Floats:
-    """Right and wrong answers: logits of questions, of levels (`sd`), and of both together."""
-    codes = np.array(cells)
-    logits = random.normal(0.8, 1.5, (questions, 1)) + np.zeros((questions, len(cells)))
-    for at in range(codes.shape[1]):
-        levels = int(codes[:, at].max()) + 1
-        logits = logits + (random.normal(0, sd, levels) + random.normal(0, 0.6, (questions, levels)))[:, codes[:, at]]
-    return (random.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(np.float64)[:, :, None]
-
-
-def test_intervals_of_right_and_wrong_answers_hold_the_score_over_all_prompts() -> None:
-    """Where prompts matter, an interval over questions alone does not."""
-    random = np.random.default_rng(17)
-    cells = [*factorial([4, 4])]
-    spread = math.sqrt(1.5**2 + 2 * (0.3**2 + 0.6**2))
-    truth = float(np.mean(1 / (1 + np.exp(-random.normal(0.8, spread, 1_000_000)))))
-    both = [estimate(answered(random, 100, cells, 0.3), cells, NAMES) for _ in range(200)]
-    covered = {}
-    for everything in (True, False):
-        intervals = [one.interval(everything=everything) for one in both]
-        covered[everything] = np.mean([low <= truth <= high for low, high in intervals])
-    assert 0.92 <= covered[True] <= 0.99
-    assert covered[False] < 0.9
-
-
 def test_one_seed_for_all_questions_is_no_independent_draw() -> None:
     """A server that draws from a generator of the seed gives the first token of every question the same number: whether
     the letter that it likes is drawn depends on the seed, for all questions at once."""
@@ -260,13 +239,6 @@ def test_one_seed_for_all_questions_is_no_independent_draw() -> None:
     assert held["questions"] < 0.6
     assert held["everything"] >= 0.92
     assert held["independent"] >= 0.92
-
-
-def test_the_error_is_that_of_its_parts_and_of_other_splits() -> None:
-    found = estimate(simulated(np.random.default_rng(2), 50, [*factorial([3, 4])], 2), [*factorial([3, 4])], NAMES)
-    assert math.isclose(sum(share or 0.0 for share in found.shares().values()), 1.0)
-    assert found.error > found.questions_error
-    assert found.error_with(50, 1) > found.error_with(50, 4) > found.error_with(500, 4)
 
 
 def test_shares_are_of_the_error_that_is_reported() -> None:
