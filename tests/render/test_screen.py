@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -125,9 +124,10 @@ def rendered() -> Iterator[tuple[Path, str]]:
             yield GOLDEN / f"{name}-{width}.txt", screen(width)
 
 
-@each_row(*rendered())
-def test_terminals_of_four_widths_show_what_they_should(path: Any, text: Any) -> None:
-    assert path.read_text(encoding="utf-8") == text, "python tests/render/test_screen.py, and read it"
+def test_terminals_of_four_widths_show_what_they_should() -> None:
+    for (path, text), row in tabled(*rendered()):
+        with row:
+            assert path.read_text(encoding="utf-8") == text, "python tests/render/test_screen.py, and read it"
 
 
 @pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
