@@ -1,5 +1,6 @@
 """Templates are plain data: filled by name, once, and checked before anybody is asked."""
 
+import re
 import string
 from pathlib import Path
 from typing import Any
@@ -121,9 +122,6 @@ def test_a_prompt_file_that_is_missing_or_a_folder_is_named(tmp_path: Path) -> N
         read_templates(tmp_path / "nowhere.toml")
     with pytest.raises(DataError, match="cannot read the prompt file"):
         read_templates(tmp_path)
-
-
-def test_an_empty_prompt_file_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_bytes(b"\n# nothing\n")
     assert Templates(BUNDLED, read_templates(tmp_path / "mine.toml")).data == BUNDLED
 
@@ -169,14 +167,10 @@ def test_what_an_examinee_wrote_is_shown_between_two_fence_lines_only(user: str,
 
 @given(st.text(st.characters(exclude_categories=())))
 def test_a_whole_text_can_be_written_and_an_ordinary_one_is_itself(text: str) -> None:
-    replace_surrogates(text).encode("utf-8")
+    written = replace_surrogates(text).encode("utf-8")
+    assert written.decode("utf-8") == text or re.search("[\ud800-\udfff]", text)
     assert len(replace_surrogates(text)) == len(text)
     assert replace_surrogates(replace_surrogates(text)) == replace_surrogates(text)
-
-
-@given(st.text())
-def test_ordinary_texts_are_whole(text: str) -> None:
-    assert replace_surrogates(text) == text
 
 
 @given(st.text(max_size=200))

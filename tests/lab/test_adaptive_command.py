@@ -152,16 +152,12 @@ def test_answers_that_are_missing_widen_the_interval_and_are_said(here: Path) ->
         "gaps": f"estimated, {result.missing} not in the answer file",
         "plain": "done",
     }
+    write_jsonl(here / "none.jsonl", [{"question": "no such question", "text": "A"}])
+    with pytest.warns(library.UnansweredWarning):
+        assert adaptive("replay/none.jsonl").results[0].overall.mean is None, "of no answers there is no estimate"
     said = " ".join(listed.notes)
     assert "† the estimate takes what was predicted for what was not scored." in said
     assert "those of a mean for the score on questions like them" in said
-
-
-def test_of_no_answers_there_is_no_estimate(here: Path) -> None:
-    write_jsonl(here / "none.jsonl", [{"question": "no such question", "text": "A"}])
-    with pytest.warns(library.UnansweredWarning):
-        (result,) = adaptive("replay/none.jsonl").results
-    assert result.overall.mean is None
 
 
 @pytest.mark.slow

@@ -141,7 +141,8 @@ def test_the_run_s_own_judge_is_asked_for_what_it_has_not_said_yet(viva: Viva, s
 
 
 @pytest.mark.parametrize(
-    "names", [("length", "echo", "position"), pytest.param(PROBES, marks=pytest.mark.slow, id="all")]
+    "names",
+    [("length", "echo", "position"), pytest.param(("style", "authority", "instruction"), marks=pytest.mark.slow)],
 )
 def test_a_weakness_is_found_and_no_other(viva: Viva, server: Weak, names: tuple[str, ...]) -> None:
     examined(viva, server, judge="")

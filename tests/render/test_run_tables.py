@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.explaining import opened
+from cli.collected import dangerous
 from render.samples import NOTHING, RIGHT, SHORT, UNGRADED, printed, report, result, table, texts
 from rows import each_row
 from rows import table as rows_of
@@ -51,11 +51,6 @@ HOSTILE = (
     "[bold red]markup[/bold red]",
     "🎓题目",
 )
-
-
-def dangerous(text: str) -> set[str]:
-    """Characters that may drive a terminal or reorder what a reader sees; line breaks and tabs aside."""
-    return {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c not in "\n\t"}
 
 
 @each_row(*FORMS)
