@@ -122,17 +122,6 @@ def test_the_log_linear_fit_and_its_prediction_interval_are_statsmodels() -> Non
         )
 
 
-def test_intervals_from_the_sampling_of_questions_cover_what_further_questions_would_give() -> None:
-    random = np.random.default_rng(8)
-    sizes, questions, hits = np.array([7.0, 13.0]), 2183, 0
-    for _ in range(100):
-        scores = random.binomial(questions, family_curve(sizes, 0.23, 2.7)) / questions
-        said = predict(fit_curve("family", sizes, scores, scores * (1 - scores) / questions), 70)
-        truth = random.binomial(questions, float(family_curve(70, 0.23, 2.7))) / questions
-        hits += said.low is not None and said.high is not None and said.low <= truth <= said.high
-    assert 0.91 <= hits / 100 <= 0.99
-
-
 @each_row(([0.5, 0.4, 0.3], "do not grow"), ([0.5, 0.5, 0.5], "do not grow"), ([0.01, 0.4, 0.95], "faster"))
 def test_a_curve_that_cannot_fit_says_so_and_has_no_interval(scores: list[float], said: str) -> None:
     fit = fit_curve("family", [1, 10, 100], scores)

@@ -283,11 +283,6 @@ def test_a_damaged_file_of_anchors_is_refused_with_its_line() -> None:
         Path("bad.csv").write_text("\n".join(bad) + "\n")
         with pytest.raises(DataError, match=said):
             items("--predict", source, "--anchors-file", "bad.csv")
-
-
-def test_a_run_without_the_anchors_is_not_predicted() -> None:
-    source = item_scores(subjects(5, 30, 1), "t.csv")
-    items(source, "--anchors", 5, "--out", "anchors.csv")
     item_scores(subjects(2, 3, 1), "few.csv")
     with pytest.raises(DataError, match="of the 5 anchors: too few"):
         items("--predict", "few.csv", "--anchors-file", "anchors.csv", "--exam", "few.csv")
