@@ -1,5 +1,6 @@
 """Parts that are known where the score is not, shares among answers with full marks in a part, and differences."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -7,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.answers import cell, row
-from rows import each_row, table
+from rows import each_row, tabled
 from viva.analysis.uncertainty import wilson
 from viva.types import OUTCOMES, SCORED, UNANSWERED, Aggregate, ScoreRow
 
 ANSWER = Aggregate("answer", part="a")
 FLAWED = Aggregate("flawed where right", part="f", given="a")
 GAP = Aggregate("gap", part="g", kind="difference")
+MACRO_GAP = Aggregate("macro gap", part="g", over="format", kind="difference")
 
 
 def waiting(question: object, a: float | None, **more: float) -> ScoreRow:
@@ -108,34 +110,23 @@ def test_a_difference_has_an_interval_on_both_sides_of_zero() -> None:
 
 def test_a_difference_that_is_never_below_zero_is_no_share() -> None:
     """Of twenty gaps one is 1: as of a share, the interval ended at 0, and of such gaps as few as 79 % held."""
-    with table() as case:
-        for line in [GAP, Aggregate("macro gap", part="g", over="format", kind="difference")]:
-            for highest in [0.0, 0.5, 1.0]:
-                with case((line.label, highest)):
-                    rows = [
-                        row(n, "partly", 0.5, parts={"g": 0.0 if n else highest}, tags={"format": "xy"[n % 2]})
-                        for n in range(20)
-                    ]
-                    found = cell(rows, line)
-                    assert -0.21 < found.low < -0.05
-                    assert found.high > highest / 20 + 0.05
+    for (line, highest), case in tabled(*itertools.product((GAP, MACRO_GAP), (0.0, 0.5, 1.0))):
+        with case:
+            gaps = [highest] + [0.0] * 19
+            rows = [row(n, "partly", 0.5, parts={"g": gap}, tags={"format": "xy"[n % 2]}) for n, gap in enumerate(gaps)]
+            found = cell(rows, line)
+            assert -0.21 < found.low < -0.05
+            assert found.high > highest / 20 + 0.05
     lost = [*rows, row(20, "ungraded", limits={"g": (-0.5, 0.5)})]
     found = cell(lost, GAP)
     assert found.low < -0.1
 
 
-def test_where_every_difference_is_the_same_no_interval_leaves_it_out() -> None:
-    with table() as case:
-        for line in [GAP, Aggregate("macro gap", part="g", over="format", kind="difference")]:
-            for gap in [-1.0, -0.5, 0.0, 0.5, 1.0]:
-                with case((line.label, gap)):
-                    rows = [
-                        row(n, "partly", 0.5, parts={"g": gap}, tags={"format": "x" if n % 2 else "y"})
-                        for n in range(8)
-                    ]
-                    found = cell(rows, line)
-                    assert found.mean == pytest.approx(gap)
-                    assert found.low - 1e-12 <= gap <= found.high + 1e-12
+@each_row(*itertools.product((GAP, MACRO_GAP), (-1.0, -0.5, 0.0, 0.5, 1.0)))
+def test_where_every_difference_is_the_same_no_interval_leaves_it_out(line: Aggregate, gap: float) -> None:
+    found = cell([row(n, "partly", 0.5, parts={"g": gap}, tags={"format": "xy"[n % 2]}) for n in range(8)], line)
+    assert found.mean == pytest.approx(gap)
+    assert found.low - 1e-12 <= gap <= found.high + 1e-12
 
 
 PARTS = st.dictionaries(st.sampled_from("afg"), st.sampled_from((0.0, 0.5, 1.0)), max_size=3)

@@ -1,5 +1,6 @@
 """Intervals against scipy, against a calculation by hand, and few right answers exactly."""
 
+import itertools
 import statistics
 
 import numpy as np
@@ -20,7 +21,7 @@ from viva.analysis.uncertainty import (
 )
 from viva.types import Aggregate, ScoreRow
 
-MACRO = Aggregate("macro", over="subject")
+MICRO, MACRO = Aggregate("micro"), Aggregate("macro", over="subject")
 
 
 @given(data=st.data(), n=st.integers(1, 5000))
@@ -198,23 +199,19 @@ def test_a_subject_of_one_question_takes_its_spread_from_the_others() -> None:
 ALIKE = ({"law": [1.0] * 6, "arts": [1.0] * 4}, {"law": [0.0] * 6, "arts": [0.0] * 4}, GROUPS)
 
 
-def test_the_same_answer_five_times_does_not_narrow_the_interval() -> None:
-    with table() as case:
-        for groups in ALIKE:
-            for line in [Aggregate("micro"), MACRO]:
-                with case((line.label, groups)):
-                    once, often = cell(grouped(groups), line), cell(grouped(groups, samples=5), line)
-                    assert often.mean == pytest.approx(once.mean)
-                    assert often.high - often.low >= 0.99 * (once.high - once.low)  # type: ignore[operator]
+@each_row(*itertools.product(ALIKE, (MICRO, MACRO)))
+def test_the_same_answer_five_times_does_not_narrow_the_interval(
+    groups: dict[str, list[float]], line: Aggregate
+) -> None:
+    once, often = cell(grouped(groups), line), cell(grouped(groups, samples=5), line)
+    assert often.mean == pytest.approx(once.mean)
+    assert often.high - often.low >= 0.99 * (once.high - once.low)
 
 
-def test_eight_equal_scores_are_no_certainty() -> None:
-    with table() as case:
-        for value in [1.0, 0.0, 0.9, 0.25]:
-            for line in [Aggregate("micro"), MACRO]:
-                with case((line.label, value)):
-                    found = cell(grouped({"law": [value] * 4, "arts": [value] * 4}), line)
-                    assert found.high - found.low > 0.01
+@each_row(*itertools.product((1.0, 0.0, 0.9, 0.25), (MICRO, MACRO)))
+def test_eight_equal_scores_are_no_certainty(value: float, line: Aggregate) -> None:
+    found = cell(grouped({"law": [value] * 4, "arts": [value] * 4}), line)
+    assert found.high - found.low > 0.01
 
 
 # Coverage

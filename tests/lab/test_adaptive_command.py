@@ -12,7 +12,7 @@ import pytest
 
 import viva as library
 from cli.collected import gold, questions, write_jsonl, wrong
-from rows import table, tabled, tables_beside
+from rows import each_row, tabled, tables_beside
 from servers.fixtures import QUIET, Serve, Viva
 from viva.analysis.items.weightedsampling import Draw
 from viva.engine.folder import RunFolder
@@ -35,14 +35,13 @@ NO_UNTIL = ("", "1", "0", "-5", "5.5", "interval", "interval<0", "interval>2", "
 NO_UNTIL += ("score>b", "score>100", "a>2", "b>a", "a>a", "1e3", "٥٠", "interval<2 or 500", "nan", "x" * 5000)
 
 
-def test_when_a_run_stops() -> None:
-    with table() as row:
-        for text, until in UNTIL.items():
-            with row(text):
-                assert read_until(text) == until
-        for text in NO_UNTIL:
-            with row(text), pytest.raises(VivaError, match="write a number of questions from 2 on"):
-                read_until(text)
+@each_row(*UNTIL.items(), *((text, None) for text in NO_UNTIL))
+def test_when_a_run_stops(text: str, until: Until | None) -> None:
+    if until:
+        assert read_until(text) == until
+    else:
+        with pytest.raises(VivaError, match="write a number of questions from 2 on"):
+            read_until(text)
 
 
 def known(path: Path, models: int = 6) -> Path:
@@ -236,11 +235,9 @@ def test_a_damaged_folder_is_refused_in_a_sentence(here: Path) -> None:
         ),
         "calibration.json": ("{}", calibration % "0,1", calibration % "0", "[" * 5000),
     }
-    with table() as row:
-        for name, contents in damages.items():
-            for content in contents:
-                shutil.rmtree("copy", ignore_errors=True)
-                shutil.copytree("good", "copy")
-                Path("copy", name).write_text(content)
-                with row((name, content[:60])), pytest.raises(StorageError, match=f"{name} is damaged"):
-                    library.resume("copy")
+    for (name, content), row in tabled(*((name, content) for name, each in damages.items() for content in each)):
+        shutil.rmtree("copy", ignore_errors=True)
+        shutil.copytree("good", "copy")
+        Path("copy", name).write_text(content)
+        with row, pytest.raises(StorageError, match=f"{name} is damaged"):
+            library.resume("copy")

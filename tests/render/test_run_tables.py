@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import json
 import re
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from benchmarks.explaining import opened
 from cli.collected import dangerous
 from render.samples import NOTHING, RIGHT, SHORT, UNGRADED, printed, report, result, table, texts
-from rows import each_row
+from rows import each_row, tabled
 from rows import table as rows_of
 from viva.analysis.estimate import bounds_text, cell_text
 from viva.render.markuptext import latex, markdown
@@ -205,21 +206,17 @@ def test_several_results_are_summed_up_in_one_table() -> None:
 
 
 def test_no_name_drives_a_terminal() -> None:
-    with rows_of() as row:
-        for name in HOSTILE:
+    for (name, form), row in tabled(*itertools.product(HOSTILE, ("terminal", "markdown", "latex", "csv"))):
+        with row:
             hostile = report(result(table(model=name, title=name, rows=(name, "CN")), model=name), notes=(name,))
-            for form in ("terminal", "markdown", "latex", "csv"):
-                with row((form, name)):
-                    assert not dangerous(printed(form, hostile))
+            assert not dangerous(printed(form, hostile))
 
 
 def test_no_name_breaks_a_table_is_a_formula_or_is_changed_in_json() -> None:
     checks = (_whole_in_markdown, _whole_in_latex, _no_formula_in_csv, _unchanged_in_json)
-    with rows_of() as row:
-        for name in HOSTILE:
-            for check in checks:
-                with row((check.__name__, name)):
-                    check(name)
+    for (name, check), row in tabled(*itertools.product(HOSTILE, checks)):
+        with row:
+            check(name)
 
 
 def _whole_in_markdown(name: str) -> None:
