@@ -61,6 +61,7 @@ def test_without_runs_a_score_is_assumed() -> None:
     text = " ".join(told(command_of("plan"), "--difference", 80, "--score", 70, *SIZE).split())
     assert "(20 and 100 %)" in text, "one would be above 100: the nearest that can be"
     assert "cannot both" not in told(command_of("plan"), "--difference", 60, "--score", 70, *SIZE)
+    assert "Two models 1 point apart" in told(command_of("plan"), "--difference", 1, "--score", 99.9, *SIZE)
     text = told(command_of("plan"))
     assert "assumed" in text
     assert "Questions to see a difference" in text
