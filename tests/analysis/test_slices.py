@@ -79,13 +79,6 @@ def test_what_has_another_value_or_none_is_the_rest_and_what_nobody_answered_is_
 # The test
 
 
-def test_fishers_own_tea_party() -> None:
-    """The Design of Experiments, 1935: 3 of 4 cups named right. Two-sided 0.4857; all right, 2/70."""
-    found = by_name(cut(scored({"in": ones(3, 4), "out": ones(1, 4)})))["in"]
-    assert (found.test, found.p) == ("exact", pytest.approx(34 / 70))
-    assert by_name(cut(scored({"in": ones(4, 4), "out": ones(0, 4)})))["in"].p == pytest.approx(2 / 70)
-
-
 @given(st.integers(1, 25), st.integers(1, 25), st.data())
 def test_right_and_wrong_are_tested_exactly(m: int, n: int, data: st.DataObject) -> None:
     from scipy import stats

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import itertools
 import math
-from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pytest
@@ -169,12 +168,17 @@ def test_reml_of_statsmodels_finds_the_same() -> None:
         assert math.isclose(found[name], variance, rel_tol=0.02), name
 
 
-def assert_unbiased(sets: Iterable[Components], truth: dict[str, float]) -> None:
+@pytest.mark.parametrize("part", [None, pytest.param(8, marks=pytest.mark.slow)])
+def test_estimates_are_unbiased_and_intervals_cover(part: int | None) -> None:
     """On average components are the true ones, and their intervals hold these, and the mean, so often."""
+    random = np.random.default_rng(11)
+    cells = [*factorial([3, 4], part)]
+    truth = {name: sd**2 for name, sd in SD.items()}
     covered: dict[str, list[bool]] = {}
     sums: dict[str, list[float]] = {}
     means = []
-    for found in sets:
+    for _ in range(200):
+        found = estimate(simulated(random, 60, cells, 2), cells, NAMES)
         low, high = found.interval()
         means.append(low <= 0.6 <= high)
         for one in found.components:
@@ -186,35 +190,6 @@ def assert_unbiased(sets: Iterable[Components], truth: dict[str, float]) -> None
         assert abs(float(np.mean(values)) - truth[name]) < 4 * error, name
         assert 0.89 <= float(np.mean(covered[name])) <= 0.99, name
     assert 0.92 <= float(np.mean(means)) <= 1.0
-
-
-@pytest.mark.parametrize("part", [None, pytest.param(8, marks=pytest.mark.slow)])
-def test_estimates_are_unbiased_and_intervals_cover(part: int | None) -> None:
-    random = np.random.default_rng(11)
-    cells = [*factorial([3, 4], part)]
-    sets = (estimate(simulated(random, 60, cells, 2), cells, NAMES) for _ in range(200))
-    assert_unbiased(sets, {name: sd**2 for name, sd in SD.items()})
-
-
-@pytest.mark.parametrize("cells", [[()], pytest.param([(level,) for level in range(5)], marks=pytest.mark.slow)])
-def test_components_of_judges_are_unbiased_and_their_intervals_cover(cells: list[tuple[int, ...]]) -> None:
-    random = np.random.default_rng(31)
-    names = NAMES[: len(cells[0])]
-    sd = {JUDGE: 0.08, f"{QUESTION} × {JUDGE}": 0.15, f"{CHANCE} × {JUDGE}": 0.2}
-    base = {QUESTION: 0.3, CHANCE: 0.3}
-    if names:
-        sd |= {f"prompt × {JUDGE}": 0.03, f"{QUESTION} × prompt × {JUDGE}": 0.1}
-        base |= {"prompt": 0.06, f"{QUESTION} × prompt": 0.2}
-
-    def sets() -> Iterator[Components]:
-        for _ in range(200):
-            count = len(cells)
-            values = 0.6 + random.normal(0, base[QUESTION], (50, 1, 1)) + random.normal(0, base[CHANCE], (50, count, 2))
-            values = values + random.normal(0, base.get("prompt", 0.0), (1, count, 1))
-            values = values + random.normal(0, base.get(f"{QUESTION} × prompt", 0.0), (50, count, 1))
-            yield estimate(judged(random, values, 4, sd), cells, names)
-
-    assert_unbiased(sets(), {name: value**2 for name, value in (sd | base).items()})
 
 
 def test_one_seed_for_all_questions_is_no_independent_draw() -> None:

@@ -9,7 +9,6 @@ import csv
 import io
 import math
 import random
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,19 +20,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analysis.answers import row
-from render.samples import printed as written
 from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.columns import Columns
 from viva.analysis.comparing import Difference, compared, compared_apart, paired
 from viva.analysis.errortypes import Typed, counted
-from viva.analysis.estimate import Estimate, bounds_text, cell_text
+from viva.analysis.estimate import Estimate
 from viva.analysis.raters.agreement import agree
 from viva.analysis.raters.ratings import Ratings
 from viva.analysis.slices import slices
 from viva.analysis.standings import ranks
 from viva.api.frames import scores_frame
 from viva.errors import DataError
-from viva.render.result import Report, Result
 from viva.runs.score_table import ModelScores
 from viva.studies.breakdown.tables import Shown, findings
 from viva.studies.item_scores import table_rows
@@ -158,47 +155,6 @@ def test_every_cell_of_a_table_holds_together_and_its_bounds_hold_every_completi
                     assert other.complete or not cell.n
                 if other.mean is not None:
                     assert cell.floor - ROUNDING <= other.mean <= cell.ceiling + ROUNDING, (label, column)
-
-
-PRINTED = re.compile(r"([\d.]+)(?:† \(([\d.]+)–([\d.]+)\))?(?: ± [\d.]+)?(?: \[([\d.]+), ([\d.]+)\])?")
-SHOWN = 0.0501
-"""Half of the last digit of an interval's ends, in per cent."""
-
-
-@LESS
-@given(QUESTIONS)
-def test_what_is_printed_of_a_cell_holds_together_too(questions: list[Question]) -> None:
-    rows = rows_of(questions)
-    found = table_of(rows)
-    report = Report(
-        run="r",
-        results=(
-            Result(
-                exam="b-en", benchmark="b", language="en", model="m", overall=Breakdown(frame(rows)).cell(WHOLE),
-                tables=(found,), signature="s",
-            ),
-        ),
-    )  # fmt: skip
-    for line in csv.DictReader(io.StringIO(written("csv", report))):
-        if line["mean"]:
-            assert float(line["floor"]) - ROUNDING <= float(line["mean"]) <= float(line["ceiling"]) + ROUNDING
-        if line["low"] and line["mean"]:  # a range has an interval and no mean
-            low, mean, high = (float(line[name]) for name in ("low", "mean", "high"))
-            assert 0 <= low <= mean + ROUNDING
-            assert mean - ROUNDING <= high <= 1
-    for cell in (cell for cells in found.cells for cell in cells if cell.mean is not None):
-        printed = PRINTED.fullmatch(cell_text(cell))
-        assert printed, cell_text(cell)
-        mean, floor, ceiling, low, high = (None if one is None else float(one) for one in printed.groups())
-        assert (floor is None) == cell.complete
-        if low is not None and high is not None:
-            assert 0 <= low <= mean + SHOWN
-            assert mean - SHOWN <= high <= 100
-        if floor is not None and ceiling is not None:
-            assert 0 <= floor <= mean <= ceiling <= 100
-            assert bounds_text(cell) == f"{floor:.2f}–{ceiling:.2f}"
-        else:
-            assert cell.floor == pytest.approx(cell.mean)
 
 
 @given(QUESTIONS)
