@@ -164,32 +164,6 @@ def test_the_secret_is_the_users_and_verdicts_are_valid_wherever_the_run_goes(
 
 
 @pytest.mark.slow
-def test_the_same_user_asks_with_the_same_nonces_and_another_with_others(
-    evaluation: Evaluation, judges: JudgeServer, tmp_path: Path
-) -> None:
-    viva = evaluation.viva
-    own = viva.environment["VIVA_CONFIG"]
-    assert evaluation.run("quoting").code == 0
-    here = journaled(viva)
-    judges.forget()
-    viva.environment["VIVA_CONFIG"] = str(tmp_path / "another")
-    again = evaluation.run("quoting", run="again", more=("--reuse", "run"))
-    assert again.code == 0, again.err
-    assert judges.asked.total() == 0
-    # Asked by somebody else, the requests are the same, and their nonces are not.
-    (viva.folder / "run" / "annotations.jsonl").unlink()
-    assert evaluation.resume(more=("--trust-endpoints",)).code == 0
-    there = journaled(viva)
-    assert there.keys() == here.keys()
-    assert not set(there.values()) & set(here.values())
-    # Asked by the same user once more, so are the nonces.
-    viva.environment["VIVA_CONFIG"] = own
-    (viva.folder / "run" / "annotations.jsonl").unlink()
-    assert evaluation.resume(more=("--trust-endpoints",)).code == 0
-    assert journaled(viva) == here
-
-
-@pytest.mark.slow
 def test_a_run_is_refused_before_anything_is_paid_for_where_the_secret_cannot_be_had(
     evaluation: Evaluation, judges: JudgeServer
 ) -> None:

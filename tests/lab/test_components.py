@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import math
 
@@ -141,31 +140,6 @@ def test_judges_of_several_answers_give_the_analysis_of_variance_of_nested_answe
     assert found.keys() == wanted.keys()
     for name, variance in wanted.items():
         assert math.isclose(found[name], variance, rel_tol=1e-9, abs_tol=1e-12), name
-
-
-def test_reml_of_statsmodels_finds_the_same() -> None:
-    """On full designs REML is the analysis of variance as long as no component is on the boundary."""
-    models = importlib.import_module("statsmodels.regression.mixed_linear_model")
-    cells = [(level, 0) for level in range(6)]
-    random = np.random.default_rng(7)
-    codes = np.array(cells)
-    values = simulated(random, 60, cells, 1, {**SD, "prompt": 0.3})
-    found = by_name(estimate(values, codes[:, :1].tolist(), ("prompt",)))
-    number, cell = (grid.ravel() for grid in np.indices(values.shape[:2]))
-    size = len(number)
-    dummies = {"question": np.eye(60)[number], "prompt": np.eye(6)[cell]}
-    fitted = models.MixedLM(
-        values.ravel(),
-        np.ones((size, 1)),
-        np.zeros(size),
-        exog_vc=models.VCSpec(
-            list(dummies), [[[f"{name}{at}" for at in range(one.shape[1])]] for name, one in dummies.items()],
-            [[one] for one in dummies.values()],
-        ),
-    ).fit(reml=True)  # fmt: skip
-    assert math.isclose(found[f"{QUESTION} × prompt, {CHANCE}"], fitted.scale, rel_tol=0.01)
-    for name, variance in zip(dummies, fitted.vcomp, strict=True):
-        assert math.isclose(found[name], variance, rel_tol=0.02), name
 
 
 @pytest.mark.parametrize("part", [None, pytest.param(8, marks=pytest.mark.slow)])

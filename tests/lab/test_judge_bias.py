@@ -18,7 +18,7 @@ from judging.attacks import attacks, woven
 from judging.reading import read
 from judging.serving import Body, JudgeServer
 from rows import each_row, tabled
-from servers.fixtures import QUIET, Ended, Viva, wait_until
+from servers.fixtures import QUIET, Ended, Viva
 from viva.benchmarks import open_exam
 from viva.lab.judges.probes import (
     control_of,
@@ -194,26 +194,6 @@ def test_what_a_judge_gives_its_own_model_is_shown_and_is_no_verdict(viva: Viva,
     assert viva("resume", "run", "--judge", "openai/another", "--judge-base-url", server.url, *QUIET).code == 0
     said = " ".join(bias(viva, server, "own").report["notes"])
     assert "no expert and no judge whose model answered nothing has marked these answers" in said
-
-
-@pytest.mark.slow
-def test_killed_in_the_middle_it_goes_on_and_asks_nobody_twice(viva: Viva, server: Weak) -> None:
-    examined(viva, server)
-    server.forget()
-    server.hold_after = 30
-    going = viva.start(*arguments(server, "fair"), "--concurrency", 3)
-    wait_until(lambda: sum(server.asked.values()) >= 33, "three requests that wait")
-    there = viva.folder / "run" / "judge-bias.jsonl"
-    wait_until(
-        lambda: there.read_bytes().count(b'"reused"') < there.read_bytes().count(b"\n") - 29, "30 in the journal"
-    )
-    going.kill()
-    server.release()
-    ended = bias(viva, server, "fair")
-    assert ended.code == 0, ended.err
-    assert effects(ended)["length"]["lost"] == 0
-    assert len(viva.entries(stage="judge-bias")) == JUDGED * (1 + FORMS)
-    assert sum(server.asked.values()) <= JUDGED * FORMS + 3
 
 
 @pytest.mark.slow
