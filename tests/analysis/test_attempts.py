@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.answers import cell, row
+from analysis.answers import cell, graded
 from viva.errors import VivaError
 from viva.types import Aggregate, Outcome, ScoreRow
 
@@ -18,16 +18,8 @@ MEAN = Aggregate("mean", attempts="mean")
 
 def answers(question: str, *repeats: list[float | Outcome], tags: dict[str, str] | None = None) -> list[ScoreRow]:
     """One question's answers, a list a repeat; a word is an outcome without a score."""
-    rows: list[ScoreRow] = []
-    for repeat, scores in enumerate(repeats):
-        for score in scores:
-            sample = len(rows)
-            if isinstance(score, str):
-                rows.append(row(question, score, sample=sample, repeat=repeat, tags=tags))
-                continue
-            outcome: Outcome = "right" if score >= 1 else "partly" if score > 0 else "wrong"
-            rows.append(row(question, outcome, score, sample=sample, repeat=repeat, tags=tags))
-    return rows
+    every = [(repeat, score) for repeat, scores in enumerate(repeats) for score in scores]
+    return [graded(question, score, sample=at, repeat=repeat, tags=tags) for at, (repeat, score) in enumerate(every)]
 
 
 def test_the_best_of_each_repeat_counts_and_the_deviation_is_over_repeats() -> None:

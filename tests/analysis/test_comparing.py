@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.answers import graded
 from rows import tabled
 from tango import score_interval
 from viva.analysis.breakdown import Breakdown, frame
@@ -24,7 +25,7 @@ from viva.analysis.comparing import (
     questions_for,
 )
 from viva.errors import DataError
-from viva.types import Aggregate, Outcome, ScoreRow
+from viva.types import Aggregate
 
 OVERALL = Aggregate("Overall")
 
@@ -33,20 +34,12 @@ def scores(
     values: Sequence[Sequence[float | None]],
     tags: Sequence[dict[str, str]] = (),
     weights: Sequence[int] = (),
-    outcomes: dict[int, Outcome] | None = None,
 ) -> Columns:
     """A row a sample: question q0, q1, … with the samples given."""
     rows = []
     for place, samples in enumerate(values):
-        for sample, value in enumerate(samples):
-            outcome: Outcome = "error" if value is None else "right" if value >= 1 else "partly" if value else "wrong"
-            rows.append(
-                ScoreRow(
-                    benchmark="b", exam="e", model="m", question=f"q{place}", sample=sample, repeat=sample, value=value,
-                    outcome=(outcomes or {}).get(place, outcome), answer="", explanation="",
-                    tags=tags[place] if tags else {}, weight=weights[place] if weights else 1,
-                )
-            )  # fmt: skip
+        more = {"tags": tags[place] if tags else {}, "weight": weights[place] if weights else 1}
+        rows += [graded(f"q{place}", value, sample=at, repeat=at, **more) for at, value in enumerate(samples)]
     return frame(rows)
 
 

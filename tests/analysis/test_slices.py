@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analysis.answers import row
+from analysis.answers import graded, row
 from viva.analysis.breakdown import frame
 from viva.analysis.multiplicity import Correction
 from viva.analysis.slices import LEVEL, Slice, Slices, difference_interval, slices
@@ -21,14 +21,9 @@ from viva.types import Aggregate, ScoreRow
 
 def scored(values: Mapping[str, Sequence[float]], *, samples: int = 1, first: int = 0) -> list[ScoreRow]:
     """Value of the tag `t` → the scores of its questions, each given `samples` times."""
-    rows: list[ScoreRow] = []
     number = itertools.count(first)
-    for value, scores in values.items():
-        for score in scores:
-            question = next(number)
-            outcome: Any = "right" if score == 1 else "wrong" if score == 0 else "partly"
-            rows += [row(question, outcome, score, sample=sample, tags={"t": value}) for sample in range(samples)]
-    return rows
+    every = [(next(number), value, score) for value, scores in values.items() for score in scores]
+    return [graded(n, score, sample=at, tags={"t": value}) for n, value, score in every for at in range(samples)]
 
 
 def cut(rows: Sequence[ScoreRow], *tags: tuple[str, ...], smallest: int = 1, **how: Any) -> Slices:

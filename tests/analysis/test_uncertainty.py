@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.answers import cell, row
+from analysis.answers import cell, graded, row
 from rows import each_row, table
 from viva.analysis.estimate import Spread
 from viva.analysis.uncertainty import (
@@ -117,7 +117,7 @@ def test_the_clustered_interval_by_hand() -> None:
     squares = sum((sum(each) - mean * len(each)) ** 2 for each in answers)
     variance = 12 / 11 * squares / total**2
     rows = [
-        row(question, "right" if value else "wrong", sample=sample)
+        graded(question, value, sample=sample)
         for question, each in enumerate(answers)
         for sample, value in enumerate(each)
     ]
@@ -151,13 +151,7 @@ def test_questions_asked_once_get_wilsons_interval_and_poissons_limits_near_the_
 def grouped(groups: dict[str, list[float]], samples: int = 1) -> list[ScoreRow]:
     """Rows of several subjects, every answer `samples` times."""
     return [
-        row(
-            f"{name}/{number}",
-            "right" if value == 1 else "wrong" if value == 0 else "partly",
-            value,
-            sample=sample,
-            tags={"subject": name},
-        )
+        graded(f"{name}/{number}", value, sample=sample, tags={"subject": name})
         for name, values in groups.items()
         for number, value in enumerate(values)
         for sample in range(samples)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analysis.answers import row
+from analysis.answers import graded
 from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.columns import Columns
 from viva.analysis.comparing import Difference, compared, compared_apart, paired
@@ -35,7 +35,7 @@ from viva.runs.score_table import ModelScores
 from viva.studies.breakdown.tables import Shown, findings
 from viva.studies.item_scores import table_rows
 from viva.studies.score_table.tables import ranked_rows
-from viva.types import UNANSWERED, Aggregate, Outcome, ScoreRow, TableSpec
+from viva.types import UNANSWERED, Aggregate, ScoreRow, TableSpec
 
 ROUNDING = 1e-9
 LESS = settings(max_examples=settings.default.max_examples // 2)
@@ -92,25 +92,10 @@ def rows_of(questions: Sequence[Question], fill: random.Random | None = None) ->
                 value = answer
                 if fill is not None and isinstance(value, str) and value in UNANSWERED:
                     value = fill.choice([0.0, 1.0, fill.random()])
-                if isinstance(value, str):
-                    outcome: Outcome = value  # type: ignore[assignment]
-                else:
-                    outcome = "right" if value >= 1.0 else "partly" if value > 0.0 else "wrong"
-                score = None if isinstance(value, str) else value
-                parts = {} if score is None else {"full": float(score >= 1.0)}
+                parts = {} if isinstance(value, str) else {"full": float(value >= 1.0)}
                 tags = {} if one.subject == "-" else {"subject": one.subject}
-                found.append(
-                    row(
-                        f"q{number}",
-                        outcome,
-                        score,
-                        sample=sample,
-                        repeat=repeat,
-                        tags=tags,
-                        weight=one.weight,
-                        parts=parts,
-                    )
-                )
+                more = {"tags": tags, "weight": one.weight, "parts": parts}
+                found.append(graded(f"q{number}", value, sample=sample, repeat=repeat, **more))
                 sample += 1
     return found
 
