@@ -106,13 +106,6 @@ def test_a_suite_by_hand() -> None:
     assert suite_of([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]], "pass^2").mean == pytest.approx((1 / 3 + 1) / 2)
 
 
-def test_the_suites_sd_is_of_the_groups_totals_and_not_the_sum_of_the_questions() -> None:
-    """Two questions that scatter against each other: every group totals 1, though each question's maxima vary."""
-    assert suite_of([[1.0, 0.0], [0.0, 1.0]], "best", 1).sd == pytest.approx(0.0)
-    assert suite_of([[1.0, 0.0], [1.0, 0.0]], "best", 1).sd == pytest.approx(math.sqrt(0.5))
-    assert suite_of([[1.0, 0.0], [1.0, 0.0]], "best", 2).sd is None  # of one group nothing is known
-
-
 @given(suite=st.lists(ANSWERS, min_size=1, max_size=5), size=st.integers(1, 8))
 def test_whole_suites_total_as_the_authors_do(suite: list[list[float]], size: int) -> None:
     """Each question cut to the same length: the mean of the groups' totals, over the number of questions."""
