@@ -101,10 +101,10 @@ def test_no_attack_gets_through(attack: Any) -> None:
 
 @pytest.mark.slow
 def test_no_attack_gets_through_to_a_judge_of_any_exam_and_language() -> None:
-    """Each attack on every fourth of them, by turns: `few` has one of each way to show material."""
+    """Each attack on every eighth of them, by turns: `few` has one of each way to show material."""
     for (at, attack), row in tabled(*enumerate(attacks())):
         with row:
-            asked = repelled(attack, few() if "fill" in attack else targets()[at % 4 :: 4])
+            asked = repelled(attack, few() if "fill" in attack else targets()[at % 8 :: 8])
             assert asked or attack.get("thinks"), "what looks like thinking is no part of an answer"
 
 

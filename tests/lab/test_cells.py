@@ -13,7 +13,7 @@ from viva.lab.variation.cells import factorial
 SIZES = st.lists(st.integers(2, 4), min_size=1, max_size=4)
 
 
-@settings(max_examples=settings.default.max_examples // 2)
+@settings(max_examples=settings.default.max_examples // 5)
 @given(SIZES, st.integers(2, 24))
 def test_every_level_is_there_equally_often_or_once_more(sizes: list[int], wanted: int) -> None:
     cells = factorial(sizes, wanted)
