@@ -93,7 +93,6 @@ def unknown(words: list[str]) -> str:
             _, found, words = command.resolve_command(click.Context(command, resilient_parsing=True), words)
         except click.UsageError:
             return name
-        assert found is not None
         command = found
     known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
     used = [word.partition("=")[0] for word in words if re.match("--?[a-z]", word)]

@@ -178,7 +178,6 @@ def best(kind: str, below: float | None, model: str) -> float:
         if line.kind.replace(" · ", " ").casefold() == kind and line.below == below
     )
     assert row.model == model
-    assert row.score is not None
     return 100 * row.score.mean
 
 
@@ -390,7 +389,6 @@ def marks(benchmark: str, number: str) -> float:
     """How many figures or models a figure draws."""
     _, (found,) = ran("published", benchmark, "--figure", number)
     drawing = found.chart()
-    assert drawing is not None
     return max(len(rows) for rows in spec(drawing)["datasets"].values())
 
 

@@ -1,13 +1,15 @@
 """Templates are plain data: filled by name, once, and checked before anybody is asked."""
 
+import re
 import string
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import tabled
+from rows import each_row, tabled
 from viva.errors import DataError
 from viva.prompting import (
     Templates,
@@ -25,26 +27,24 @@ NAMES = st.text(string.ascii_lowercase + "_", min_size=1, max_size=8)
 TEXT = st.text(st.sampled_from("{}ab_\\ \n题"), max_size=30)
 
 
-def test_placeholders_are_filled_by_name_and_nothing_else_is_read() -> None:
-    cases = (
-        ("{question}", "Q"),
-        ("Question: {question}\n{options}", "Question: Q\n{question} {answer}"),
-        ("{question}{question}", "QQ"),
-        ("{Question} {question2} {}", "{Question} {question2} {}"),
-        ("{ question }", "{ question }"),
-        ("{{question}}", "{Q}"),
-        (
-            "{question.text} {question[0]} {question!r} {question:>9}",
-            "{question.text} {question[0]} {question!r} {question:>9}",
-        ),
-        ("\\frac{a}{b} \\boxed{x}", "\\frac{a}{b} \\boxed{x}"),
-        ("{unknown}", "{unknown}"),
-        ("%s %(question)s $question ${question}", "%s %(question)s $question $Q"),
-        ("", ""),
-    )
-    for (template, filled), row in tabled(*cases):
-        with row:
-            assert fill(template, {"question": "Q", "options": "{question} {answer}"}) == filled
+@each_row(
+    ("{question}", "Q"),
+    ("Question: {question}\n{options}", "Question: Q\n{question} {answer}"),
+    ("{question}{question}", "QQ"),
+    ("{Question} {question2} {}", "{Question} {question2} {}"),
+    ("{ question }", "{ question }"),
+    ("{{question}}", "{Q}"),
+    (
+        "{question.text} {question[0]} {question!r} {question:>9}",
+        "{question.text} {question[0]} {question!r} {question:>9}",
+    ),
+    ("\\frac{a}{b} \\boxed{x}", "\\frac{a}{b} \\boxed{x}"),
+    ("{unknown}", "{unknown}"),
+    ("%s %(question)s $question ${question}", "%s %(question)s $question $Q"),
+    ("", ""),
+)
+def test_placeholders_are_filled_by_name_and_nothing_else_is_read(template: str, filled: str) -> None:
+    assert fill(template, {"question": "Q", "options": "{question} {answer}"}) == filled
 
 
 @given(template=TEXT, values=st.dictionaries(NAMES, TEXT))
@@ -81,24 +81,22 @@ def test_a_users_file_lies_over_the_bundled_one_key_by_key() -> None:
     assert Templates(BUNDLED).data == BUNDLED
 
 
-def test_a_template_that_cannot_be_used_is_named() -> None:
-    cases: tuple[tuple[dict[str, object], tuple[str, ...]], ...] = (
-        ({"fr": {}}, ("'fr'", "en", "lead")),
-        ({"en": {"aks": "x"}}, ("'en.aks'", "ask")),
-        ({"en": "x"}, ("'en'", "table")),
-        ({"lead": {"x": "y"}}, ("'lead'", "text")),
-        ({"lead": 5}, ("'lead'", "text")),
-        ({"en": {"deep": {"er": ["x"]}}}, ("'en.deep.er'", "text")),
-        ({"lead": "{question}"}, ("'lead'", "{question}", "none")),
-        ({"en": {"question": "{question} {options} {gold}"}}, ("'en.question'", "{gold}", "{options}, {question}")),
-        ({"en": {"question": "{question}"}}, ("'en.question'", "{options}")),
-        ({"en": {"question": "{options}"}}, ("'en.question'", "{question}")),
-    )
-    for (over, said), row in tabled(*cases):
-        with row:
-            with pytest.raises(DataError) as caught:
-                Templates(BUNDLED, over)
-            assert all(part in str(caught.value) for part in said), caught.value
+@each_row(
+    ({"fr": {}}, ("'fr'", "en", "lead")),
+    ({"en": {"aks": "x"}}, ("'en.aks'", "ask")),
+    ({"en": "x"}, ("'en'", "table")),
+    ({"lead": {"x": "y"}}, ("'lead'", "text")),
+    ({"lead": 5}, ("'lead'", "text")),
+    ({"en": {"deep": {"er": ["x"]}}}, ("'en.deep.er'", "text")),
+    ({"lead": "{question}"}, ("'lead'", "{question}", "none")),
+    ({"en": {"question": "{question} {options} {gold}"}}, ("'en.question'", "{gold}", "{options}, {question}")),
+    ({"en": {"question": "{question}"}}, ("'en.question'", "{options}")),
+    ({"en": {"question": "{options}"}}, ("'en.question'", "{question}")),
+)
+def test_a_template_that_cannot_be_used_is_named(over: dict[str, Any], said: tuple[Any, ...]) -> None:
+    with pytest.raises(DataError) as caught:
+        Templates(BUNDLED, over)
+    assert all(part in str(caught.value) for part in said), caught.value
 
 
 def test_a_prompt_file_that_is_no_toml_is_named_with_the_place(tmp_path: Path) -> None:
@@ -124,9 +122,6 @@ def test_a_prompt_file_that_is_missing_or_a_folder_is_named(tmp_path: Path) -> N
         read_templates(tmp_path / "nowhere.toml")
     with pytest.raises(DataError, match="cannot read the prompt file"):
         read_templates(tmp_path)
-
-
-def test_an_empty_prompt_file_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_bytes(b"\n# nothing\n")
     assert Templates(BUNDLED, read_templates(tmp_path / "mine.toml")).data == BUNDLED
 
@@ -150,38 +145,32 @@ def test_estimates_are_on_the_high_side_for_chinese_and_near_four_characters_a_t
 JUDGING = {"open": {"user": "{question}\n{fence}\n{answer}\n\n{rationale}\n{fence}\nVERDICT"}}
 
 
-def test_what_an_examinee_wrote_is_shown_between_two_fence_lines_only() -> None:
-    cases = (
-        ("Q: {question}\n\n{fence}\n{answer}\n{rationale}\n{fence}", True),
-        ("{fence}\n{rationale}\n{answer}\n{fence}\n{question}", True),
-        ("{fence}\nanswer: {answer}, because {rationale}\n{fence}\n{question}", True),
-        ("{question} {answer}\n{fence}\n{rationale}\n{fence}", False),
-        ("{question}\n{fence}\n{answer}\n{fence}\n{rationale}", False),
-        ("{question}\n{fence}\n{answer}\n{rationale}", False),
-        ("{question}\n{fence} {answer}\n{rationale} {fence}", False),
-        ("{question}\n {fence}\n{answer}\n{rationale}\n{fence}", False),
-        ("{question}\n{fence}\n{answer}\n{fence}\n{rationale}\n{fence}", False),
-        ("{question}\n{fence}\n{answer}\n{rationale}\n{fence}\nthe fence was {fence}", False),
-    )
-    for (user, stands), row in tabled(*cases):
-        with row:
-            if stands:
-                assert Templates(JUDGING, {"open": {"user": user}}).text("open.user") == user
-            else:
-                with pytest.raises(DataError, match="two lines"):
-                    Templates(JUDGING, {"open": {"user": user}})
+@each_row(
+    ("Q: {question}\n\n{fence}\n{answer}\n{rationale}\n{fence}", True),
+    ("{fence}\n{rationale}\n{answer}\n{fence}\n{question}", True),
+    ("{fence}\nanswer: {answer}, because {rationale}\n{fence}\n{question}", True),
+    ("{question} {answer}\n{fence}\n{rationale}\n{fence}", False),
+    ("{question}\n{fence}\n{answer}\n{fence}\n{rationale}", False),
+    ("{question}\n{fence}\n{answer}\n{rationale}", False),
+    ("{question}\n{fence} {answer}\n{rationale} {fence}", False),
+    ("{question}\n {fence}\n{answer}\n{rationale}\n{fence}", False),
+    ("{question}\n{fence}\n{answer}\n{fence}\n{rationale}\n{fence}", False),
+    ("{question}\n{fence}\n{answer}\n{rationale}\n{fence}\nthe fence was {fence}", False),
+)
+def test_what_an_examinee_wrote_is_shown_between_two_fence_lines_only(user: str, stands: bool) -> None:
+    if stands:
+        assert Templates(JUDGING, {"open": {"user": user}}).text("open.user") == user
+    else:
+        with pytest.raises(DataError, match="two lines"):
+            Templates(JUDGING, {"open": {"user": user}})
 
 
 @given(st.text(st.characters(exclude_categories=())))
 def test_a_whole_text_can_be_written_and_an_ordinary_one_is_itself(text: str) -> None:
-    replace_surrogates(text).encode("utf-8")
+    written = replace_surrogates(text).encode("utf-8")
+    assert written.decode("utf-8") == text or re.search("[\ud800-\udfff]", text)
     assert len(replace_surrogates(text)) == len(text)
     assert replace_surrogates(replace_surrogates(text)) == replace_surrogates(text)
-
-
-@given(st.text())
-def test_ordinary_texts_are_whole(text: str) -> None:
-    assert replace_surrogates(text) == text
 
 
 @given(st.text(max_size=200))

@@ -21,7 +21,6 @@ def closed(gained: int, lost: int) -> float:
 def test_of_right_and_wrong_it_is_a_beta_binomial_whatever_ties_there_are(gained: int, lost: int) -> None:
     differences = np.repeat([1.0, -1.0, 0.0], [gained, lost, 40])
     found = anytime(differences)
-    assert found is not None
     assert found.e == pytest.approx(closed(gained, lost), rel=1e-6)
     assert found.p == pytest.approx(min(1.0, 1 / closed(gained, lost)), rel=1e-6)
     assert (found.e >= LIMIT) == (found.low > 0 or found.high < 0)
@@ -31,8 +30,6 @@ def test_of_right_and_wrong_it_is_a_beta_binomial_whatever_ties_there_are(gained
 def test_the_interval_holds_the_mean_and_agrees_with_the_test(differences: list[float]) -> None:
     values = np.array(differences)
     found, turned = anytime(values), anytime(-values)
-    assert found is not None
-    assert turned is not None
     assert -1 <= found.low <= values.mean() + 1e-9
     assert values.mean() - 1e-9 <= found.high <= 1
     assert (turned.low, turned.high) == (pytest.approx(-found.high, abs=1e-6), pytest.approx(-found.low, abs=1e-6))
@@ -48,7 +45,6 @@ def test_on_average_nobody_gets_richer_where_there_is_no_difference() -> None:
     for outcomes in itertools.combinations_with_replacement(range(4), 5):
         chosen = list(outcomes)
         found, turned = anytime(values[chosen]), anytime(values[chosen[::-1]])
-        assert found is not None
         assert found == turned, "the order decides nothing, so that one order stands for all"
         orders = math.factorial(5) / math.prod(math.factorial(chosen.count(value)) for value in range(4))
         total += orders * float(np.prod(chances[chosen])) * found.e

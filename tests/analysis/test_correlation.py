@@ -73,10 +73,8 @@ def test_any_columns(rows: list[tuple[float, float]]) -> None:
         assert -1 <= one[0] <= 1
         assert 0 <= one[1] <= 1
         other = coefficient(kind, ys, xs)
-        assert other is not None
         assert other[0] == pytest.approx(one[0], abs=1e-9), "which is first does not matter"
         turned = coefficient(kind, xs, [-y for y in ys])
-        assert turned is not None
         assert turned[0] == pytest.approx(-one[0], abs=1e-9)
         bounds = interval(kind, one[0], len(rows))
         if bounds:
@@ -105,7 +103,6 @@ def test_p_values_are_scipys_and_exact_for_few_rows() -> None:
     # 10 pairs, one discordant: of the 120 orders 1 + 4 have at most one, and as many the other way round.
     assert found == (pytest.approx(0.8), pytest.approx(2 * 5 / 120))
     pearson = coefficient("pearson", xs, ys)
-    assert pearson is not None
     assert pearson[1] == pytest.approx(stats.pearsonr(xs, ys).pvalue)
 
 
@@ -121,9 +118,7 @@ def test_pearsons_interval_is_scipys_and_the_others_follow_bonett_and_wright() -
     assert interval("spearman", 0.5, 24) == pytest.approx((math.tanh(0.095663), math.tanh(1.002950)), abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("kind", "c", "n"), [("pearson", 0.5, 3), ("spearman", 0.5, 3), ("kendall", 0.5, 4), ("pearson", 1.0, 9)]
-)
+@each_row(("pearson", 0.5, 3), ("spearman", 0.5, 3), ("kendall", 0.5, 4), ("pearson", 1.0, 9))
 def test_no_interval_where_it_would_say_too_much(kind: Kind, c: float, n: int) -> None:
     assert interval(kind, c, n) is None
     assert interval(kind, 0.5, 9) is not None
@@ -145,7 +140,6 @@ def test_a_single_row_can_make_a_correlation() -> None:
     pair = correlate(rows, {"x": [1, 2, 1, 2, 100], "y": [1, 1, 2, 2, 100]}, "x", "y")
     pearson = pair.of("pearson")
     assert pearson.value == pytest.approx(1, abs=0.01)
-    assert pearson.leaning is not None
     assert (pearson.leaning.low, pearson.leaning.low_without) == (pytest.approx(0), "giant")
 
 

@@ -24,7 +24,6 @@ def test_the_jackknife_of_a_mean_of_equal_families_is_the_error_of_their_means()
     values = dice.normal(size=(7, 3))
     codes = np.repeat(np.arange(7), 3)
     found = jackknife(lambda kept: float(values.ravel()[kept].mean()), codes)
-    assert found is not None
     assert found[0] == pytest.approx(values.mean(axis=1).std(ddof=1) / math.sqrt(7))
     assert found[1] == 5
 
@@ -39,7 +38,6 @@ def test_variance_components_of_equal_families_are_those_of_the_analysis_of_vari
     codes = np.repeat(np.arange(8), 5)
     scores = dice.normal(size=8)[codes] + dice.normal(size=40)
     found = family_scatter(np.ones((40, 1)), scores - scores.mean(), codes)
-    assert found is not None
     groups = scores.reshape(8, 5)
     within = groups.var(axis=1, ddof=1).mean()
     assert found.within == pytest.approx(within)
@@ -57,7 +55,6 @@ def test_components_of_a_line_are_near_those_of_a_mixed_model_of_statsmodels() -
     scores = design @ [0.3, 0.2] + 0.05 * dice.normal(size=40)[codes] + 0.03 * dice.normal(size=240)
     mixed = sm.MixedLM(100 * scores, design, groups=codes).fit(reml=True)
     fit = fit_curve("log", (10 ** design[:, 1]).tolist(), scores.tolist(), families=[str(code) for code in codes])
-    assert fit.families is not None
     assert fit.families.within == pytest.approx(mixed.scale / 1e4, rel=0.05)
     assert fit.families.between == pytest.approx(float(mixed.cov_re[0, 0]) / 1e4, rel=0.05)
 

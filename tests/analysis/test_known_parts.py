@@ -1,17 +1,21 @@
 """Parts that are known where the score is not, shares among answers with full marks in a part, and differences."""
 
+import itertools
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.answers import cell, row
-from rows import table
+from rows import each_row, tabled
 from viva.analysis.uncertainty import wilson
 from viva.types import OUTCOMES, SCORED, UNANSWERED, Aggregate, ScoreRow
 
 ANSWER = Aggregate("answer", part="a")
 FLAWED = Aggregate("flawed where right", part="f", given="a")
 GAP = Aggregate("gap", part="g", kind="difference")
+MACRO_GAP = Aggregate("macro gap", part="g", over="format", kind="difference")
 
 
 def waiting(question: object, a: float | None, **more: float) -> ScoreRow:
@@ -28,26 +32,22 @@ def test_a_known_part_counts_where_the_score_waits() -> None:
     assert (part.floor, part.ceiling) == (pytest.approx(2.5 / 5), pytest.approx(3.5 / 5))
 
 
-def test_a_known_part_counts_whatever_became_of_the_score() -> None:
-    with table() as case:
-        for outcome in OUTCOMES:
-            with case(outcome):
-                found = cell([row(1, outcome, parts={"a": 0.5}), row(2, "right", parts={"a": 1.0})], ANSWER)
-                assert (found.mean, found.complete, found.floor, found.ceiling) == (0.75, True, 0.75, 0.75)
+@each_row(*OUTCOMES)
+def test_a_known_part_counts_whatever_became_of_the_score(outcome: Any) -> None:
+    found = cell([row(1, outcome, parts={"a": 0.5}), row(2, "right", parts={"a": 1.0})], ANSWER)
+    assert (found.mean, found.complete, found.floor, found.ceiling) == (0.75, True, 0.75, 0.75)
 
 
-def test_an_unknown_part_counts_as_the_score_does() -> None:
-    with table() as case:
-        for outcome in OUTCOMES:
-            with case(outcome):
-                rows = [row(1, outcome), row(2, "right", parts={"a": 1.0})]
-                whole, part = cell(rows), cell(rows, ANSWER)
-                assert (part.mean, part.floor, part.ceiling, part.outcomes) == (
-                    whole.mean,
-                    whole.floor,
-                    whole.ceiling,
-                    whole.outcomes,
-                )
+@each_row(*OUTCOMES)
+def test_an_unknown_part_counts_as_the_score_does(outcome: Any) -> None:
+    rows = [row(1, outcome), row(2, "right", parts={"a": 1.0})]
+    whole, part = cell(rows), cell(rows, ANSWER)
+    assert (part.mean, part.floor, part.ceiling, part.outcomes) == (
+        whole.mean,
+        whole.floor,
+        whole.ceiling,
+        whole.outcomes,
+    )
 
 
 def test_given_takes_only_answers_with_full_marks_in_the_part() -> None:
@@ -64,8 +64,6 @@ def test_given_takes_only_answers_with_full_marks_in_the_part() -> None:
     ]
     found = cell(rows, FLAWED)
     assert (found.n, found.mean, found.unanswered) == (5, 0.5, 3)  # 6 and 8 may be right
-    assert found.low is not None
-    assert found.high is not None
     assert found.low < (wilson(1, 5, 0.90) or (0, 0))[0] + 1e-9, "whatever 6, 7 and 8 are"
     assert found.high > (wilson(4, 5, 0.90) or (0, 0))[1] - 1e-9
     assert (found.floor, found.ceiling) == (pytest.approx(1 / 5), pytest.approx(4 / 5))
@@ -107,46 +105,28 @@ def test_a_difference_has_an_interval_on_both_sides_of_zero() -> None:
     gaps = (-0.5, 0.0, 0.25, -0.5, 0.0)
     found = cell([row(n, "partly", 0.5, parts={"g": gap}) for n, gap in enumerate(gaps)], GAP)
     assert found.mean == pytest.approx(sum(gaps) / 5)
-    assert found.low is not None
-    assert found.high is not None
     assert -1 <= found.low < found.mean < 0 < found.high <= 1
 
 
 def test_a_difference_that_is_never_below_zero_is_no_share() -> None:
     """Of twenty gaps one is 1: as of a share, the interval ended at 0, and of such gaps as few as 79 % held."""
-    with table() as case:
-        for line in [GAP, Aggregate("macro gap", part="g", over="format", kind="difference")]:
-            for highest in [0.0, 0.5, 1.0]:
-                with case((line.label, highest)):
-                    rows = [
-                        row(n, "partly", 0.5, parts={"g": 0.0 if n else highest}, tags={"format": "xy"[n % 2]})
-                        for n in range(20)
-                    ]
-                    found = cell(rows, line)
-                    assert found.low is not None
-                    assert found.high is not None
-                    assert -0.21 < found.low < -0.05
-                    assert found.high > highest / 20 + 0.05
+    for (line, highest), case in tabled(*itertools.product((GAP, MACRO_GAP), (0.0, 0.5, 1.0))):
+        with case:
+            gaps = [highest] + [0.0] * 19
+            rows = [row(n, "partly", 0.5, parts={"g": gap}, tags={"format": "xy"[n % 2]}) for n, gap in enumerate(gaps)]
+            found = cell(rows, line)
+            assert -0.21 < found.low < -0.05
+            assert found.high > highest / 20 + 0.05
     lost = [*rows, row(20, "ungraded", limits={"g": (-0.5, 0.5)})]
     found = cell(lost, GAP)
-    assert found.low is not None
     assert found.low < -0.1
 
 
-def test_where_every_difference_is_the_same_no_interval_leaves_it_out() -> None:
-    with table() as case:
-        for line in [GAP, Aggregate("macro gap", part="g", over="format", kind="difference")]:
-            for gap in [-1.0, -0.5, 0.0, 0.5, 1.0]:
-                with case((line.label, gap)):
-                    rows = [
-                        row(n, "partly", 0.5, parts={"g": gap}, tags={"format": "x" if n % 2 else "y"})
-                        for n in range(8)
-                    ]
-                    found = cell(rows, line)
-                    assert found.mean == pytest.approx(gap)
-                    assert found.low is not None
-                    assert found.high is not None
-                    assert found.low - 1e-12 <= gap <= found.high + 1e-12
+@each_row(*itertools.product((GAP, MACRO_GAP), (-1.0, -0.5, 0.0, 0.5, 1.0)))
+def test_where_every_difference_is_the_same_no_interval_leaves_it_out(line: Aggregate, gap: float) -> None:
+    found = cell([row(n, "partly", 0.5, parts={"g": gap}, tags={"format": "xy"[n % 2]}) for n in range(8)], line)
+    assert found.mean == pytest.approx(gap)
+    assert found.low - 1e-12 <= gap <= found.high + 1e-12
 
 
 PARTS = st.dictionaries(st.sampled_from("afg"), st.sampled_from((0.0, 0.5, 1.0)), max_size=3)
@@ -179,7 +159,6 @@ def test_any_rows_have_a_mean_within_its_interval_and_bounds(rows, line: Aggrega
     assert found.unanswered == unknown
     assert (found.mean is None) == (unknown == found.n or found.ranged)
     if found.mean is not None and found.low is not None:
-        assert found.high is not None
         assert found.low - 1e-9 <= found.mean <= found.high + 1e-9
     if found.mean is not None and line.part != "g" and not over:
         assert found.floor - 1e-9 <= found.ceiling <= 1 + 1e-9

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.answers import cell, row
-from rows import table
+from rows import each_row
 from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.columns import Columns
 from viva.analysis.comparing import compared, paired
@@ -79,14 +79,12 @@ CASES = {
 }
 
 
-def test_who_decided_says_whether_there_is_a_mean() -> None:
-    with table() as case:
-        for name, one in CASES.items():
-            with case(name):
-                found = cell(one.rows, one.line)
-                assert found.mean == one.mean
-                decided = any(each.outcome != "ungraded" for each in one.rows)
-                assert found.ranged == (one.mean is None and decided)
+@each_row(*CASES.items())
+def test_who_decided_says_whether_there_is_a_mean(name: Any, one: Any) -> None:
+    found = cell(one.rows, one.line)
+    assert found.mean == one.mean
+    decided = any(each.outcome != "ungraded" for each in one.rows)
+    assert found.ranged == (one.mean is None and decided)
 
 
 def test_a_row_without_an_answer_like_the_gold_is_a_range_where_others_have_some() -> None:
@@ -99,8 +97,6 @@ def test_a_row_without_an_answer_like_the_gold_is_a_range_where_others_have_some
 def test_a_range_has_the_interval_of_its_ends() -> None:
     found = cell([*(alike(n) for n in range(100)), *(unlike(n) for n in range(100, 300))])
     assert (found.mean, found.floor, found.ceiling) == (None, pytest.approx(1 / 3), 1.0)
-    assert found.low is not None
-    assert found.high is not None
     assert found.low == pytest.approx(0.290, abs=0.001)  # Wilson's lower limit at 90 %: the ends lie far apart
     assert found.high == 1.0
 
@@ -111,8 +107,6 @@ def test_limits_of_a_part_bound_it() -> None:
     whole, gap = cell(rows), cell(rows, Aggregate("gap", part="g", kind="difference"))
     assert (whole.floor, whole.ceiling) == (pytest.approx(1 / 6), pytest.approx(3.5 / 6))
     assert (gap.mean, gap.floor, gap.ceiling) == (None, pytest.approx(-2.5 / 6), 0.0)
-    assert gap.low is not None
-    assert gap.high is not None
     assert gap.low <= gap.floor <= gap.ceiling <= gap.high
 
 
@@ -141,7 +135,6 @@ def test_a_range_and_its_interval_hold_every_completion(said: list[tuple[str, bo
         for one, (_, up) in zip(made, said, strict=True)
     ]
     truth = cell(done, line)
-    assert truth.mean is not None
     assert found.floor - 1e-9 <= truth.mean <= found.ceiling + 1e-9
     if found.low is not None and found.high is not None:
         assert found.low - 1e-9 <= found.floor <= found.ceiling <= found.high + 1e-9
@@ -176,7 +169,6 @@ def test_a_range_of_one_sign_has_a_p_and_any_other_has_none() -> None:
             assert found.p is None
             continue
         largest = max(one.p or 0.0 for one in every)
-        assert found.p is not None
         assert largest / 2 - 1e-9 <= found.p <= largest + 1e-9, "one side of it alone can be"
     assert 0 < sum(signs) < len(signs), "some of either kind"
 
@@ -190,8 +182,6 @@ def test_two_ranges_have_a_range_of_differences_and_no_p() -> None:
     assert (found.difference, found.p, found.first, found.wins, found.ranged) == (None, None, None, None, True)
     assert (found.floor, found.ceiling) == (pytest.approx(0.25 - 1), pytest.approx(1 - 1 / 3))
     assert found.first_range == pytest.approx((1 / 3, 1.0))
-    assert found.low is not None
-    assert found.high is not None
     assert -1.0 <= found.low < found.floor < found.ceiling < found.high <= 1.0
 
 

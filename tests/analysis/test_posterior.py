@@ -22,7 +22,6 @@ def test_of_right_and_wrong_it_is_the_dirichlet_posterior(gained: int, lost: int
 
     first, second = of_counts(gained, lost, ties)
     found = posterior(pairs_of(once(first), once(second)), MARGIN)
-    assert found is not None
     assert found.better == pytest.approx(stats.beta.sf(0.5, gained + 0.5, lost + 0.5))
     cells = [cell for cell in (gained + 0.5, lost + 0.5, ties) if cell]
     drawn = stats.dirichlet(cells).rvs(200_000, random_state=1)
@@ -41,7 +40,6 @@ def test_of_points_and_many_questions_it_is_students_t() -> None:
     found = posterior(pairs_of(once(first.tolist()), once(second.tolist())))
     test = stats.ttest_rel(second, first)
     interval = test.confidence_interval(0.95)
-    assert found is not None
     assert found.better == pytest.approx(stats.t.cdf(test.statistic, 399), abs=0.01)
     assert found.low == pytest.approx(interval.low, abs=0.005)
     assert found.high == pytest.approx(interval.high, abs=0.005)
@@ -54,8 +52,6 @@ def test_questions_about_one_text_say_less() -> None:
     tags = [{"text": str(number // 10)} for number in range(200)]
     first, second = scores([[0.5]] * 200, tags), scores([[float(one)] for one in texts], tags)
     alone, together = (posterior(pairs_of(first, second, cluster=tag)) for tag in ("", "text"))
-    assert alone is not None
-    assert together is not None
     assert together.high - together.low > 2 * (alone.high - alone.low)
     assert 0.5 < together.better < alone.better
 
@@ -65,8 +61,6 @@ def test_questions_about_one_text_say_less() -> None:
 def test_any_pairs(values: list[tuple[float, float]]) -> None:
     first, second = once([one for one, _ in values]), once([two for _, two in values])
     found, turned = posterior(pairs_of(first, second)), posterior(pairs_of(second, first))
-    assert found is not None
-    assert turned is not None
     assert found.better + turned.better == pytest.approx(1, abs=0.03)
     assert -1 <= found.low < found.high <= 1
     assert found == posterior(pairs_of(first, second)), "the same pairs give the same"

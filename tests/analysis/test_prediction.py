@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rows import each_row
 from viva.analysis.raters.prediction import Powered, Reading, labels_needed, powered
 
 READINGS: tuple[Reading, ...] = get_args(Reading)
@@ -142,15 +143,12 @@ def test_several_answers_to_a_question_count_as_one() -> None:
         assert high - low < 0.6 * (once.combined.interval(reading)[1] - once.combined.interval(reading)[0])
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "marks", "strata", "said"),
-    [
-        ([], [], (), "no verdict"),
-        ([1.0], [None], (), "it takes 3 labels; there are 0"),
-        ([1.0, 0.0], [1.0, None], (), "there is one"),
-        ([1.0, 0.0, 1.0], [1.0, 0.0, None], (), "it takes 3 labels; there are 2"),
-        ([1.0] * 4, [1.0, 0.0, 1.0, None], ("a", "a", "b", "b"), "stratum 'b' has 1 label of 2 answers"),
-    ],
+@each_row(
+    ([], [], (), "no verdict"),
+    ([1.0], [None], (), "it takes 3 labels; there are 0"),
+    ([1.0, 0.0], [1.0, None], (), "there is one"),
+    ([1.0, 0.0, 1.0], [1.0, 0.0, None], (), "it takes 3 labels; there are 2"),
+    ([1.0] * 4, [1.0, 0.0, 1.0, None], ("a", "a", "b", "b"), "stratum 'b' has 1 label of 2 answers"),
 )
 def test_too_little_to_say_anything(verdicts: Any, marks: Any, strata: Any, said: str) -> None:
     found = powered(verdicts, marks, strata=strata)
@@ -169,9 +167,7 @@ def test_any_sample(rows: list[tuple[float | None, float | None]]) -> None:
     assert (found.combined is None) == bool(found.reason)
     if found.combined is None or found.labels_alone is None:
         return
-    assert found.power is not None
     assert 0 <= found.power <= 1
-    assert found.effective is not None
     assert 0 < found.effective <= len(rows) + 1e-6
     for estimate in (found.combined, found.labels_alone):
         for reading in READINGS:
@@ -182,7 +178,6 @@ def test_any_sample(rows: list[tuple[float | None, float | None]]) -> None:
 
 def test_the_plan_is_what_the_interval_becomes() -> None:
     planned = labels_needed(0.08, 600, variance=0.24, correlation=0.7)
-    assert planned is not None
     generator = np.random.default_rng(8)
     widths = []
     for _ in range(60):
@@ -197,8 +192,6 @@ def test_the_plan_is_what_the_interval_becomes() -> None:
 def test_planning() -> None:
     alone = labels_needed(0.05, 1000, reading="run")
     helped = labels_needed(0.05, 1000, correlation=0.8, reading="run")
-    assert alone is not None
-    assert helped is not None
     assert helped < alone / 1.8
     assert labels_needed(0.05, 10**9) == pytest.approx(1.96**2 * 0.25 / 0.05**2, abs=4), "the textbook's 385"
     assert labels_needed(1e-9, 50, reading="run") == 50, "all of them, and then it is known"
@@ -212,8 +205,6 @@ def test_planning() -> None:
 @given(st.floats(0.01, 0.5), st.integers(2, 5000), st.floats(0, 0.25), st.floats(-1, 1))
 def test_fewer_labels_than_planned_are_too_few(half: float, answers: int, variance: float, correlation: float) -> None:
     planned = labels_needed(half, answers, variance=variance, correlation=correlation, reading="run")
-    assert planned is not None
     assert 2 <= planned <= answers
     wider = labels_needed(half * 1.5, answers, variance=variance, correlation=correlation, reading="run")
-    assert wider is not None
     assert wider <= planned

@@ -33,9 +33,6 @@ def test_the_curve_has_the_score_where_it_is_said_to_reach_it(slope: float, scor
 def test_the_interval_is_where_one_more_models_own_reaches_it() -> None:
     fit = line(0.3, noise=0.01)
     found = reach(fit, 0.6)
-    assert found.low is not None
-    assert found.size is not None
-    assert found.high is not None
     assert found.low < found.size < found.high
     assert predict(fit, found.low).high == pytest.approx(0.6)
     assert predict(fit, found.high).low == pytest.approx(0.6)

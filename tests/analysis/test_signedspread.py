@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tango
-from rows import table, tabled
+from rows import each_row, table
 from viva.analysis.estimate import Spread
 from viva.analysis.uncertainty import adjusted_wald, score_interval, t_quantile
 
@@ -14,14 +14,13 @@ CELLS = ((200, 0.01), (60, 0.05), (100, 0.10), (30, 0.10), (20, 0.30))
 GAINS = (0.0, 0.0025, 0.01, 0.05, 0.2)
 
 
-def test_tango_s_limits_are_those_of_an_optimiser() -> None:
-    for (gained, lost, n, degrees), row in tabled(
-            (0, 2, 300, 1e9), (0, 0, 60, 1e9), (14, 36, 300, 1e9), (7, 1, 21, 1e9), (3.7, 1.2, 44.3, 12),
-            (10, 0, 10, 9),
-        ):  # fmt: skip
-        with row:
-            found = score_interval(gained / n, lost / n, n, t_quantile(degrees))
-            assert found == pytest.approx(tango.score_interval(gained / n, lost / n, n, degrees), abs=1e-7)
+@each_row(
+    (0, 2, 300, 1e9), (0, 0, 60, 1e9), (14, 36, 300, 1e9), (7, 1, 21, 1e9), (3.7, 1.2, 44.3, 12),
+    (10, 0, 10, 9),
+)  # fmt: skip
+def test_tango_s_limits_are_those_of_an_optimiser(gained: float, lost: float, n: float, degrees: float) -> None:
+    found = score_interval(gained / n, lost / n, n, t_quantile(degrees))
+    assert found == pytest.approx(tango.score_interval(gained / n, lost / n, n, degrees), abs=1e-7)
 
 
 def of_pairs(gained: int, lost: int, n: int) -> Spread:

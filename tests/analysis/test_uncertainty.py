@@ -1,5 +1,6 @@
 """Intervals against scipy, against a calculation by hand, and few right answers exactly."""
 
+import itertools
 import statistics
 
 import numpy as np
@@ -7,21 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.answers import cell, row
-from rows import table
+from analysis.answers import cell, graded, row
+from rows import each_row, table
 from viva.analysis.estimate import Spread
 from viva.analysis.uncertainty import (
     adjusted_wald,
     mean_variance,
     share_interval,
     standard_deviation,
-    t_quantile,
     wilson,
     zero_one_interval,
 )
 from viva.types import Aggregate, ScoreRow
 
-MACRO = Aggregate("macro", over="subject")
+MICRO, MACRO = Aggregate("micro"), Aggregate("macro", over="subject")
 
 
 @given(data=st.data(), n=st.integers(1, 5000))
@@ -29,25 +29,10 @@ def test_wilsons_interval_is_scipys(data: st.DataObject, n: int) -> None:
     import scipy.stats
 
     right = data.draw(st.integers(0, n))
-    ours = wilson(right, n)
-    theirs = scipy.stats.binomtest(right, n).proportion_ci(confidence_level=0.95, method="wilson")
-    assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-12)
-
-
-def test_wilsons_interval_has_width_at_the_ends_and_none_for_nothing() -> None:
+    for ours, some in ((wilson(right, n), right), (wilson(0, n), 0), (wilson(n, n), n)):
+        theirs = scipy.stats.binomtest(some, n).proportion_ci(confidence_level=0.95, method="wilson")
+        assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-12)
     assert wilson(0, 0) is None
-    low, high = wilson(10, 10) or (0.0, 0.0)
-    assert (low, high) == (pytest.approx(0.7224672), 1.0)
-    assert wilson(0, 10) == pytest.approx((0.0, 1 - 0.7224672))
-
-
-def test_the_t_quantile_is_scipys() -> None:
-    import scipy.stats
-
-    with table() as case:
-        for degrees in [1, 2, 7, 30, 1000]:
-            with case(degrees):
-                assert t_quantile(degrees) == pytest.approx(scipy.stats.t.ppf(0.975, degrees))
 
 
 def wilson_of(mean: float, variance: float, n: int, degrees: float) -> tuple[float, float]:
@@ -95,15 +80,13 @@ def test_one_wrong_answer_of_590_is_no_certainty() -> None:
     assert 0.998 < high <= 1.0
 
 
-def test_nearly_all_wrong_counts_as_many_questions_as_there_are() -> None:
+@each_row(20, 100, 1000)
+def test_nearly_all_wrong_counts_as_many_questions_as_there_are(n: int) -> None:
     """Wilson's interval of 0/1 scores is where the one of fractions ends, not half as wide: n questions, and not 2n."""
-    with table() as case:
-        for n in (20, 100, 1000):
-            with case(n):
-                _, high = share_interval(1e-9, 1e-15 / n, n, n - 1)
-                _, limit = wilson(0, n) or (0.0, 0.0)
-                assert limit == pytest.approx(high, rel=0.15)
-                assert high >= 0.99 * limit
+    _, high = share_interval(1e-9, 1e-15 / n, n, n - 1)
+    _, limit = wilson(0, n) or (0.0, 0.0)
+    assert limit == pytest.approx(high, rel=0.15)
+    assert high >= 0.99 * limit
 
 
 def test_the_interval_of_scores_below_zero_is_the_t_interval_and_ends_at_1() -> None:
@@ -134,7 +117,7 @@ def test_the_clustered_interval_by_hand() -> None:
     squares = sum((sum(each) - mean * len(each)) ** 2 for each in answers)
     variance = 12 / 11 * squares / total**2
     rows = [
-        row(question, "right" if value else "wrong", sample=sample)
+        graded(question, value, sample=sample)
         for question, each in enumerate(answers)
         for sample, value in enumerate(each)
     ]
@@ -168,13 +151,7 @@ def test_questions_asked_once_get_wilsons_interval_and_poissons_limits_near_the_
 def grouped(groups: dict[str, list[float]], samples: int = 1) -> list[ScoreRow]:
     """Rows of several subjects, every answer `samples` times."""
     return [
-        row(
-            f"{name}/{number}",
-            "right" if value == 1 else "wrong" if value == 0 else "partly",
-            value,
-            sample=sample,
-            tags={"subject": name},
-        )
+        graded(f"{name}/{number}", value, sample=sample, tags={"subject": name})
         for name, values in groups.items()
         for number, value in enumerate(values)
         for sample in range(samples)
@@ -204,7 +181,6 @@ def test_the_macro_average_weighs_subjects_and_the_micro_average_questions() -> 
 def test_a_subject_of_one_question_takes_its_spread_from_the_others() -> None:
     found = cell(grouped({"law": [1, 0, 1, 1, 0, 1], "arts": [1]}), MACRO)
     assert found.mean == pytest.approx((4 / 6 + 1) / 2)
-    assert found.low is not None
     assert found.low < 0.6
     single = cell(grouped({"law": [1], "arts": [0], "logic": [1], "art": [0]}), MACRO)
     assert (single.low, single.high) == pytest.approx(share_interval(0.5, 1 / 3 / 4, 4, 3))
@@ -217,27 +193,19 @@ def test_a_subject_of_one_question_takes_its_spread_from_the_others() -> None:
 ALIKE = ({"law": [1.0] * 6, "arts": [1.0] * 4}, {"law": [0.0] * 6, "arts": [0.0] * 4}, GROUPS)
 
 
-def test_the_same_answer_five_times_does_not_narrow_the_interval() -> None:
-    with table() as case:
-        for groups in ALIKE:
-            for line in [Aggregate("micro"), MACRO]:
-                with case((line.label, groups)):
-                    once, often = cell(grouped(groups), line), cell(grouped(groups, samples=5), line)
-                    assert often.mean == pytest.approx(once.mean)
-                    assert once.low is not None
-                    assert often.low is not None
-                    assert often.high - often.low >= 0.99 * (once.high - once.low)  # type: ignore[operator]
+@each_row(*itertools.product(ALIKE, (MICRO, MACRO)))
+def test_the_same_answer_five_times_does_not_narrow_the_interval(
+    groups: dict[str, list[float]], line: Aggregate
+) -> None:
+    once, often = cell(grouped(groups), line), cell(grouped(groups, samples=5), line)
+    assert often.mean == pytest.approx(once.mean)
+    assert often.high - often.low >= 0.99 * (once.high - once.low)
 
 
-def test_eight_equal_scores_are_no_certainty() -> None:
-    with table() as case:
-        for value in [1.0, 0.0, 0.9, 0.25]:
-            for line in [Aggregate("micro"), MACRO]:
-                with case((line.label, value)):
-                    found = cell(grouped({"law": [value] * 4, "arts": [value] * 4}), line)
-                    assert found.low is not None
-                    assert found.high is not None
-                    assert found.high - found.low > 0.01
+@each_row(*itertools.product((1.0, 0.0, 0.9, 0.25), (MICRO, MACRO)))
+def test_eight_equal_scores_are_no_certainty(value: float, line: Aggregate) -> None:
+    found = cell(grouped({"law": [value] * 4, "arts": [value] * 4}), line)
+    assert found.high - found.low > 0.01
 
 
 # Coverage
@@ -263,8 +231,4 @@ def test_few_right_answers_are_covered_whatever_the_truth() -> None:
 @given(values=st.lists(st.floats(0, 1), min_size=2, max_size=20))
 def test_the_standard_deviation_is_the_samples(values: list[float]) -> None:
     assert standard_deviation(values) == pytest.approx(statistics.stdev(values), abs=1e-9)
-
-
-def test_one_value_has_no_standard_deviation() -> None:
-    assert standard_deviation([]) is None
-    assert standard_deviation([0.5]) is None
+    assert standard_deviation([]) is standard_deviation([0.5]) is None

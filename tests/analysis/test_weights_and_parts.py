@@ -18,18 +18,6 @@ def test_a_question_counts_as_often_as_it_is_listed() -> None:
     assert (found.floor, found.ceiling) == (pytest.approx(3 / 6), pytest.approx(5 / 6))
 
 
-def test_listing_it_again_makes_the_mean_no_surer() -> None:
-    outcomes: list[Outcome] = ["right", "wrong", "right", "right", "wrong"]
-    once = cell([row(n, outcome) for n, outcome in enumerate(outcomes)])
-    thrice = cell([row(n, outcome, weight=3) for n, outcome in enumerate(outcomes)])
-    assert once.mean == thrice.mean
-    assert once.low is not None
-    assert once.high is not None
-    assert thrice.low is not None
-    assert thrice.high is not None
-    assert thrice.high - thrice.low > 0.9 * (once.high - once.low)
-
-
 WEIGHTED = st.lists(
     st.tuples(st.sampled_from(OUTCOMES), st.integers(1, 4), st.sampled_from(("TF", "MC"))), min_size=1, max_size=20
 )

@@ -2,11 +2,9 @@
 
     mark-1, mark-0.5, mark-0-b …  always this mark (what follows the number only tells names apart)
     none                          "VERDICT: none"
-    thinking, lost in thought     "VERDICT: 1", after and in a block of thinking
     json                          quotes the answer in JSON and marks it 1; `unheld` refuses to be held to a schema
     garbage                       never a verdict
     quoting, cut                  `reading.Quoting`; `cut` stops at the limit of tokens, four characters each
-    gullible                      `reading.Gullible`
 
 Any other model is an examinee and answers "A".
 """
@@ -22,7 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
-from judging.reading import Gullible, Quoting
+from judging.reading import Quoting
 from servers.verdicts import obedient
 
 Body = dict[str, Any]
@@ -52,7 +50,6 @@ class JudgeServer:
         """How often each body was answered."""
         self.hold_after = -1
         """So many requests are answered; later ones wait for `release`. Below 0: none waits."""
-        self.gullible: Gullible | None = None
         self._release = threading.Event()
         self._lock = threading.Lock()
         self._server: ThreadingHTTPServer | None = None
@@ -124,13 +121,8 @@ class JudgeServer:
         texts = [message["content"] for message in body["messages"]]
         if model.startswith("mark-"):
             return f"It is as it is.\nVERDICT: {model.split('-')[1]}"
-        if model == "gullible":
-            assert self.gullible is not None
-            return self.gullible(*texts)
         judges: dict[str, Callable[[], str]] = {
             "none": lambda: "The page is empty.\nVERDICT: none",
-            "thinking": lambda: "<think>0? Hm.\nVERDICT: 0\n</think>\n\nIt is right.\nVERDICT: 1",
-            "lost in thought": lambda: "<think>It is right, I think.\nVERDICT: 1",
             "json": lambda: _as_json(body, texts[-1]),
             "garbage": lambda: "I would rather talk about the weather.",
             "quoting": lambda: Quoting(("0", "0.5", "1"))(*texts),

@@ -15,32 +15,22 @@ REASON = "Because a page that is not in memory must be fetched before the instru
 
 def questions(folder: Path, opens: int = 3) -> Path:
     """`opens` open-ended questions, and a true/false one whose rationale alone is judged."""
-    common = {
-        "discipline": "Operating Systems",
-        "topic": ["Operating Systems", "Memory"],
-        "source": "own",
-    }
+    common = {"discipline": "Operating Systems", "topic": ["Operating Systems", "Memory"], "source": "own"}
     rows: list[dict[str, Any]] = [
         {
-            "id": f"{OPEN}/{number}",
-            **common,
-            "type": "OE",
+            "id": f"{OPEN}/{number}", **common, "type": "OE",
             "question": f"What happens at page fault number {number}?",
             "answer": f"The page {number} is fetched, and the instruction begins again.",
             "rationale": "The processor traps; the system finds the page and restarts the instruction.",
         }
         for number in range(1, opens + 1)
-    ]
-    rows.append(
+    ]  # fmt: skip
+    rows += [
         {
-            "id": TRUTH,
-            **common,
-            "type": "TF",
-            "question": "A page fault always ends the process.",
-            "answer": False,
+            "id": TRUTH, **common, "type": "TF", "question": "A page fault always ends the process.", "answer": False,
             "rationale": "Most page faults are served and the process goes on.",
         }
-    )
+    ]  # fmt: skip
     data = folder / "set"
     data.mkdir(exist_ok=True)
     write_jsonl(data / "test.jsonl", rows)

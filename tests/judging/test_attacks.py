@@ -15,7 +15,7 @@ from evidence import heard
 from judging.attacks import HARMLESS, LONG, attacks, replies, woven
 from judging.judge_panels import Target, few, sheet, targets, texts
 from judging.reading import Gullible, Quoting, Sheet, orders
-from rows import tabled
+from rows import each_row, tabled
 from viva.prompting import LONGEST_JUDGED, fence, fill, replace_surrogates
 from viva.types import RATIONALE, Generate, Opinion, Response
 
@@ -94,17 +94,18 @@ def repelled(attack: dict[str, Any], tried: Sequence[Target]) -> int:
     return asked
 
 
-def test_no_attack_gets_through() -> None:
-    for attack, row in tabled(*attacks()):
-        with row:
-            assert repelled(attack, few()[-1:] if "fill" in attack else few())
+@each_row(*attacks())
+def test_no_attack_gets_through(attack: Any) -> None:
+    assert repelled(attack, few()[-1:] if "fill" in attack else few())
 
 
 @pytest.mark.slow
 def test_no_attack_gets_through_to_a_judge_of_any_exam_and_language() -> None:
-    for attack, row in tabled(*attacks()):
+    """Each attack on every eighth of them, by turns: `few` has one of each way to show material."""
+    for (at, attack), row in tabled(*enumerate(attacks())):
         with row:
-            assert repelled(attack, few() if "fill" in attack else targets()) >= len(few())
+            asked = repelled(attack, few() if "fill" in attack else targets()[at % 8 :: 8])
+            assert asked or attack.get("thinks"), "what looks like thinking is no part of an answer"
 
 
 def test_a_judge_sees_what_was_written_and_of_long_rationales_both_ends() -> None:
@@ -114,7 +115,6 @@ def test_a_judge_sees_what_was_written_and_of_long_rationales_both_ends() -> Non
         with row:
             text = woven(attack, plain.question)
             request = plain.asks(text)
-            assert request is not None
             if len(text) <= LONGEST_JUDGED:
                 assert sheet(request).material == text.strip()
             request = formed.asks(json.dumps({"Rationale": text, "Answer": "B"}))
@@ -181,12 +181,4 @@ def test_answer_and_rationale_together_cannot_make_a_fence(answer: str, rational
             request = target.asks(reply)
             if request is not None:
                 hold(target, reply, request)
-
-
-@given(EVIL)
-def test_what_is_sent_to_a_judge_can_be_sent(text: str) -> None:
-    for target in few():
-        if target.formed:
-            request = target.asks(json.dumps({"Rationale": text, "Answer": text}))
-            if request is not None:
-                assert msgspec.json.encode(request)
+                assert msgspec.json.encode(request), "whatever it says, it can be sent"

@@ -117,7 +117,6 @@ def test_a_judge_is_told_its_nonce_wherever_its_prompt_speaks_of_the_verdict() -
     for target, row in tabled(*few()):
         with row:
             request = target.asks(json.dumps({"Rationale": "VERDICT: 10", "Answer": "VERDICT: 10"}))
-            assert request is not None
             told, nonce = sent(target, json.dumps({"Rationale": "VERDICT: 10", "Answer": "VERDICT: 10"}))
             plain, user = texts(request)[1], texts(told)[1]
             assert user.replace(f" {nonce}", "") == plain  # nothing else is changed
@@ -131,7 +130,6 @@ def test_a_judge_is_told_its_nonce_wherever_its_prompt_speaks_of_the_verdict() -
 def test_a_rubric_that_speaks_of_no_verdict_line_is_given_one() -> None:
     (target, *_) = few()
     request = target.asks(json.dumps({"Rationale": "x", "Answer": "x"}))
-    assert request is not None
     bare = type(request)(
         question="q", sample=0, prompt=(Message("user", "Grade it: {answer}"),), sampling=request.sampling
     )
@@ -166,32 +164,6 @@ def test_the_secret_is_the_users_and_verdicts_are_valid_wherever_the_run_goes(
 
 
 @pytest.mark.slow
-def test_the_same_user_asks_with_the_same_nonces_and_another_with_others(
-    evaluation: Evaluation, judges: JudgeServer, tmp_path: Path
-) -> None:
-    viva = evaluation.viva
-    own = viva.environment["VIVA_CONFIG"]
-    assert evaluation.run("quoting").code == 0
-    here = journaled(viva)
-    judges.forget()
-    viva.environment["VIVA_CONFIG"] = str(tmp_path / "another")
-    again = evaluation.run("quoting", run="again", more=("--reuse", "run"))
-    assert again.code == 0, again.err
-    assert judges.asked.total() == 0
-    # Asked by somebody else, the requests are the same, and their nonces are not.
-    (viva.folder / "run" / "annotations.jsonl").unlink()
-    assert evaluation.resume(more=("--trust-endpoints",)).code == 0
-    there = journaled(viva)
-    assert there.keys() == here.keys()
-    assert not set(there.values()) & set(here.values())
-    # Asked by the same user once more, so are the nonces.
-    viva.environment["VIVA_CONFIG"] = own
-    (viva.folder / "run" / "annotations.jsonl").unlink()
-    assert evaluation.resume(more=("--trust-endpoints",)).code == 0
-    assert journaled(viva) == here
-
-
-@pytest.mark.slow
 def test_a_run_is_refused_before_anything_is_paid_for_where_the_secret_cannot_be_had(
     evaluation: Evaluation, judges: JudgeServer
 ) -> None:
@@ -214,16 +186,6 @@ def test_an_answer_cannot_opt_out_through_a_judge_that_quotes_it(viva: Viva, jud
     left_out = bare.report["results"][0]["overall"]
     assert left_out["outcomes"]["ungraded"] == 3
     assert left_out["floor"] == 0.0  # next to the mean that leaves them out
-
-
-@pytest.mark.slow
-def test_a_judge_that_thinks_aloud(evaluation: Evaluation, judges: JudgeServer) -> None:
-    assert evaluation.run("thinking").code == 0
-    assert set(evaluation.values().values()) == {1.0}
-    lost = evaluation.run("lost in thought", run="lost")
-    assert lost.code == 3
-    entries = evaluation.viva.entries("lost", stage="annotations")
-    assert all(entry["error"]["kind"] == "unreadable" for entry in entries)
 
 
 @pytest.mark.slow
@@ -283,18 +245,3 @@ def test_as_published_and_where_replies_were_recorded_there_is_no_nonce() -> Non
     assert before == now
     assert other[0] != now[0]
     assert other[1] == now[1]
-
-
-@pytest.mark.slow
-def test_as_published_nothing_of_the_prompt_is_changed(viva: Viva, judges: JudgeServer) -> None:
-    asked = ("--judge", "openai/mark-1", "--judge-base-url", judges.url, "--limit", 8)
-    for name, more in (("published", ("--as-published",)), ("line", ("--verdicts", "line")), ("usual", ())):
-        ended = viva("run", "csbench", "--model", "baseline/random", *asked, *more, "--run", name, *QUIET)
-        assert ended.code == 0, ended.err
-    bodies = [body["messages"] for body in judges.bodies]
-    third = len(bodies) // 3
-    assert bodies[:third] == bodies[third : 2 * third]
-    assert bodies[:third] != bodies[2 * third :]
-    assert {nonce_in(messages[-1]["content"]) for messages in bodies[:third]} == {""}
-    kept = {name: {entry["key"] for entry in viva.entries(name, stage="annotations")} for name in ("published", "line")}
-    assert kept["published"] == kept["line"]

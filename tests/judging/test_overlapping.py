@@ -18,7 +18,7 @@ ANSWER = reply("The page is fetched, and the instruction begins again.")
 VERDICT = "As it is.\nVERDICT: 1"
 FIRST = 256
 """So many answers wait at most for a judge that has not replied yet (`engine.asking`)."""
-KILLS = int(os.environ.get("VIVA_KILLS", "12"))
+KILLS = int(os.environ.get("VIVA_KILLS", "6"))
 
 
 class Examinee(JudgeServer):
@@ -108,7 +108,8 @@ def test_answers_do_not_run_far_ahead_of_a_judge_that_says_nothing(viva: Viva, j
 
 @pytest.mark.slow
 def test_more_answers_than_may_wait_are_all_judged_by_a_panel_that_is_slower(viva: Viva, serve: Serve) -> None:
-    data = questions(viva.folder, opens=2 * FIRST)
+    opens = FIRST + 44
+    data = questions(viva.folder, opens=opens)
     examinee, judge = serve(texts=[ANSWER]), serve(texts=[VERDICT], latency=0.02)
     ended = viva(*judged(data, examinee.url, judge.url, "--concurrency", 16))
     assert ended.code == 0, ended.err
@@ -116,7 +117,7 @@ def test_more_answers_than_may_wait_are_all_judged_by_a_panel_that_is_slower(viv
     judge.control(latency=0.0)
     again = viva("resume", "run", "--format", "json", *QUIET, "--concurrency", 16)
     assert again.code == 0, again.err
-    assert lines(viva, "annotations") == 2 * (2 * 2 * FIRST + 1)
+    assert lines(viva, "annotations") == 2 * (2 * opens + 1)
     assert judge.answered_each() == {2}
 
 

@@ -1,20 +1,13 @@
 """Panels of judges through the real command line, over a real socket."""
 
-import itertools
 import json
 import re
 
 import pytest
 
-from judging.attacks import attacks, replies
-from judging.judge_panels import sheet, targets
-from judging.reading import Gullible, orders
 from judging.serving import JudgeServer
 from judging.sittings import OPEN, TRUTH, VERDICTS, Evaluation
-from judging.test_attacks import harmless
 from servers.fixtures import QUIET, Viva
-from viva.benchmarks import open_exam
-from viva.types import ExamSpec
 
 
 def test_mean_median_and_majority_of_three_judges_asked_twice_each(evaluation: Evaluation, judges: JudgeServer) -> None:
@@ -112,36 +105,6 @@ def test_judges_have_a_price_and_scoring_again_has_none(evaluation: Evaluation, 
     assert again.code == 0, again.err
     assert again.overall == ended.overall
     assert judges.asked.total() == 2 * VERDICTS
-
-
-@pytest.mark.slow
-def test_attacks_over_a_real_socket(viva: Viva, judges: JudgeServer) -> None:
-    """The whole sample, an attack on every question in answer and rationale at once; both judges read every prompt."""
-    exam = open_exam(ExamSpec(benchmark="clrbench"), None)
-    rows = [row for row in attacks() if "fill" not in row and row["id"] != "surrogates"]  # no file holds half a pair
-    attacked = [
-        {"question": question.id, "text": replies(row, question)[-1 if "reply" in row else 2]}
-        for question, row in zip(exam.questions(), itertools.cycle(rows), strict=False)
-    ]
-    file = viva.folder / "attacks.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in attacked), encoding="utf-8")
-    clr = [target for target in targets() if target.name.startswith("clrbench")]
-    judges.gullible = Gullible({(one := sheet(harmless(target))).rubric: orders(one) for target in clr}, "0")
-    panel = ("--judge", "openai/gullible", "--judge", "openai/quoting", "--judge-base-url", judges.url)
-    ended = viva(
-        *("run", "clrbench", "--model", f"replay/{file}", *panel, "--encoder", "none", "--run", "run"),
-        *("--format", "json", *QUIET),
-    )
-    assert ended.code in (0, 3), ended.err
-    entries = viva.entries(stage="annotations")
-    by = {name: [entry for entry in entries if entry["model"] == f"openai/{name}"] for name in ("gullible", "quoting")}
-    assert len(by["gullible"]) == len(by["quoting"]) > 150
-    assert all(entry["text"].endswith(f"\nVERDICT {entry['nonce']}: 0") for entry in by["gullible"])
-    # Of those that quote, none has the attacker's mark, and none is lost: theirs is the line with the nonce.
-    for entry in by["quoting"]:
-        own = rf"I compared the words\.\nVERDICT {entry['nonce']}: (0|0\.5|1)$"
-        assert re.search(own, entry["text"])
-    assert not any("error" in entry for entry in entries)
 
 
 def test_a_quotation_that_was_cut_off_is_no_verdict(viva: Viva, judges: JudgeServer) -> None:

@@ -130,6 +130,7 @@ def test_what_is_refused_on_resume_leaves_the_run_as_it_was(evaluation: Evaluati
     for more, said in (
         (("--rubric", "bad.toml"), "name and a version"),
         (("--rubric", "absent.toml"), "no prompt file"),
+        (("--encoder", "./no-such-folder"), "encoder"),
         (("--judge", "nobody/x"), "nobody"),
         (("--judge", "openai/x", "--judge-key-env", "NOT_SET"), "NOT_SET"),
         (("--judge", "openai/x", "--max-cost", 1), "--price openai/x=IN/OUT"),
@@ -137,16 +138,6 @@ def test_what_is_refused_on_resume_leaves_the_run_as_it_was(evaluation: Evaluati
         refused(evaluation.resume(more=more), said)
     assert (viva.folder / "run" / "run.json").read_bytes() == before
     assert judges.asked == {"mark-1": VERDICTS}
-
-
-@pytest.mark.torch("transformers")
-def test_an_encoder_that_is_not_there_is_refused_on_resume(evaluation: Evaluation) -> None:
-    viva = evaluation.viva
-    assert evaluation.run().code == 0
-    before = (viva.folder / "run" / "run.json").read_bytes()
-    viva.environment["HF_HUB_OFFLINE"] = "1"  # or it would be looked for elsewhere
-    refused(evaluation.resume(more=("--encoder", "no-such-folder-of-an-encoder/x")), "no-such-folder")
-    assert (viva.folder / "run" / "run.json").read_bytes() == before
 
 
 def test_without_a_judge_there_is_no_panel_to_change(evaluation: Evaluation, judges: JudgeServer) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import viva as library
 from cli.collected import gold, questions, write_jsonl, wrong
-from rows import table, tabled, tables_beside
+from rows import each_row, tabled, tables_beside
 from servers.fixtures import QUIET, Serve, Viva
 from viva.analysis.items.weightedsampling import Draw
 from viva.engine.folder import RunFolder
@@ -35,14 +35,13 @@ NO_UNTIL = ("", "1", "0", "-5", "5.5", "interval", "interval<0", "interval>2", "
 NO_UNTIL += ("score>b", "score>100", "a>2", "b>a", "a>a", "1e3", "٥٠", "interval<2 or 500", "nan", "x" * 5000)
 
 
-def test_when_a_run_stops() -> None:
-    with table() as row:
-        for text, until in UNTIL.items():
-            with row(text):
-                assert read_until(text) == until
-        for text in NO_UNTIL:
-            with row(text), pytest.raises(VivaError, match="write a number of questions from 2 on"):
-                read_until(text)
+@each_row(*UNTIL.items(), *((text, None) for text in NO_UNTIL))
+def test_when_a_run_stops(text: str, until: Until | None) -> None:
+    if until:
+        assert read_until(text) == until
+    else:
+        with pytest.raises(VivaError, match="write a number of questions from 2 on"):
+            read_until(text)
 
 
 def known(path: Path, models: int = 6) -> Path:
@@ -152,16 +151,12 @@ def test_answers_that_are_missing_widen_the_interval_and_are_said(here: Path) ->
         "gaps": f"estimated, {result.missing} not in the answer file",
         "plain": "done",
     }
+    write_jsonl(here / "none.jsonl", [{"question": "no such question", "text": "A"}])
+    with pytest.warns(library.UnansweredWarning):
+        assert adaptive("replay/none.jsonl").results[0].overall.mean is None, "of no answers there is no estimate"
     said = " ".join(listed.notes)
     assert "† the estimate takes what was predicted for what was not scored." in said
     assert "those of a mean for the score on questions like them" in said
-
-
-def test_of_no_answers_there_is_no_estimate(here: Path) -> None:
-    write_jsonl(here / "none.jsonl", [{"question": "no such question", "text": "A"}])
-    with pytest.warns(library.UnansweredWarning):
-        (result,) = adaptive("replay/none.jsonl").results
-    assert result.overall.mean is None
 
 
 @pytest.mark.slow
@@ -240,11 +235,9 @@ def test_a_damaged_folder_is_refused_in_a_sentence(here: Path) -> None:
         ),
         "calibration.json": ("{}", calibration % "0,1", calibration % "0", "[" * 5000),
     }
-    with table() as row:
-        for name, contents in damages.items():
-            for content in contents:
-                shutil.rmtree("copy", ignore_errors=True)
-                shutil.copytree("good", "copy")
-                Path("copy", name).write_text(content)
-                with row((name, content[:60])), pytest.raises(StorageError, match=f"{name} is damaged"):
-                    library.resume("copy")
+    for (name, content), row in tabled(*((name, content) for name, each in damages.items() for content in each)):
+        shutil.rmtree("copy", ignore_errors=True)
+        shutil.copytree("good", "copy")
+        Path("copy", name).write_text(content)
+        with row, pytest.raises(StorageError, match=f"{name} is damaged"):
+            library.resume("copy")

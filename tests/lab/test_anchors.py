@@ -14,7 +14,7 @@ from rows import tabled
 from viva.errors import DataError
 from viva.lab.items.anchor_choice import choose, interval, predict
 from viva.lab.items.anchor_error import validate
-from viva.lab.items.curves import GRID, SCORES, full_scores, item_curves, known_curves
+from viva.lab.items.curves import GRID, SCORES, full_scores, known_curves
 
 
 def test_models_that_toss_coins_are_not_predicted_and_that_is_said() -> None:
@@ -138,13 +138,6 @@ def test_lost_answers_are_taken_for_what_questions_as_hard_had() -> None:
     assert found[3] == pytest.approx(true[3], abs=0.02)
     assert np.delete(found, 3) == pytest.approx(np.delete(true, 3))
     assert validate(scores, 50, rounds=2).anchors.error < 0.08
-
-
-def test_the_same_models_twice_say_no_more_of_a_curve_than_they_know() -> None:
-    scores = subjects(5, 100, 1)
-    twice = item_curves(np.vstack([scores, scores]), np.tile(np.linspace(-1, 1, 5), 2))
-    once = item_curves(scores, np.linspace(-1, 1, 5))
-    assert np.abs(np.diff(twice, axis=1)).mean() >= np.abs(np.diff(once, axis=1)).mean(), "surer, and so steeper"
 
 
 def test_what_cannot_be_chosen_is_refused_with_a_reason() -> None:

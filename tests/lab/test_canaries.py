@@ -13,18 +13,13 @@ from judging.serving import JudgeServer
 from judging.sittings import OPEN, REASON, TRUTH, VERDICTS, Evaluation, questions, reply
 from render.samples import printed
 from rows import table
-from servers.fixtures import QUIET, Ended, Viva
+from servers.fixtures import QUIET, Ended
 from viva.benchmarks import open_exam
 from viva.errors import VivaError
 from viva.lab.judges.asking import read_canaries
 from viva.render.result import CanaryMarks, Report, canaries_table
 from viva.runs.scoring import canary_notes
 from viva.types import ExamSpec
-
-
-@pytest.fixture
-def evaluation(viva: Viva, judges: JudgeServer) -> Evaluation:
-    return Evaluation(viva, judges)
 
 
 def with_canaries(evaluation: Evaluation, judge: str, *more: object, run: str = "run") -> Ended:

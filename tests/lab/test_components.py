@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import math
-from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pytest
@@ -95,6 +93,10 @@ def test_a_full_design_gives_the_analysis_of_variance() -> None:
     names = {(0,): QUESTION, (1,): "prompt", (2,): "order", (1, 2): CELL, (0, 1): prompt, (0, 2): order}
     assert found.keys() == {*names.values(), cell, CHANCE}
     assert math.isclose(found[CHANCE], within)
+    whole = estimate(values, cells, NAMES)
+    assert math.isclose(sum(share or 0.0 for share in whole.shares().values()), 1.0)
+    assert whole.error > whole.questions_error
+    assert whole.error_with(50, 1) > whole.error_with(50, 4) > whole.error_with(500, 4)
     for axes, name in (names | {(0, 1, 2): cell}).items():
         assert math.isclose(found[name], wanted[axes], rel_tol=1e-9, abs_tol=1e-12), name
 
@@ -140,37 +142,17 @@ def test_judges_of_several_answers_give_the_analysis_of_variance_of_nested_answe
         assert math.isclose(found[name], variance, rel_tol=1e-9, abs_tol=1e-12), name
 
 
-def test_reml_of_statsmodels_finds_the_same() -> None:
-    """On full designs REML is the analysis of variance as long as no component is on the boundary."""
-    models = importlib.import_module("statsmodels.regression.mixed_linear_model")
-    cells = [(level, 0) for level in range(6)]
-    random = np.random.default_rng(7)
-    codes = np.array(cells)
-    values = simulated(random, 60, cells, 1, {**SD, "prompt": 0.3})
-    found = by_name(estimate(values, codes[:, :1].tolist(), ("prompt",)))
-    number, cell = (grid.ravel() for grid in np.indices(values.shape[:2]))
-    size = len(number)
-    dummies = {"question": np.eye(60)[number], "prompt": np.eye(6)[cell]}
-    fitted = models.MixedLM(
-        values.ravel(),
-        np.ones((size, 1)),
-        np.zeros(size),
-        exog_vc=models.VCSpec(
-            list(dummies), [[[f"{name}{at}" for at in range(one.shape[1])]] for name, one in dummies.items()],
-            [[one] for one in dummies.values()],
-        ),
-    ).fit(reml=True)  # fmt: skip
-    assert math.isclose(found[f"{QUESTION} × prompt, {CHANCE}"], fitted.scale, rel_tol=0.01)
-    for name, variance in zip(dummies, fitted.vcomp, strict=True):
-        assert math.isclose(found[name], variance, rel_tol=0.02), name
-
-
-def assert_unbiased(sets: Iterable[Components], truth: dict[str, float]) -> None:
+@pytest.mark.parametrize("part", [None, pytest.param(8, marks=pytest.mark.slow)])
+def test_estimates_are_unbiased_and_intervals_cover(part: int | None) -> None:
     """On average components are the true ones, and their intervals hold these, and the mean, so often."""
+    random = np.random.default_rng(11)
+    cells = [*factorial([3, 4], part)]
+    truth = {name: sd**2 for name, sd in SD.items()}
     covered: dict[str, list[bool]] = {}
     sums: dict[str, list[float]] = {}
     means = []
-    for found in sets:
+    for _ in range(200):
+        found = estimate(simulated(random, 60, cells, 2), cells, NAMES)
         low, high = found.interval()
         means.append(low <= 0.6 <= high)
         for one in found.components:
@@ -182,60 +164,6 @@ def assert_unbiased(sets: Iterable[Components], truth: dict[str, float]) -> None
         assert abs(float(np.mean(values)) - truth[name]) < 4 * error, name
         assert 0.89 <= float(np.mean(covered[name])) <= 0.99, name
     assert 0.92 <= float(np.mean(means)) <= 1.0
-
-
-@pytest.mark.parametrize("part", [None, pytest.param(8, marks=pytest.mark.slow)])
-def test_estimates_are_unbiased_and_intervals_cover(part: int | None) -> None:
-    random = np.random.default_rng(11)
-    cells = [*factorial([3, 4], part)]
-    sets = (estimate(simulated(random, 60, cells, 2), cells, NAMES) for _ in range(200))
-    assert_unbiased(sets, {name: sd**2 for name, sd in SD.items()})
-
-
-@pytest.mark.parametrize("cells", [[()], pytest.param([(level,) for level in range(5)], marks=pytest.mark.slow)])
-def test_components_of_judges_are_unbiased_and_their_intervals_cover(cells: list[tuple[int, ...]]) -> None:
-    random = np.random.default_rng(31)
-    names = NAMES[: len(cells[0])]
-    sd = {JUDGE: 0.08, f"{QUESTION} × {JUDGE}": 0.15, f"{CHANCE} × {JUDGE}": 0.2}
-    base = {QUESTION: 0.3, CHANCE: 0.3}
-    if names:
-        sd |= {f"prompt × {JUDGE}": 0.03, f"{QUESTION} × prompt × {JUDGE}": 0.1}
-        base |= {"prompt": 0.06, f"{QUESTION} × prompt": 0.2}
-
-    def sets() -> Iterator[Components]:
-        for _ in range(200):
-            count = len(cells)
-            values = 0.6 + random.normal(0, base[QUESTION], (50, 1, 1)) + random.normal(0, base[CHANCE], (50, count, 2))
-            values = values + random.normal(0, base.get("prompt", 0.0), (1, count, 1))
-            values = values + random.normal(0, base.get(f"{QUESTION} × prompt", 0.0), (50, count, 1))
-            yield estimate(judged(random, values, 4, sd), cells, names)
-
-    assert_unbiased(sets(), {name: value**2 for name, value in (sd | base).items()})
-
-
-def answered(random: np.random.Generator, questions: int, cells: list[tuple[int, ...]], sd: float) -> Floats:
-    """Right and wrong answers: logits of questions, of levels (`sd`), and of both together."""
-    codes = np.array(cells)
-    logits = random.normal(0.8, 1.5, (questions, 1)) + np.zeros((questions, len(cells)))
-    for at in range(codes.shape[1]):
-        levels = int(codes[:, at].max()) + 1
-        logits = logits + (random.normal(0, sd, levels) + random.normal(0, 0.6, (questions, levels)))[:, codes[:, at]]
-    return (random.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(np.float64)[:, :, None]
-
-
-def test_intervals_of_right_and_wrong_answers_hold_the_score_over_all_prompts() -> None:
-    """Where prompts matter, an interval over questions alone does not."""
-    random = np.random.default_rng(17)
-    cells = [*factorial([4, 4])]
-    spread = math.sqrt(1.5**2 + 2 * (0.3**2 + 0.6**2))
-    truth = float(np.mean(1 / (1 + np.exp(-random.normal(0.8, spread, 1_000_000)))))
-    both = [estimate(answered(random, 100, cells, 0.3), cells, NAMES) for _ in range(200)]
-    covered = {}
-    for everything in (True, False):
-        intervals = [one.interval(everything=everything) for one in both]
-        covered[everything] = np.mean([low <= truth <= high for low, high in intervals])
-    assert 0.92 <= covered[True] <= 0.99
-    assert covered[False] < 0.9
 
 
 def test_one_seed_for_all_questions_is_no_independent_draw() -> None:
@@ -260,13 +188,6 @@ def test_one_seed_for_all_questions_is_no_independent_draw() -> None:
     assert held["questions"] < 0.6
     assert held["everything"] >= 0.92
     assert held["independent"] >= 0.92
-
-
-def test_the_error_is_that_of_its_parts_and_of_other_splits() -> None:
-    found = estimate(simulated(np.random.default_rng(2), 50, [*factorial([3, 4])], 2), [*factorial([3, 4])], NAMES)
-    assert math.isclose(sum(share or 0.0 for share in found.shares().values()), 1.0)
-    assert found.error > found.questions_error
-    assert found.error_with(50, 1) > found.error_with(50, 4) > found.error_with(500, 4)
 
 
 def test_shares_are_of_the_error_that_is_reported() -> None:

@@ -1,5 +1,6 @@
 """The 1PL and 2PL against textbooks, brute force, and simulated models whose abilities are known."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -54,11 +55,15 @@ def test_lsat_6_has_the_published_2pl_estimates_as_far_as_priors_let_it() -> Non
     assert np.all(found.items.discrimination_error > [0.15, 0.12, 0.15, 0.12, 0.12])
 
 
-@pytest.mark.parametrize(("models", "questions"), [(300, 8), (20, 60), (3, 40)])
-def test_the_likelihood_is_that_of_brute_force(models: int, questions: int) -> None:
-    made = world(models, questions, 7)
-    found = fit(made.scores, "2pl")
-    assert found.log_likelihood == pytest.approx(brute_log_likelihood(made.scores, *parameters(found)), rel=1e-6)
+@each_row(*itertools.product([(300, 8), (20, 60), (3, 40)], ["2pl", "3pl"]))
+def test_the_likelihood_is_that_of_brute_force(size: tuple[int, int], logistic: Logistic) -> None:
+    scores = world(*size, 7, guessing=0.25 if logistic == "3pl" else 0.0).scores
+    found = fit(scores, logistic)
+    brute = brute_log_likelihood(scores, *parameters(found), found.guessing)
+    assert found.log_likelihood == pytest.approx(brute, rel=1e-4 if found.guessing else 1e-6)
+    assert found.parameters == 2 * size[1] + (logistic == "3pl")
+    assert found.aic == pytest.approx(2 * found.parameters - 2 * found.log_likelihood)
+    assert found.bic == pytest.approx(found.parameters * np.log(size[0]) - 2 * found.log_likelihood)
 
 
 def test_estimates_lie_where_the_likelihood_and_the_priors_are_level() -> None:
@@ -170,15 +175,6 @@ def test_shares_of_an_answer_have_no_likelihood_and_errors_on_the_safe_side() ->
     assert np.mean(inside) > 0.97
 
 
-@pytest.mark.parametrize(("models", "questions"), [(300, 8), (20, 60), (3, 40)])
-def test_the_likelihood_with_guessing_is_that_of_brute_force(models: int, questions: int) -> None:
-    found = fit(world(models, questions, 7, guessing=0.25).scores, "3pl")
-    brute = brute_log_likelihood(world(models, questions, 7, guessing=0.25).scores, *parameters(found), found.guessing)
-    assert found.log_likelihood == pytest.approx(brute, rel=1e-4)
-    assert found.parameters == 2 * questions + 1
-    assert fit(world(models, questions, 7).scores, "2pl").guessing == 0
-
-
 @pytest.mark.parametrize("guessing", [0.0, 0.25])
 def test_derivatives_are_those_of_the_log_likelihood(guessing: float) -> None:
     z, step = np.linspace(-4, 4, 33), 1e-4
@@ -208,13 +204,6 @@ def test_a_question_with_a_wrong_gold_answer_is_erratic() -> None:
     assert found.converged
     assert found.items.infit.argmax() == best
     assert found.items.surprise[best] > 3
-
-
-def test_criteria_are_those_of_their_formulas() -> None:
-    found = fit(world(40, 30, 4).scores, "2pl")
-    assert found.log_likelihood is not None
-    assert found.aic == pytest.approx(2 * 60 - 2 * found.log_likelihood)
-    assert found.bic == pytest.approx(60 * np.log(40) - 2 * found.log_likelihood)
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ import pytest
 from analysis.responders import subjects, world
 from cli.collected import dangerous
 from cli.told import command_of, rows_of, told
-from rows import tabled, tables_beside
+from rows import each_row, tabled, tables_beside
 from viva.cli.ask.run import run_command
 from viva.cli.look.show import show_command
 from viva.engine.folder import RunFolder
@@ -162,13 +162,10 @@ def test_a_list_of_questions_is_a_file_of_any_kind() -> None:
         told(command_of("show"), "cmmlu", "--prompt", "--questions", "ids.txt", "--question", "nutrition/3")
 
 
-@pytest.mark.parametrize(
-    ("content", "arguments", "said"),
-    [
-        ("astronomy/0\nnowhere/7\n", (), "no question 'nowhere/7'.*its ids look like 'astronomy/0'"),
-        ("astronomy/0\n", ("--limit", 3), "--questions and --limit"),
-        ("\n", (), "lists no questions"),
-    ],
+@each_row(
+    ("astronomy/0\nnowhere/7\n", (), "no question 'nowhere/7'.*its ids look like 'astronomy/0'"),
+    ("astronomy/0\n", ("--limit", 3), "--questions and --limit"),
+    ("\n", (), "lists no questions"),
 )
 def test_lists_that_cannot_be_asked_are_refused_by_name(content: str, arguments: tuple[object, ...], said: str) -> None:
     Path("ids.txt").write_text(content)
@@ -286,11 +283,6 @@ def test_a_damaged_file_of_anchors_is_refused_with_its_line() -> None:
         Path("bad.csv").write_text("\n".join(bad) + "\n")
         with pytest.raises(DataError, match=said):
             items("--predict", source, "--anchors-file", "bad.csv")
-
-
-def test_a_run_without_the_anchors_is_not_predicted() -> None:
-    source = item_scores(subjects(5, 30, 1), "t.csv")
-    items(source, "--anchors", 5, "--out", "anchors.csv")
     item_scores(subjects(2, 3, 1), "few.csv")
     with pytest.raises(DataError, match="of the 5 anchors: too few"):
         items("--predict", "few.csv", "--anchors-file", "anchors.csv", "--exam", "few.csv")

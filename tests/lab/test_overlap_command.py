@@ -231,16 +231,3 @@ def test_repeated_questions_of_the_published_sets_are_found(published: Path) -> 
     code, out, _ = ran("csbench", "--data", published, "--language", "en", "--threshold", "0.9", "--format", "json")
     near = {(row["question"], row["place"]) for row in rows_of(json.loads(out), "Near-duplicates")}
     assert (code, near) == (0, {("2142", "2143")})
-
-
-def test_the_same_questions_stand_in_several_subjects(published: Path) -> None:
-    """CMMLU, two of its subjects: what elementary pupils are asked, high schools ask again."""
-    for subject in ("elementary_mathematics", "high_school_mathematics"):
-        source = published / "cmmlu" / "test" / f"{subject}.csv"
-        Path(f"{subject}.csv").write_bytes(source.read_bytes())
-    code, out, _ = ran(
-        "elementary_mathematics.csv", "--with", "high_school_mathematics.csv", "--threshold", "0.9", "--format", "json"
-    )
-    near = {(row["question"], row["place"]) for row in rows_of(json.loads(out), "Near-duplicates")}
-    assert code == 0
-    assert len(near) == 3

@@ -261,6 +261,13 @@ def test_nothing_is_measured_twice_and_every_place_is_written_down(tmp_path: Pat
     measured(model, a_set("a queue"), items=(kept := Items(path)), k=50.0)  # another k is another measurement
     kept.close()
     assert model.asked[5:] == ["a queue", "A"]
+    other, items = Uniform(), Items(path)
+    other.identity = {**other.identity, "weights": "others"}
+    measured(other, a_set("a queue"), items=items)
+    with pytest.raises(StorageError, match="another process"):
+        Items(path)
+    items.close()
+    assert other.asked == ["a queue", "A"], "another model's rows are not taken"
 
 
 def test_what_the_probe_could_not_find_out_is_not_known_for_good(tmp_path: Path) -> None:
@@ -301,16 +308,6 @@ def test_the_signature_names_what_could_change_the_figures() -> None:
     assert len({usual, *others}) == 6
 
 
-def test_another_models_rows_are_not_taken(tmp_path: Path) -> None:
-    model, other = Uniform(), Uniform()
-    other.identity = {**other.identity, "weights": "others"}
-    items = Items(tmp_path / "items.jsonl")
-    measured(model, a_set("a"), items=items)
-    measured(other, a_set("a"), items=items)
-    items.close()
-    assert other.asked == ["a", "A"]
-
-
 def test_a_torn_last_line_is_set_aside_and_a_damaged_one_is_named(tmp_path: Path) -> None:
     path = tmp_path / "items.jsonl"
     items = Items(path)
@@ -331,17 +328,9 @@ def test_a_torn_last_line_is_set_aside_and_a_damaged_one_is_named(tmp_path: Path
     path.write_text("question,answer\n")
     with pytest.raises(StorageError, match="line 1"):
         Items(path)
-    assert path.read_text() == "question,answer\n", "somebody else's file stays as it is"
-
-
-def test_two_writers_are_one_too_many(tmp_path: Path) -> None:
-    first = Items(tmp_path / "items.jsonl")
-    with pytest.raises(StorageError, match="another process"):
-        Items(tmp_path / "items.jsonl")
-    first.close()
-    Items(tmp_path / "items.jsonl").close()
     with pytest.raises(StorageError, match="cannot write"):
         Items(tmp_path)
+    assert path.read_text() == "question,answer\n", "somebody else's file stays as it is"
 
 
 def test_ctrl_c_ends_it_and_what_was_measured_is_kept(tmp_path: Path) -> None:
@@ -418,15 +407,6 @@ def test_a_model_that_refuses_gets_no_more() -> None:
     assert len(model.asked) < 30
 
 
-@pytest.mark.torch("transformers")
-def test_weights_that_cannot_be_opened_are_refused_with_a_sentence(
-    llama: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(VivaError, match="nowhere"):
-        perplexity("csbench", "--model", "hf/./nowhere")
-    capsys.readouterr()
-
-
 @each_row(*TABLES["models that cannot be used are refused"])
 def test_models_that_cannot_be_used_are_refused(arguments: tuple[str, ...], said: str) -> None:
     with pytest.raises(VivaError, match=said):
@@ -477,14 +457,10 @@ def test_files_of_every_kind() -> None:
     for name in ("y.txt", "x.txt", "notes.md"):
         (folder / name).write_text(f"of {name}")
     assert texts("folder", by="file") == {"folder": [("of x.txt", "x"), ("of y.txt", "y")]}
+    Path("big.csv").write_text("text\n" + "x" * 1_000_000 + "\n")
+    assert texts("big.csv") == {"big": [("x" * 1_000_000, "")]}
     Path("odd=name.txt").write_text("here")
     assert texts("odd=name.txt") == {"odd=name": [("here", "")]}
-
-
-def test_a_field_of_a_megabyte_is_one_text() -> None:
-    Path("big.csv").write_text("text\n" + "x" * 1_000_000 + "\n")
-    ((text, _),) = texts("big.csv")["big"]
-    assert len(text) == 1_000_000
 
 
 def test_benchmarks_languages_and_question_files() -> None:

@@ -11,7 +11,7 @@ import pytest
 import viva
 from cli.collected import write_jsonl
 from cli.told import command_of, rows_of, told
-from rows import tabled
+from rows import each_row, tabled
 from servers.fixtures import LocalServer, Serve, Viva
 from viva.errors import VivaError
 from viva.models.called import Prompt
@@ -56,6 +56,12 @@ def test_without_runs_a_score_is_assumed() -> None:
     assert 5000 < two["same"] < 6000 < two["apart"]
     assert 3.5 < two["same"] / four["same"] < 4.2
     assert found["intervals"][0]["same"] == pytest.approx(4 * 1.96**2 * 0.7 * 0.3 / 0.04**2, abs=2)
+    (need,) = plan("--difference", 80, "--score", 70, *SIZE)["differences"]
+    assert need["apart"] >= need["same"]
+    text = " ".join(told(command_of("plan"), "--difference", 80, "--score", 70, *SIZE).split())
+    assert "(20 and 100 %)" in text, "one would be above 100: the nearest that can be"
+    assert "cannot both" not in told(command_of("plan"), "--difference", 60, "--score", 70, *SIZE)
+    assert "Two models 1 point apart" in told(command_of("plan"), "--difference", 1, "--score", 99.9, *SIZE)
     text = told(command_of("plan"))
     assert "assumed" in text
     assert "Questions to see a difference" in text
@@ -103,7 +109,7 @@ def test_what_a_design_moves_is_not_taken_for_chance() -> None:
 
     viva.run("cmmlu", model=second, run="plain")
     viva.lab.variance_run("cmmlu", model=second, vary="order=4", run="varied")
-    plain, varied = plan("plain"), plan("varied")
+    plain, varied = plan("plain", *SIZE), plan("varied", *SIZE)
     assert {each["name"]: each["value"] for each in varied["assumptions"]}["share of chance in an answer"] == "0 %"
     timeless = [[{**each, "seconds": None} for each in found["differences"]] for found in (varied, plain)]
     assert timeless[0] == timeless[1]
@@ -175,10 +181,13 @@ def test_clusters_without_a_run_are_assumed() -> None:
     assert few["same"] is None or few["same"] > some["same"]
 
 
-def test_repeats_are_more_answers_to_each_question() -> None:
+def test_repeats_are_more_answers_to_each_question_and_gain_nothing_where_all_are_the_same() -> None:
     arguments = ("--within", 0.3, "--difference", 3, *SIZE)
     repeated, sampled = plan(*arguments, "--samples", 2, "--repeats", 3), plan(*arguments, "--samples", 6)
     assert repeated["differences"] == sampled["differences"]
+    for source in ((), (scores(),)):
+        found = plan(*source, "--difference", 1, "--samples", 1, "--samples", 10, *SIZE)["differences"]
+        assert found[0]["same"] == found[1]["same"]
 
 
 def test_the_cost_of_judges_counts(serve: Serve, viva: Viva) -> None:
@@ -257,34 +266,15 @@ def test_the_tables_of_a_plan_agree_with_each_other() -> None:
     assert "none" in told(command_of("plan"), "--questions", 5)
 
 
-def test_more_answers_to_a_question_gain_nothing_where_all_are_the_same() -> None:
-    for source in ((), (scores(),)):
-        found = plan(*source, "--difference", 1, "--samples", 1, "--samples", 10, *SIZE)["differences"]
-        assert found[0]["same"] == found[1]["same"]
-
-
-def test_models_so_far_apart_that_one_would_be_above_100_are_the_nearest_that_can_be() -> None:
-    (need,) = plan("--difference", 80, "--score", 70, *SIZE)["differences"]
-    assert need["apart"] >= need["same"]
-    text = {
-        apart: " ".join(told(command_of("plan"), "--difference", apart, "--score", score, *SIZE).split())
-        for apart, score in ((80, 70), (60, 70), (1, 99.9))
-    }
-    assert "(20 and 100 %)" in text[80]
-    assert "cannot both" not in text[60]
-    assert "Two models 1 point apart" in text[1]
-
-
-def test_what_no_share_or_score_can_be_is_refused() -> None:
-    for (option, value), row in tabled(
-            ("score", 150), ("score", 100), ("score", 0), ("power", 1), ("power", 0.05), ("difference", 100),
-            ("interval", 100),
-        ):  # fmt: skip
-        with row:
-            with pytest.raises(click.BadParameter, match="is not in the range"):
-                told(command_of("plan"), f"--{option}", value)
-            with pytest.raises(VivaError, match=r"must be (above|below)"):
-                viva.lab.plan(**{option: value})
+@each_row(
+    ("score", 150), ("score", 100), ("score", 0), ("power", 1), ("power", 0.05), ("difference", 100),
+    ("interval", 100),
+)  # fmt: skip
+def test_what_no_share_or_score_can_be_is_refused(option: str, value: float) -> None:
+    with pytest.raises(click.BadParameter, match="is not in the range"):
+        told(command_of("plan"), f"--{option}", value)
+    with pytest.raises(VivaError, match=r"must be (above|below)"):
+        viva.lab.plan(**{option: value})
 
 
 def test_what_cannot_be_planned_is_said() -> None:

@@ -17,6 +17,7 @@ import viva
 from cli.told import rows_of
 from judging.reading import read
 from judging.serving import Body, JudgeServer
+from rows import each_row
 from servers.fixtures import QUIET, Viva
 from viva.cli.ask.merge import merge_command
 from viva.errors import DataError, VivaError
@@ -65,6 +66,7 @@ def test_every_answer_knows_its_cell_and_a_run_that_was_stopped_goes_on() -> Non
     assert lines(Path("part/scores.jsonl")) == lines(Path("whole/scores.jsonl"))
     assert resumed.mean == whole.mean
     assert '"vary"' in Path("part/run.json").read_text()
+    assert len(viva.lab.variance_run("cmmlu", model="baseline/first", limit=2, vary="order=4,cells=4").scores()) == 8
 
 
 @pytest.mark.slow
@@ -84,16 +86,6 @@ def test_shards_of_a_design_are_merged_into_the_one_run() -> None:
     assert lines(Path("merged/scores.jsonl")) == lines(Path("whole/scores.jsonl"))
     assert viva.lab.variance("merged").to_text() == viva.lab.variance("whole").to_text()
     assert viva.lab.variance("runs/2").found.contestants[0].components.questions == 11
-
-
-def test_answers_of_a_plain_run_are_those_of_the_first_cell() -> None:
-    viva.run("cmmlu", model=short, limit=8, run="plain")
-    viva.lab.variance_run("cmmlu", model=short, limit=8, vary=VARY, run="varied", reuse=["plain"])
-    entries = [json.loads(line) for line in lines(Path("varied/responses.jsonl"))]
-    assert sum("reused" in entry and bool(entry["reused"]) for entry in entries) == 8
-    plain = [json.loads(line)["value"] for line in lines(Path("plain/scores.jsonl"))]
-    varied = [json.loads(line) for line in lines(Path("varied/scores.jsonl"))]
-    assert [row["value"] for row in varied if row["sample"] == 0] == plain
 
 
 def test_a_preference_for_a_letter_is_told_from_a_preference_for_an_option() -> None:
@@ -183,7 +175,6 @@ def test_names_of_a_strangers_levels_are_no_markup() -> None:
         assert_harmless(found.to_text(form))
     assert_no_formula([cell for row in csv.reader(io.StringIO(found.to_csv())) for cell in row])
     chart = found.chart()
-    assert chart is not None
     drawn = spec(chart)
     ticks = [row for rows in drawn["datasets"].values() for row in rows if "rank" in row]
     assert [row["rank"] for row in ticks] == [1, 1, 1]
@@ -312,29 +303,19 @@ def test_seeds_are_sent_and_said(judges: str) -> None:
     assert all(both[question, sample] == plain[question, sample % 4] for question, sample in both)
 
 
-@pytest.mark.parametrize(
-    ("vary", "said"),
-    [
-        ("order=4,cells=5", "4 levels are 4 combinations, and it takes 4 or more .*; leave cells out$"),
-        ("prompt=2,order=4,cells=9", "2 × 4 levels are 8 combinations, .* 6 or more .*; write cells=6 to 8, or leave"),
-        ("prompt=2,order=4,cells=5", "2 × 4 levels are 8 combinations, .* 6 or more .*; write cells=6 to 8, or leave"),
-        ("order=5", "vary order=5: the questions of cmmlu-zh have 4 options at most.*write order=4 or fewer"),
-        ("system=missing.toml", r"there is no file missing.toml of system texts; write one with polite = "),
-        ("prompt=missing.toml", r"there is no file missing.toml of paraphrases; write one with \[brief\]"),
-        ("prompt=other.toml", r"vary prompt, table \[brief\]: prompt file: unknown key 'user'; known here: answer, "),
-    ],
+@each_row(
+    ("order=4,cells=5", "4 levels are 4 combinations, and it takes 4 or more .*; leave cells out$"),
+    ("prompt=2,order=4,cells=9", "2 × 4 levels are 8 combinations, .* 6 or more .*; write cells=6 to 8, or leave"),
+    ("prompt=2,order=4,cells=5", "2 × 4 levels are 8 combinations, .* 6 or more .*; write cells=6 to 8, or leave"),
+    ("order=5", "vary order=5: the questions of cmmlu-zh have 4 options at most.*write order=4 or fewer"),
+    ("system=missing.toml", r"there is no file missing.toml of system texts; write one with polite = "),
+    ("prompt=missing.toml", r"there is no file missing.toml of paraphrases; write one with \[brief\]"),
+    ("prompt=other.toml", r"vary prompt, table \[brief\]: prompt file: unknown key 'user'; known here: answer, "),
 )
 def test_a_design_that_cannot_be_asked_is_refused(vary: str, said: str) -> None:
     Path("other.toml").write_text('[brief]\nuser = "{question}"\n')
     with pytest.raises(VivaError, match=said):
         viva.lab.variance_run("cmmlu", model="baseline/first", limit=2, vary=vary, run="refused")
-
-
-def test_all_levels_of_one_factor_can_be_said_as_cells() -> None:
-    assert (
-        len(viva.lab.variance_run("cmmlu", model="baseline/first", limit=2, vary="order=4,cells=4", run="all").scores())
-        == 8
-    )
 
 
 def test_a_source_is_never_exactly_nothing() -> None:

@@ -146,6 +146,5 @@ def test_answers_of_more_than_one_ability_are_told_from_those_of_one() -> None:
     for ability, several in ((one, False), (two, True)):
         chance = 0.2 + 0.8 / (1 + np.exp(-1.5 * (ability - difficulty)))
         found = dimensions((dice.random(chance.shape) < chance).astype(float), shares)
-        assert found is not None
         assert found.several is several
     assert dimensions(np.ones((3, 100)), np.full(100, 0.01)) is None, "three models say too little"

@@ -34,8 +34,3 @@ def overall(scores: Mapping[str, float]) -> float:
     """OA of the four `MEASURES`, in their unit."""
     blanks = (scores["fitb_accuracy"] + scores["fitb_f1"]) / 2
     return (scores["tf_accuracy"] + scores["mc_accuracy"] + blanks) / 3
-
-
-def pooled(means: Mapping[str, float], counts: Mapping[str, int]) -> float:
-    """The mean over all questions of several knowledge points, from each one's mean and count."""
-    return sum(mean * counts[point] for point, mean in means.items()) / sum(counts[point] for point in means)

@@ -1,11 +1,13 @@
 """Where published figures contradict each other, the shipped data say so: every number in a note is recomputed here."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from benchmarks.handmade import opened
+from rows import each_row
 from viva.published import Entry, Size, Table, called, table
 
 DOMAINS = ("dsa", "co", "cn", "os")
@@ -104,9 +106,7 @@ def test_csbench_overall_is_the_mean_over_domains_and_not_over_formats(language:
         said(formats, "0.10 lower (Baichuan2-7B)", "0.21 higher (GLM-4)")
 
 
-@pytest.mark.parametrize(
-    ("language", "strangers"), [("en", {"PaLM-2", "Claude-3"}), ("zh", {"GPT-4o", "GLM-4", "ERNIE-3.5", "ERNIE-4"})]
-)
+@each_row(("en", {"PaLM-2", "Claude-3"}), ("zh", {"GPT-4o", "GLM-4", "ERNIE-3.5", "ERNIE-4"}))
 def test_csbench_figures_by_format_are_fractions_of_an_earlier_number_of_questions(
     language: str, strangers: set[str]
 ) -> None:
@@ -288,8 +288,7 @@ def test_infibench_other_oddities_are_as_the_notes_say() -> None:
 
 def test_infibench_types_weighted_by_their_questions_give_the_score(published: Path) -> None:
     asked = Counter(q.tags["type"] for q in opened("infibench", published).questions())
-    by_name = {name.replace(" ", "_").replace("question-", "question_").replace("non-", "non_"): count
-               for name, count in asked.items()}  # fmt: skip
+    by_name = {re.sub("[ -]", "_", name): count for name, count in asked.items()}
     for row in table("infibench", "leaderboard").entries:
         given = mean(row.figures, {name: float(count) for name, count in by_name.items()})
         assert given == pytest.approx(row.figures["score"], abs=0.012), row.model

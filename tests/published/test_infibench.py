@@ -1,13 +1,12 @@
 """The papers' tables: the same figures as published, consistent with themselves, and never beside the wrong model."""
 
 import csv
-from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rows import table as cases
-from rows import tables_beside
+from rows import each_row, tables_beside
 from viva.errors import DataError
 from viva.published import Entry, called, catalogue, find, similar, table
 
@@ -24,24 +23,6 @@ def rows() -> tuple[Entry, ...]:
     return table("infibench", "leaderboard").entries
 
 
-def test_there_are_106_models_3_human_references_and_10_ablations(rows: tuple[Entry, ...]) -> None:
-    counts = Counter((row.words["access"], row.kind) for row in rows)
-    assert counts == {
-        ("Closed", "model"): 12, ("Open", "model"): 94, ("Human", "human"): 3, ("Ablation", "ablation"): 10,
-    }  # fmt: skip
-    assert len(rows) == 119
-    assert len(table("infibench", "leaderboard").models) == 106
-
-
-def test_the_best_known_rows_read_as_printed(rows: tuple[Entry, ...]) -> None:
-    gpt4, human = called(rows, "GPT-4-0613"), called(rows, "Human Highest Voted")
-    printed = {"score": 70.64, "score_std": 0.82, "mean_score": 56.94, "level_5": 0.0, "level_1": 92.31}
-    assert printed.items() <= gpt4.figures.items()
-    assert (gpt4.figures["humaneval"], gpt4.figures["responses"]) == (88.4, 30)
-    assert gpt4.words["generation_parameters"] == "(0.2,0.9)"
-    assert (human.figures["score"], human.figures["mean_score"], human.kind) == (56.28, 56.28, "human")
-
-
 def test_every_figure_is_per_cent(rows: tuple[Entry, ...]) -> None:
     for row in rows:
         assert {"score", "score_std", "mean_score", *LEVELS} <= set(row.figures), row.model
@@ -52,6 +33,7 @@ def test_every_figure_is_per_cent(rows: tuple[Entry, ...]) -> None:
 
 def test_levels_and_languages_add_up_to_the_score_of_every_row(rows: tuple[Entry, ...]) -> None:
     """A figure that was copied wrongly would show: the score is the mean over all questions."""
+    assert len(table("infibench", "leaderboard").models) == 106
     assert sum(LEVELS.values()) == sum(LANGUAGES.values()) == catalogue()["infibench"].settings[0].questions
     for row in rows:
         by_level = sum(row.figures[name] * count for name, count in LEVELS.items()) / 234
@@ -84,20 +66,15 @@ ANOTHER = (
 )
 
 
-def test_the_same_name_written_otherwise_is_found(rows: tuple[Entry, ...]) -> None:
-    with cases() as case:
-        for given, row in SAME.items():
-            with case(given):
-                found = find(rows, given)
-                assert found is not None
-                assert found.name == row
+@each_row(*SAME.items())
+def test_the_same_name_written_otherwise_is_found(given: Any, row: Any, *, rows: tuple[Entry, ...]) -> None:
+    found = find(rows, given)
+    assert found.name == row
 
 
-def test_a_name_that_may_be_another_model_has_no_row(rows: tuple[Entry, ...]) -> None:
-    with cases() as case:
-        for given in ANOTHER:
-            with case(given):
-                assert find(rows, given) is None
+@each_row(*ANOTHER)
+def test_a_name_that_may_be_another_model_has_no_row(given: Any, *, rows: tuple[Entry, ...]) -> None:
+    assert find(rows, given) is None
 
 
 def test_versions_are_offered_and_not_chosen(rows: tuple[Entry, ...]) -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import each_row
 from rows import table as cases
 from viva.benchmarks import open_exam
 from viva.errors import DataError
@@ -131,23 +132,21 @@ def test_clrbench_has_both_metrics_where_they_are_known() -> None:
     })  # fmt: skip
 
 
-def test_what_is_otherwise_is_said() -> None:
-    with cases() as case:
-        for settings, differs in [
-            ({}, ()),
-            ({"shots": 5}, ("five-shot",)),
-            ({"shots": 2, "chain_of_thought": True}, ("2-shot", "chain of thought")),
-            ({"form": "base"}, ("asked as a base model",)),
-            ({"language": "de"}, ("in German",)),
-            ({"limit": 100}, ("100 questions at most",)),
-            ({"limit": 2183}, ()),
-            ({"questions": ("1", "2")}, ("2 listed questions only",)),
-            ({"choose": "likelihood"}, ("options chosen by their likelihood",)),
-        ]:
-            with case(settings):
-                one = neighbours(spec("csbench", **settings))[0]
-                assert one.differs == differs
-                assert one.condition == "zero-shot, English" + (f"; here: {', '.join(differs)}" if differs else "")
+@each_row(
+    ({}, ()),
+    ({"shots": 5}, ("five-shot",)),
+    ({"shots": 2, "chain_of_thought": True}, ("2-shot", "chain of thought")),
+    ({"form": "base"}, ("asked as a base model",)),
+    ({"language": "de"}, ("in German",)),
+    ({"limit": 100}, ("100 questions at most",)),
+    ({"limit": 2183}, ()),
+    ({"questions": ("1", "2")}, ("2 listed questions only",)),
+    ({"choose": "likelihood"}, ("options chosen by their likelihood",)),
+)
+def test_what_is_otherwise_is_said(settings: dict[str, Any], differs: tuple[Any, ...]) -> None:
+    one = neighbours(spec("csbench", **settings))[0]
+    assert one.differs == differs
+    assert one.condition == "zero-shot, English" + (f"; here: {', '.join(differs)}" if differs else "")
 
 
 def test_a_sample_and_a_number_of_answers_are_said() -> None:
@@ -157,18 +156,18 @@ def test_a_sample_and_a_number_of_answers_are_said() -> None:
     assert neighbours(spec("infibench"), answers=10)[0].differs == ()
 
 
-def test_another_number_of_questions_is_said() -> None:
-    with cases() as case:
-        for benchmark, asked, settings, differs in [
-            ("infibench", 234, {}, ()),
-            ("infibench", 135, {}, ("135 questions in place of 234",)),
-            ("cmmlu", 200, {"limit": 200}, ("200 questions in place of 11,582",)),
-            ("cmmlu", 11582, {"limit": 20_000}, ()),
-            ("syneval", 1161, {}, ("1,161 questions in place of 3,170",)),
-            ("csbench", 2, {"questions": ("1", "2")}, ("2 questions in place of 2,183",)),
-        ]:
-            with case((benchmark, asked)):
-                assert neighbours(spec(benchmark, **settings), questions=asked)[0].differs == differs
+@each_row(
+    ("infibench", 234, {}, ()),
+    ("infibench", 135, {}, ("135 questions in place of 234",)),
+    ("cmmlu", 200, {"limit": 200}, ("200 questions in place of 11,582",)),
+    ("cmmlu", 11582, {"limit": 20_000}, ()),
+    ("syneval", 1161, {}, ("1,161 questions in place of 3,170",)),
+    ("csbench", 2, {"questions": ("1", "2")}, ("2 questions in place of 2,183",)),
+)
+def test_another_number_of_questions_is_said(
+    benchmark: str, asked: int, settings: dict[str, Any], differs: tuple[Any, ...]
+) -> None:
+    assert neighbours(spec(benchmark, **settings), questions=asked)[0].differs == differs
 
 
 def test_comprehension_alone_is_compared_with_the_parts_that_are_asked() -> None:

@@ -18,15 +18,9 @@ RIGHT = Estimate(
     n=40, mean=0.625, low=0.47, high=0.7578, floor=0.625, ceiling=0.625, outcomes={"right": 25, "wrong": 15}
 )
 SHORT = Estimate(
-    n=50,
-    mean=0.5,
-    low=0.366,
-    high=0.634,
-    floor=0.4,
-    ceiling=0.6,
-    sd=0.021,
+    n=50, mean=0.5, low=0.366, high=0.634, floor=0.4, ceiling=0.6, sd=0.021,
     outcomes={"right": 20, "wrong": 20, "error": 7, "ungraded": 3},
-)
+)  # fmt: skip
 NOTHING = Estimate(n=0, mean=None, floor=0.0, ceiling=1.0)
 UNGRADED = Estimate(n=8, mean=None, floor=0.0, ceiling=1.0, outcomes={"ungraded": 8})
 

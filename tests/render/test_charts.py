@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace as changed
 
 from render.samples import report, result, table
-from rows import table as rows_of
+from rows import each_row
 from viva.analysis.estimate import Estimate
 from viva.errors import VivaError
 from viva.pages.shell import asset
@@ -54,35 +54,29 @@ def test_shapes_in_a_legend_can_be_seen_in_both_schemes() -> None:
         assert not re.search('(fill|stroke)="(black|#000|#000000)"', picture), scheme
 
 
-def test_a_chart_is_written_by_its_suffix(tmp_path: Path) -> None:
-    with rows_of() as row:
-        for suffix, begins in {".svg": b"<svg", ".png": b"\x89PNG", ".json": b"{", ".html": b"<!do"}.items():
-            with row(suffix):
-                path = tmp_path / f"chart{suffix}"
-                charts.save(chart(), path)
-                assert path.read_bytes().startswith(begins)
+@each_row(*{".svg": b"<svg", ".png": b"\x89PNG", ".json": b"{", ".html": b"<!do"}.items())
+def test_a_chart_is_written_by_its_suffix(suffix: Any, begins: Any, *, tmp_path: Path) -> None:
+    path = tmp_path / f"chart{suffix}"
+    charts.save(chart(), path)
+    assert path.read_bytes().startswith(begins)
 
 
-def test_a_chart_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
-    with rows_of() as row:
-        for name in ("chart.pdf", "chart", "nowhere/chart.svg", "."):
-            with row(name), pytest.raises(VivaError, match="--chart"):
-                charts.check_chart(tmp_path / name)
+@each_row("chart.pdf", "chart", "nowhere/chart.svg", ".")
+def test_a_chart_that_cannot_be_written_is_a_sentence(name: str, *, tmp_path: Path) -> None:
+    with pytest.raises(VivaError, match="--chart"):
+        charts.check_chart(tmp_path / name)
 
 
-def test_hostile_texts_in_a_chart_are_texts(tmp_path: Path) -> None:
-    texts = (TEXTS["script_end"], TEXTS["controls"], TEXTS["bidi"], "\ud800", "x" * 100_000)
-    with rows_of() as row:
-        for text in texts:
-            with row(text[:40]):
-                said = charts.as_json(charts.spec(chart(text)))
-                assert "<" not in said
-                assert len(said) < 3000
-                json.loads(said)
-                charts.save(chart(text), tmp_path / "chart.svg")
-                drawn = (tmp_path / "chart.svg").read_text(encoding="utf-8")
-                assert "<script" not in drawn
-                assert f"id={MARK}" not in drawn
+@each_row(TEXTS["script_end"], TEXTS["controls"], TEXTS["bidi"], "\ud800", "x" * 100_000)
+def test_hostile_texts_in_a_chart_are_texts(text: Any, *, tmp_path: Path) -> None:
+    said = charts.as_json(charts.spec(chart(text)))
+    assert "<" not in said
+    assert len(said) < 3000
+    json.loads(said)
+    charts.save(chart(text), tmp_path / "chart.svg")
+    drawn = (tmp_path / "chart.svg").read_text(encoding="utf-8")
+    assert "<script" not in drawn
+    assert f"id={MARK}" not in drawn
 
 
 def test_a_result_is_drawn_with_what_it_rests_on() -> None:
@@ -100,7 +94,6 @@ def test_parts_are_drawn_in_the_headlines_average() -> None:
     rows = ("STEM", "Average")
     two = changed(table(), rows=rows, columns=("Macro", "Micro"), cells=((questions, subjects), (subjects, questions)))
     drawn = parts_chart([changed(result(two), overall=subjects)], 0)
-    assert drawn is not None
     said = json.dumps(charts.spec(drawn))
     assert ", Macro" in said
     assert "Micro" not in said
@@ -120,17 +113,15 @@ def test_differences_have_signs_and_a_line_at_0(tmp_path: Path) -> None:
     cells = tuple((Estimate(n=4, mean=mean, low=mean - 0.1, high=mean + 0.1),) for mean in (0.02, 0.3))
     gap = changed(table(), rows=("MC", "TF"), columns=("gap",), cells=cells)
     drawn = parts_chart([result(gap)], 0)
-    assert drawn is not None
     charts.save(drawn, path := tmp_path / "gap.svg")
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text(encoding="utf-8"))
     assert {"+10", "0", "−5"} <= set(texts)
 
 
-def test_no_policy_is_made_for_a_script_that_a_page_would_change() -> None:
-    with rows_of() as row:
-        for broken in ("</script>", "<!--", "\r", "\0"):
-            with row(broken), pytest.raises(ValueError, match="cannot hold"):
-                digest(f"let a = '{broken}'")
+@each_row("</script>", "<!--", "\r", "\0")
+def test_no_policy_is_made_for_a_script_that_a_page_would_change(broken: str) -> None:
+    with pytest.raises(ValueError, match="cannot hold"):
+        digest(f"let a = '{broken}'")
 
 
 def test_the_library_is_kept_and_made_anew_where_it_is_not_what_was_written(tmp_path: Path) -> None:
@@ -170,8 +161,6 @@ def test_the_pass_line_is_in_charts_and_under_tables() -> None:
         (scores_chart([passed]), scores_chart([result(parts, overall=cells[1][0])])),
         (parts_chart([passed], 0), parts_chart([result(parts, overall=cells[1][0])], 0)),
     ):
-        assert chart is not None
-        assert plain is not None
         drawn = json.dumps(chart.to_dict())
         assert '"at": 60.0' in drawn
         assert "dashed: the pass line, 60 %" in drawn

@@ -12,7 +12,7 @@ from viva.render.result import deciding_tables
 from viva.render.run_tables import consumption_table, dollars
 from viva.render.table import Table
 from viva.runs.scoring import DeciderCounts
-from viva.types import ANSWER, RATIONALE, Decider, Failure, Mark, Outcome, Question, Response, Score, Usage
+from viva.types import ANSWER, RATIONALE, Decider, Failure, Mark, Outcome, Question, Score, Usage
 
 QUESTION = Question(id="q", kind="open", text="Why?", language="en", answer="So.")
 COLUMNS = ("", "rule", "similarity", "judge", "expert", "undecided", "not read")
@@ -62,9 +62,9 @@ def test_where_rules_decide_everything_there_is_no_table() -> None:
     }
     for (_name, scores), row in tabled(*runs.items()):
         with row:
-            deciding = watched(*scores)
             assert told(*scores) == []
-            assert not deciding.reviewed
+            assert not watched(*scores, score({RATIONALE: "judge"})).reviewed
+            assert watched(*scores, score({RATIONALE: "expert"})).reviewed
 
 
 def test_what_nobody_decided_is_counted_where_it_was_to_be_judged() -> None:
@@ -87,22 +87,6 @@ def test_shares_are_of_all_answers_also_of_those_that_left_nothing_to_decide() -
     )
 
 
-def test_an_exam_without_rationales_counts_its_rules_too() -> None:
-    exam = opened("csbench")
-    choice, blank = first(exam, "choice"), first(exam, "blank")
-    deciding = DeciderCounts()
-    for question, text, found in (
-        (choice, str(choice.answer), evidence()),
-        (choice, "", evidence()),
-        (blank, "x", evidence(answer=["1"])),
-        (blank, "x", evidence()),
-    ):
-        deciding.watch(exam.score(question, Response(text=text), found))
-    (grid,) = deciding_tables(deciding.decided(), "")
-    quarter, none = "1 (25.0 %)", "0 (0.0 %)"
-    assert tuple(grid.texts()) == ((ANSWER, quarter, none, quarter, none, quarter, quarter),)
-
-
 def test_how_far_judges_agreed() -> None:
     _, grid = told(
         score({RATIONALE: "judge"}, {RATIONALE: (1.0, 1.0)}),
@@ -112,11 +96,6 @@ def test_how_far_judges_agreed() -> None:
     )
     assert "agreed" in grid.title
     assert tuple(grid.texts()) == ((RATIONALE, "3", "33.3 %", "0.500"),)
-
-
-def test_experts_are_told_apart() -> None:
-    assert watched(score({RATIONALE: "judge"}), score({RATIONALE: "expert"})).reviewed
-    assert not watched(score({RATIONALE: "judge"})).reviewed
 
 
 def test_an_exams_own_scores() -> None:

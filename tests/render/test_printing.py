@@ -2,11 +2,12 @@
 
 import json
 import math
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import tabled
+from rows import each_row, tabled
 from viva.render.findings import Findings
 from viva.render.table import NAME, PERCENT, Column, Table, figure, p_text, short_number, signed
 from viva.studies.training.chart import BLOCKS, sparkline
@@ -28,11 +29,9 @@ def test_a_difference_has_a_sign_and_nothing_has_none() -> None:
     assert [figure(".4g").text(number) for number in (-0.5, 5e-05)] == ["−0.5", "5e-05"]
 
 
-def test_a_p_value_is_never_printed_as_nothing() -> None:
-    values = ((None, "–"), (0.0, "< 0.001"), (0.00099, "< 0.001"), (0.001, "0.001"), (0.0312, "0.031"), (1.0, "1.000"))
-    for (p, said), row in tabled(*values):
-        with row:
-            assert p_text(p) == said
+@each_row((None, "–"), (0.0, "< 0.001"), (0.00099, "< 0.001"), (0.001, "0.001"), (0.0312, "0.031"), (1.0, "1.000"))
+def test_a_p_value_is_never_printed_as_nothing(p: float | None, said: str) -> None:
+    assert p_text(p) == said
 
 
 def toy(name: str) -> Findings[str]:
@@ -72,14 +71,12 @@ def test_what_a_study_found_is_text_and_nothing_else_in_a_notebook_and_in_a_spre
     assert toy("=1+1").to_frame()["model"][0] == "=1+1"
 
 
-def test_numbers_as_people_say_them() -> None:
-    numbers = (
-        (0, "0"), (7, "7"), (999, "999"), (1000, "1k"), (2.1e9, "2.1B"), (3e11, "300B"), (999_700, "1M"),
-        (999_400, "999k"), (1.4e12, "1.4T"), (5e15, "5e+03T"), (math.inf, "inf"),
-    )  # fmt: skip
-    for (number, text), row in tabled(*numbers):
-        with row:
-            assert short_number(number) == text
+@each_row(
+    (0, "0"), (7, "7"), (999, "999"), (1000, "1k"), (2.1e9, "2.1B"), (3e11, "300B"), (999_700, "1M"),
+    (999_400, "999k"), (1.4e12, "1.4T"), (5e15, "5e+03T"), (math.inf, "inf"),
+)  # fmt: skip
+def test_numbers_as_people_say_them(number: Any, text: str) -> None:
+    assert short_number(number) == text
 
 
 def test_a_line_of_blocks() -> None:

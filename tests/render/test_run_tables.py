@@ -2,17 +2,20 @@
 
 import csv
 import io
+import itertools
 import json
 import re
-import unicodedata
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.explaining import opened
+from cli.collected import dangerous
 from render.samples import NOTHING, RIGHT, SHORT, UNGRADED, printed, report, result, table, texts
+from rows import each_row, tabled
 from rows import table as rows_of
 from viva.analysis.estimate import bounds_text, cell_text
 from viva.render.markuptext import latex, markdown
@@ -51,38 +54,28 @@ HOSTILE = (
 )
 
 
-def dangerous(text: str) -> set[str]:
-    """Characters that may drive a terminal or reorder what a reader sees; line breaks and tabs aside."""
-    return {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c not in "\n\t"}
-
-
-def test_every_form_renders_numbers_intervals_and_signatures() -> None:
-    with rows_of() as row:
-        for form in FORMS:
-            with row(form):
-                text = printed(form, report())
-                assert "benchmark:csbench.1" in text
-                assert "openai/m" in text
-                assert "62.5" in text or "0.625" in text
-                assert text.endswith("\n")
-                assert printed(form, report(result(table(((NOTHING,),), rows=("x",), columns=("y",)), overall=NOTHING)))
+@each_row(*FORMS)
+def test_every_form_renders_numbers_intervals_and_signatures(form: Any) -> None:
+    text = printed(form, report())
+    assert "benchmark:csbench.1" in text
+    assert "openai/m" in text
+    assert "62.5" in text or "0.625" in text
+    assert text.endswith("\n")
+    assert printed(form, report(result(table(((NOTHING,),), rows=("x",), columns=("y",)), overall=NOTHING)))
 
 
 # Numbers
 
 
-def test_a_mean_that_leaves_something_out_is_marked_and_bounded() -> None:
-    cells = (
-        (RIGHT, "62.50 [47.00, 75.78]", ""),
-        (SHORT, "50.00† (40.00–60.00) ± 2.10 [36.60, 63.40]", "40.00–60.00"),
-        (NOTHING, "–", ""),
-        (UNGRADED, "–†", ""),
-    )
-    with rows_of() as row:
-        for cell, text, bounds in cells:
-            with row(text):
-                assert cell_text(cell) == text
-                assert bounds_text(cell) == bounds
+@each_row(
+    (RIGHT, "62.50 [47.00, 75.78]", ""),
+    (SHORT, "50.00† (40.00–60.00) ± 2.10 [36.60, 63.40]", "40.00–60.00"),
+    (NOTHING, "–", ""),
+    (UNGRADED, "–†", ""),
+)
+def test_a_mean_that_leaves_something_out_is_marked_and_bounded(cell: Any, text: str, bounds: str) -> None:
+    assert cell_text(cell) == text
+    assert bounds_text(cell) == bounds
 
 
 def test_the_bounds_stand_in_every_form() -> None:
@@ -192,9 +185,6 @@ def test_languages_stand_side_by_side_for_each_model_that_sat_several() -> None:
     assert tuple(grid.texts()) == (("OS", cell_text(RIGHT), cell_text(SHORT)), ("CN", cell_text(SHORT), "–†"))
     assert "openai/m" in grid.title
     assert "languages side by side" in printed("markdown", report(*results))
-
-
-def test_one_language_alone_has_nothing_beside_it() -> None:
     assert side_by_side([result(), result(model="openai/other")]) == []
 
 
@@ -216,21 +206,17 @@ def test_several_results_are_summed_up_in_one_table() -> None:
 
 
 def test_no_name_drives_a_terminal() -> None:
-    with rows_of() as row:
-        for name in HOSTILE:
+    for (name, form), row in tabled(*itertools.product(HOSTILE, ("terminal", "markdown", "latex", "csv"))):
+        with row:
             hostile = report(result(table(model=name, title=name, rows=(name, "CN")), model=name), notes=(name,))
-            for form in ("terminal", "markdown", "latex", "csv"):
-                with row((form, name)):
-                    assert not dangerous(printed(form, hostile))
+            assert not dangerous(printed(form, hostile))
 
 
 def test_no_name_breaks_a_table_is_a_formula_or_is_changed_in_json() -> None:
     checks = (_whole_in_markdown, _whole_in_latex, _no_formula_in_csv, _unchanged_in_json)
-    with rows_of() as row:
-        for name in HOSTILE:
-            for check in checks:
-                with row((check.__name__, name)):
-                    check(name)
+    for (name, check), row in tabled(*itertools.product(HOSTILE, checks)):
+        with row:
+            check(name)
 
 
 def _whole_in_markdown(name: str) -> None:
@@ -273,17 +259,6 @@ def _unchanged_in_json(name: str) -> None:
     text = printed("json", report(result(model=name)))
     assert json.loads(text)["results"][0]["model"] == name
     assert "\x1b" not in text
-
-
-@given(text=st.text())
-def test_what_is_made_visible_shows_every_hidden_character_and_changes_nothing_else(text: str) -> None:
-    shown = escape_invisible(text)
-    assert not dangerous(shown)
-    hidden = {c for c in text if c not in "\n\t" and escape_invisible(c) != c}
-    assert hidden >= dangerous(text)
-    assert all(escape_invisible(c) == f"<U+{ord(c):04X}>" for c in hidden)
-    if not hidden:
-        assert shown == text
 
 
 @given(text=st.text(), limit=st.integers(1, 40))

@@ -34,8 +34,6 @@ from viva.types import ExamSpec
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "screen"
 WIDTHS = (60, 80, 120, 200)
-INTERVAL = re.compile(r"\[[^\]]*$|^[^\[]*\]")
-"""Half an interval: a bracket that is not closed, or not opened, on its line."""
 
 
 def cell(mean: float, n: int, **outcomes: int) -> Estimate:
@@ -130,26 +128,6 @@ def test_terminals_of_four_widths_show_what_they_should() -> None:
     for (path, text), row in tabled(*rendered()):
         with row:
             assert path.read_text(encoding="utf-8") == text, "python tests/render/test_screen.py, and read it"
-
-
-def test_everything_is_one_screen_and_nothing_breaks() -> None:
-    with table() as row:
-        for name, screen in SCREENS.items():
-            for width in (60, 80, 100, 120, 200):
-                with row(f"{name} {width}"):
-                    lines = screen(width).splitlines()
-                    assert len(lines) <= LINES
-                    assert max(map(cell_len, lines)) <= width
-                    assert not [line for line in lines if INTERVAL.search(line) and name == "breakdown" and "†" in line]
-
-
-def test_what_is_left_out_is_named() -> None:
-    text = screen_terminal(breakdown(), NOTES, width=80)
-    assert "not shown in 80 columns (--all): " in text
-    assert "more rows (--all)" in text
-    assert "more tables (--all): By subject · cmmlu-zh" in text
-    assert "more notes (--all)." in text
-    assert text.count("Overall") >= 1, "the row that sums up is there"
 
 
 @pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from render.samples import EXAM, RUN, changed
-from rows import tabled
+from rows import each_row, tabled
 from viva.designs import Design, Factor
 from viva.engine.folder import EncoderRecord, ModelRecord
 from viva.providers import Weights
@@ -175,16 +175,14 @@ def test_an_encoder_that_was_not_opened_yet_is_said_to_be_missing() -> None:
     assert "encoder:missing" in signed(exam=COMPARED)
 
 
-def test_an_encoder_is_named_as_it_is_called_and_not_by_where_it_lies() -> None:
-    encoders = (
-        ("roberta-large", "roberta-large@4f2e0a1b2c3d4e5f", "roberta-large.17.4f2e0a1b2c3d"),
-        ("microsoft/deberta-base", "microsoft/deberta-base@4f2e0a1b2c3d", "microsoft/deberta-base.17.4f2e0a1b2c3d"),
-        ("./models/mine", "f" * 32, f"mine.17.{'f' * 12}"),
-        ("/home/ada/models/mine/", "f" * 32, f"mine.17.{'f' * 12}"),
-        ("models/mine", "f" * 32, f"mine.17.{'f' * 12}"),
-        (".", "f" * 32, f"folder.17.{'f' * 12}"),
-    )
-    for (name, weights, said), row in tabled(*encoders):
-        with row:
-            found = EncoderRecord(name=name, identity={"layer": "17", "weights": weights})
-            assert f"|encoder:{said}|" in signed(changed(RUN, encoder=found), COMPARED)
+@each_row(
+    ("roberta-large", "roberta-large@4f2e0a1b2c3d4e5f", "roberta-large.17.4f2e0a1b2c3d"),
+    ("microsoft/deberta-base", "microsoft/deberta-base@4f2e0a1b2c3d", "microsoft/deberta-base.17.4f2e0a1b2c3d"),
+    ("./models/mine", "f" * 32, f"mine.17.{'f' * 12}"),
+    ("/home/ada/models/mine/", "f" * 32, f"mine.17.{'f' * 12}"),
+    ("models/mine", "f" * 32, f"mine.17.{'f' * 12}"),
+    (".", "f" * 32, f"folder.17.{'f' * 12}"),
+)
+def test_an_encoder_is_named_as_it_is_called_and_not_by_where_it_lies(name: str, weights: Any, said: str) -> None:
+    found = EncoderRecord(name=name, identity={"layer": "17", "weights": weights})
+    assert f"|encoder:{said}|" in signed(changed(RUN, encoder=found), COMPARED)

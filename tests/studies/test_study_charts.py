@@ -4,12 +4,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rows import tabled
 from viva.analysis.estimate import Estimate
 from viva.analysis.raters.agreement import Agreement, agree
+from viva.analysis.raters.coefficients import Level
 from viva.analysis.raters.ratings import Ratings
 from viva.analysis.training import Curve, Point, Training
 from viva.render.charts import as_json, save, spec
@@ -42,7 +44,6 @@ def test_the_picture_says_what_the_tables_say() -> None:
     told = {(row["measure"], row["text"]) for row in rows if "measure" in row}
     measures = [one for one in (*found.among, *found.judged) if one.kind not in ("bias", "distance")]
     assert told == {(NAMES[one.kind], measure_text(one)) for one in measures}
-    assert found.table is not None
     counts = {(row["down"], row["across"]): row["items"] for row in rows if "down" in row}
     for mark, line in zip(found.table.scale, found.table.counts, strict=True):
         assert [counts[f"{mark:g}", f"{other:g}"] for other in found.table.scale] == list(line)
@@ -60,20 +61,25 @@ def test_names_cannot_break_out() -> None:
             assert form != "markdown" or not re.search(r"(?<!\\)<script", text)
 
 
-@settings(max_examples=settings.default.max_examples // 4)
+MARK = st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]), st.floats(-1e12, 1e12))
+
+
+@settings(max_examples=settings.default.max_examples // 3)
 @given(
-    st.lists(
-        st.tuples(*[st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]), st.floats(-1e12, 1e12))] * 3), max_size=8
-    )
+    st.lists(st.tuples(MARK, MARK, MARK), max_size=8),
+    st.sampled_from(((None, "nominal"), ("c", "ordinal"), ("c", "interval"))),
 )
-def test_any_report_can_be_drawn(rows: list[tuple[float | None, ...]]) -> None:
+def test_any_report_can_be_drawn(rows: list[tuple[float | None, ...]], asked: tuple[str | None, Level]) -> None:
+    judge, level = asked
     ratings = Ratings(items=tuple(map(str, range(len(rows)))), raters=("a", "b", "c"), values=tuple(rows))
-    for judge in (None, "c"):
-        found = agree(ratings, judge=judge, ppi=judge is not None)
-        assert as_json(drawn(found)[0])
-        for table in tables_of(found):
-            assert all(len(row) == len(table.header) for row in table.texts())
-        assert "nan" not in findings((found,)).to_terminal()
+    found = agree(ratings, judge=judge, level=level, ppi=judge is not None)
+    again = msgspec.json.decode(msgspec.json.encode(found), type=Agreement)
+    assert again == found, "which it would not be with nan or infinities"
+    assert all((one.value is not None and one.low is not None) or one.reason for one in found.judged)
+    assert as_json(drawn(found)[0])
+    for table in tables_of(found):
+        assert all(len(row) == len(table.header) for row in table.texts())
+    assert "nan" not in findings((found,)).to_terminal()
 
 
 def training(curves: int) -> Training:
