@@ -110,9 +110,7 @@ def test_a_header_without_rows_holds_no_questions(tmp_path: Path) -> None:
     assert [question.id for question in exam.questions()] == ["anatomy/0"]
 
 
-@each_row(
-    *((gold, "甲", None) for gold in ("", "E", "AB", "a", "甲", "Ａ", "1")), (" B ", "甲", "B"), ("A", " ", None)
-)
+@each_row(*((gold, "甲", None) for gold in ("", "E", "AB", "a", "甲", "Ａ", "1")), (" B ", "甲", "B"), ("A", " ", None))
 def test_a_gold_that_is_no_letter_and_a_lost_option_leave_the_question_unsound(
     answer: str, option: str, gold: str | None, *, tmp_path: Path
 ) -> None:
