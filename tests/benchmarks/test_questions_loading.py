@@ -16,7 +16,7 @@ from viva.benchmarks.custom.questionloading import read_questions, sound_questio
 from viva.benchmarks.custom.questionmodel import Example, QuestionFile, tables
 from viva.errors import DataError
 from viva.sandbox.languagetables import languages
-from viva.scorers.rubric import code
+from viva.scorers.rubric import code, patterns
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.rubrics import (
     Accepted,
@@ -31,7 +31,6 @@ from viva.scorers.rubric.rubrics import (
     NotRule,
     Pattern,
     Rubric,
-    Rule,
     Similarity,
     Test,
     TruthPart,
@@ -403,10 +402,10 @@ def test_rules_nest_twenty_deep_and_no_deeper(tmp_path: Path) -> None:
 
 
 def test_many_slow_expressions_end_in_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viva.benchmarks.custom.traps.SECONDS", 1.0)
-    items = "".join(f"        - regex: '(x+x+)+y{number}'\n" for number in range(300))
-    text = f"questions:\n  - id: a\n    question: b\n    grading:\n      keywords:\n{items}"
-    found = read(text, tmp_path)
+    monkeypatch.setattr("viva.benchmarks.custom.traps.SECONDS", 0.2)
+    monkeypatch.setattr(patterns, "SECONDS", 0.1)
+    items = "".join(f"        - regex: '(x+x+)+y{number}'\n" for number in range(60))
+    found = read(f"questions:\n  - id: a\n    question: b\n    grading:\n      keywords:\n{items}", tmp_path)
     assert found.questions
     assert "takes forever" in found.problems[1].text
     assert any("not tried for speed" in problem.text for problem in found.problems)
@@ -450,12 +449,6 @@ def test_the_testable_languages_are_the_sandbox_s() -> None:
 @cache
 def valid() -> bytes:
     return (Path(__file__).parents[2] / "docs" / "own-questions.yaml").read_bytes()
-
-
-@settings(max_examples=3 * settings.default.max_examples)
-@given(content=st.binary(max_size=400) | st.text(max_size=400).map(lambda text: text.encode("utf-8", "replace")))
-def test_any_bytes_are_read_or_refused(content: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
-    _read_bytes(content, tmp_path_factory)
 
 
 PIECES = [
@@ -530,66 +523,16 @@ def _read_bytes(content: bytes, factory: pytest.TempPathFactory, name: str = "qu
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn"]), min_size=1, max_size=12).filter(
     str.strip
 )
-WEIGHTS = st.floats(0.25, 8.0)
-LEAVES = TEXTS.map(Literally) | st.sampled_from(["a+", r"\d{2,3}", "x|y", r"\.com$"]).map(Pattern)
-RULES: st.SearchStrategy[Rule] = st.recursive(
-    LEAVES,
-    lambda inner: st.lists(inner, min_size=1, max_size=3).map(lambda rules: AnyOf(tuple(rules)))
-    | st.lists(inner, min_size=1, max_size=3).map(lambda rules: AllOf(tuple(rules)))
-    | inner.map(NotRule),
-    max_leaves=6,
-)  # fmt: skip
-KEYWORDS = st.builds(Keyword, rule=RULES, weight=WEIGHTS, ignore_case=st.booleans(), negative=st.just(False))
-
-
-def spelled(rule: Rule) -> object:
-    """A rule as a question file says it."""
-    match rule:
-        case Literally(text=text):
-            return text
-        case Pattern(pattern=pattern):
-            return {"regex": pattern}
-        case AnyOf(rules=rules):
-            return {"any": [spelled(each) for each in rules]}
-        case AllOf(rules=rules):
-            return {"all": [spelled(each) for each in rules]}
-        case NotRule(rule=inner):
-            return {"not": spelled(inner)}
-    raise AssertionError(rule)
-
-
-def item(keyword: Keyword) -> dict[str, object]:
-    rule = spelled(keyword.rule)
-    beside = {"weight": keyword.weight, "ignore_case": keyword.ignore_case}
-    return {**(rule if isinstance(rule, dict) else {"text": rule}), **beside}
 
 
 @settings(max_examples=2 * settings.default.max_examples)
-@given(
-    keywords=st.lists(KEYWORDS, min_size=1, max_size=4),
-    title=TEXTS,
-    tags=st.dictionaries(TEXTS, TEXTS, max_size=3),
-    answer=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn"]), max_size=20),
-)
+@given(keywords=st.lists(TEXTS, min_size=1, max_size=4), title=TEXTS, tags=st.dictionaries(TEXTS, TEXTS, max_size=3))
 def test_what_is_written_is_what_is_read(
-    keywords: list[Keyword],
-    title: str,
-    tags: dict[str, str],
-    answer: str,
-    tmp_path_factory: pytest.TempPathFactory,
+    keywords: list[str], title: str, tags: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    document = {
-        "title": title,
-        "questions": [
-            {
-                "id": "a",
-                "question": "ask",
-                "tags": tags,
-                "grading": {"keywords": [item(keyword) for keyword in keywords]},
-                "examples": [{"answer": answer, "score": "below 1"}],
-            }
-        ],
-    }
+    examples = [{"answer": title[:-1], "score": "below 1"}]
+    asked = {"id": "a", "question": "ask", "tags": tags, "grading": {"keywords": keywords}, "examples": examples}
+    document = {"title": title, "questions": [asked]}
     folder = tmp_path_factory.getbasetemp()
     for name, text in {
         "questions.yaml": yaml.safe_dump(document, allow_unicode=True, sort_keys=False),
@@ -599,5 +542,5 @@ def test_what_is_written_is_what_is_read(
         assert not found.errors, "\n".join(map(str, found.errors))
         (question,) = found.questions
         assert (found.title, question.tags) == (title, tags)
-        assert question.rubric.keywords == tuple(keywords)
-        assert question.examples[0].answer == answer
+        assert question.rubric.keywords == tuple(Keyword(rule=Literally(each)) for each in keywords)
+        assert question.examples[0].answer == title[:-1]
