@@ -223,7 +223,11 @@ KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
         {"format": "choice", "question": "content.stem", "answer": "meta.key"},
     ),
     "German headers": (
-        lambda at: {"Frage": f"Was {at}?", **{f"Möglichkeit {n}": "xyz"[n] for n in range(3)}, "Lösung": "xyz"[at % 3]},
+        lambda at: {
+            "Frage": f"Was ist {at}?",
+            **{f"Möglichkeit {n}": "_xyz"[n] for n in (1, 2, 3)},
+            "Lösung": "xyz"[at % 3],
+        },
         {"format": "choice", "question": "Frage", "answer.column": "Lösung"},
     ),
     "headers of a language that it does not know": (
