@@ -25,11 +25,8 @@ from viva.scorers.rubric.rubrics import Graded, Rubric
 from viva.types import Execute, Execution
 
 SAMPLE = Path(viva.__file__).parent / "benchmarks" / "infibench" / "sample"
-AREAS = {"back-end", "DS & ML", "front-end", "IT operations", "mobile & desktop"}
-TYPES = {"code completion", "code debugging", "knowledge question-answering", "non-code debugging"}
 TESTED = {"python", "javascript", "typescript", "java", "cpp", "go", "r", "csharp", "ruby"}
 SLOW = {"cpp", "java", "csharp", "go", "typescript"}
-LANGUAGES = TESTED | {"css", "html", "php", "rust", "dart", "kotlin", "swift", "bash"}
 
 
 @cache
@@ -156,25 +153,6 @@ def test_every_file_can_be_read_whole() -> None:
         assert len(file.questions) >= 10, name
 
 
-def test_there_are_enough_questions_and_each_has_a_name_of_its_own() -> None:
-    names = [question.id for file in files().values() for question in file.questions]
-    assert len(names) >= 36
-    assert len(set(names)) == len(names)
-    texts = {" ".join(question.text.split()) for question in questions().values()}
-    assert len(texts) == len(names)
-
-
-def test_all_areas_types_levels_and_languages_occur() -> None:
-    tags = [question.tags for question in questions().values()]
-    assert all(set(one) == {"area", "language", "type", "level", "metric"} for one in tags)
-    areas = Counter(one["area"] for one in tags)
-    assert set(areas) == AREAS
-    assert min(areas.values()) >= 5
-    assert {one["type"] for one in tags} == TYPES
-    assert {one["level"] for one in tags} == set("12345")
-    assert {one["language"] for one in tags} == LANGUAGES
-
-
 def test_all_metrics_occur_alone_and_mixed_and_the_tag_names_them() -> None:
     found = {question.id: metrics(question.rubric) for question in questions().values()}
     assert {name: " + ".join(one) for name, one in found.items()} == {
@@ -223,9 +201,9 @@ def test_the_readme_counts_right() -> None:
 
 
 def tried(question: OwnQuestion, *, quick: bool) -> list[Example]:
-    """All examples; where compiling or starting takes long, one of full marks and one of none."""
+    """All examples; where compiling or starting takes long, or time is short, one of full marks and one of none."""
     tests = question.rubric.tests
-    if THOROUGH or tests is None or tests.language not in (SLOW | {"javascript"} if quick else SLOW):
+    if THOROUGH or tests is None or (not quick and tests.language not in SLOW):
         return list(question.examples)
     kinds = {example.wanted: example for example in question.examples}
     return [kinds["full"], kinds["none"]]
@@ -278,7 +256,8 @@ def test_the_answer_file_has_three_groups_of_ten_for_each_of_its_questions() -> 
     assert all(set(row) == {"case", "sample", "text"} for row in rows())
     numbers = [(row["case"], row["sample"]) for row in rows()]
     assert numbers == [(case, sample) for case in answers() for sample in range(30)]
-    assert set(answers()) <= set(questions())
+    assert set(answers()) == set(BEST)
+    assert len(questions()) == sum(len(file.questions) for file in files().values()) >= 36
     assert {metric for case in answers() for metric in metrics(questions()[case].rubric)} == {
         "keywords", "blank_filling", "unit_test", "similarity",
     }  # fmt: skip
@@ -310,7 +289,3 @@ def test_the_best_of_each_ten_answers_is_known(workshop: Workshop, programs_run:
             best = [max(found[start : start + 10]) for start in (0, 10, 20)]
             assert best == pytest.approx(wanted, abs=1e-4)
             assert 0.1 < sum(found) / 30 < 0.6, "neither hopeless nor easy"
-
-
-def test_the_table_of_best_scores_is_whole() -> None:
-    assert set(BEST) == set(answers())

@@ -12,7 +12,7 @@ from viva.scorers.choice import read_choice
 from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
 from viva.scorers.phrase import read_phrase
-from viva.scorers.reading import boxed, marked, stated
+from viva.scorers.reading import EMPTY, REFUSED, UNPARSED, boxed, marked, stated
 from viva.scorers.reading.parsers import read_formula, read_number, read_term
 from viva.scorers.selection import read_selection
 from viva.scorers.truth import read_truth
@@ -149,7 +149,8 @@ def test_a_span_is_what_the_reading_rests_on() -> None:
 PIECES = st.lists(
     st.sampled_from([
         "\\boxed{", "}", "<answer>", "</answer>", '{"answer": ', '"', "The answer is ", "####", "\n", "$", "\\(", "\\)", "\\frac{", "{", "\\text{", "5", "1,0", "{,}", "k", " million",
-        "between ", " and ", " or ", "not ", "A", "(B)", "- [x] C", "答案是", "【答案】", "So it is ", "**", ".", "?", "\\in", "(-6, 10)", "=", "Ответ: ", "\ud800", "\x00", "İ", "です", "^", "_",
+        "between ", " and ", " or ", "not ", "A", "(B)", "- [x] C", "答案是", "【答案】", "So it is ", "**", ".", "?", "\\in", "(-6, 10)", "=", "wait, ", "if ", "nicht ", "是", "不", "false", "True", "correct", "stack", "```", "<think>",
+        "</think>", "A, C", "Ответ: ", "\ud800", "\x00", "İ", "です", "^", "_",
     ]),
     max_size=20,
 ).map("".join)  # fmt: skip
@@ -164,8 +165,21 @@ def test_every_reader_reads_any_reply(reply: str) -> None:
             term, _ = read_term(reply, ["5", "(-5, 10)"], ended=ended)
             words, _ = read_phrase(reply, ended=ended)
             read_choice(reply, options=METALS, exemplars=5, ended=ended)
-        read_selection(reply, letters="ABCD", options=METALS)
-        read_truth(reply)
+        for read, known in (
+            (lambda: read_choice(reply, options=("stack", "Queue", "A tree", "1")), {*"ABCD"}),
+            (lambda: read_selection(reply, letters="ABCD", options=("stack", "B", "*", "")), None),
+            (lambda: read_truth(reply), {"true", "false"}),
+        ):
+            reading = read()
+            assert reading == read(), "the same every time"
+            assert reading.committed == (reading.read not in {UNPARSED, EMPTY, REFUSED})
+            assert not reading.committed or known is None or reading.read in known
+            assert not reading.committed or reading.read.isalpha()
+            if reading.committed and known is None:
+                assert reading.read == "".join(sorted(set(reading.read) & {*"ABCD"}))
+            start, end = reading.span or (0, len(reply))
+            assert 0 <= start < end <= len(reply) or not reading.committed
+            assert reading.span or not reading.committed
         read_phrase(reply, shown="5", sentence="The answer is 5.")
         if number:
             same_number(number, ["5", "5%"])

@@ -4,8 +4,6 @@
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rows import each_row, tabled, tables_beside
 from viva.scorers import choice
@@ -60,21 +58,6 @@ def test_a_lone_letter_is_that_letter_whatever_the_options(step: int, monkeypatc
     for (shape, letter), row in tabled(*lone):
         with row:
             assert read_choice(shape.format(letter), options=ORDINARY).read == letter, "by the rules"
-
-
-@given(
-    st.sampled_from(CUES), st.sampled_from(("{}. {}", "{}) {}", "({}) {}", "**{}.** {}", "{}、{}", "{}：{}", "{}. {}.", "**{}. {}**")),
-    st.integers(0, 3), st.sampled_from((ORDINARY, ("栈", "队列", "树", "图"), ("TCP and UDP", "IP", "ARP, RARP", "10.0.0.1"))),
-)  # fmt: skip
-def test_the_rules_read_a_letter_with_its_own_text_no_other_way(
-    cue: str, shape: str, place: int, options: tuple[str, ...]
-):
-    reply = cue + shape.format("ABCD"[place], options[place])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(choice, "with_own_text", lambda text, texts: None)
-        general = read_choice(reply, options=options).read
-    assert read_choice(reply, options=options).read == "ABCD"[place]
-    assert general in {"ABCD"[place], "unparsed"}  # "A、a stack" may be a list to them
 
 
 @each_row(*itertools.product(AWKWARD, range(4)))

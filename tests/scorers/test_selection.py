@@ -101,11 +101,6 @@ def test_options_of_all_kinds() -> None:
             assert read_selection(reply, letters=letters, options=options).read == read
 
 
-@each_row("A, C", "AC", "(a) and (c)", "Options A and C")
-def test_letters_need_no_texts(reply: str) -> None:
-    assert read_selection(reply, letters="ABCD").read == "AC"
-
-
 SELECTIONS = st.sets(st.sampled_from("ABCDE"), min_size=1).map(lambda chosen: "".join(sorted(chosen)))
 WAYS = (
     ", ".join, " and ".join, "".join, "\n".join, "; ".join, str, "/".join,
@@ -128,26 +123,12 @@ HOSTILE = (
     "A", "C", "a", "F", ", ", " and ", " or ", "not ", "A. ", "(B) ", "a stack", "a queue", "\n", ";", "ABC", "option ", "all of the above", "*", "\\boxed{",
     "}", "[", "'", '"', "–", "+", "C++", "\u200b", "\ud800", "\x00", "１", "Ａ", "İ", "ß", "ﬁ",
 )  # fmt: skip
-REPLIES_ANY = st.one_of(st.text(st.characters()), st.lists(st.sampled_from(HOSTILE), max_size=30).map("".join))
-
-
-@given(REPLIES_ANY, st.sampled_from([(), STRUCTURES, SHORT, LANGUAGES, ("", " ", "*", "x", "y")]))
-def test_any_text_is_read_the_same_every_time_and_only_as_letters_in_order(text: str, options) -> None:
-    reading = read_selection(text, letters="ABCDE", options=options)
-    assert reading == read_selection(text, letters="ABCDE", options=options)
-    if reading.committed:
-        assert reading.read == "".join(sorted(set(reading.read)))
-        assert set(reading.read) <= set("ABCDE")
-        assert reading.span
-        assert text[slice(*reading.span)].strip()
-    else:
-        assert reading.read in {UNPARSED, EMPTY, REFUSED}
 
 
 def test_a_long_answer_is_read_quickly() -> None:
     units = (*HOSTILE, " ", "A, ", "A. x\n", "(", "A-", "x, ", "a stack, ", " and", "A." + " " * 50)
-    for (unit, size), row in tabled(*itertools.product(units, (19_990, thorough.LONG))):
-        reply = "A" + (unit * (size // len(unit) + 1))[:size]
+    for unit, row in tabled(*units):
+        reply = "A" + (unit * (thorough.LONG // len(unit) + 1))[: thorough.LONG]
         with row, within(1):
             read_selection(reply, letters="ABCDE", options=STRUCTURES)
 
@@ -160,13 +141,6 @@ def test_exactly_the_gold_earns_all_a_part_of_it_half_and_anything_else_nothing(
         with row:
             assert grade_selection(chosen, gold) == wanted
             assert grade_selection(chosen[::-1] + chosen, gold) == wanted
-
-
-def test_half_marks_are_no_way_to_full_ones() -> None:
-    """Naming everything earns nothing, unless everything is right; naming one letter at random earns at most a half."""
-    assert grade_selection("ABCDE", "ABCD") == 0.0
-    assert grade_selection("ABCDE", "ABCDE") == 1.0
-    assert [grade_selection(letter, "AC") for letter in "ABCD"] == [0.5, 0.0, 0.5, 0.0]
 
 
 # Prose that states a selection at its end

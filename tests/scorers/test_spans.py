@@ -86,11 +86,6 @@ def test_of_equals_the_first_counts():
     assert score_span(("the", "board"), ("the board",)).candidate == "the"
 
 
-def test_exact_is_never_said_of_a_near_miss():
-    assert not score_span(("the board",), ("the board of directors",)).exact
-    assert not score_span(("the board of directors",), ("the board",)).exact
-
-
 def test_without_candidates_or_gold_answers_nothing_is_earned():
     assert score_span((), ("the board",)).f1 == 0
     assert score_span(("the board",), ()).f1 == 0
@@ -118,12 +113,6 @@ def test_scores_are_bounded_and_swapping_swaps_precision_and_recall(answer: str,
 @given(PHRASES)
 def test_the_gold_answer_is_exact_unless_it_has_no_token(gold: str):
     assert score_span((gold,), (gold,)).exact == bool(tokens(gold))
-
-
-@given(st.text())
-def test_any_text_has_tokens_and_always_the_same(text: str):
-    assert tokens(text) == tokens(text)
-    assert score_span((text,), (text, "the board")).f1 in (0.0, 1.0)
 
 
 @pytest.mark.slow
