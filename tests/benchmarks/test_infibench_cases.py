@@ -255,11 +255,6 @@ def test_a_published_question_has_its_handler_by_its_id(tmp_path: Path) -> None:
     assert case.metrics == ("keywords",)
 
 
-def test_a_handler_of_another_kind_is_not_taken_for_it(tmp_path: Path) -> None:
-    case, _, _ = load(tmp_path, "keywords:\n  - x\n  - post_handler: {module: m, func: f}", identity="0-0-26")
-    assert case.invalid_gold
-
-
 def test_a_malformed_pattern_makes_a_question_unsound(tmp_path: Path) -> None:
     for grading in (
         "keywords:\n  - content: {content: '(', regex: true}",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rows import each_row
 from tiers import absent
-from viva.benchmarks.custom.examples import as_wanted, check_examples, impossible, shares_of, total_of
+from viva.benchmarks.custom.examples import check_examples, impossible, shares_of, total_of
 from viva.benchmarks.custom.questionloading import read_questions, sound_questions
 from viva.benchmarks.custom.questionmodel import Example, OwnQuestion, tables
 from viva.errors import VivaError
@@ -55,22 +55,16 @@ def words(*weights: float, most: float | None = None, least: float | None = 0.0)
 POSSIBLE = [
     (words(1, 1), "full", ""),
     (words(1, 1), "none", ""),
-    (words(1, 1), 0.5, ""),
     (words(1, 1), 0.25, "no answer scores 0.25; near it are 0, 0.5"),
     (words(1, 1, 1), 1 / 3, ""),
     (words(1, 1, 1), 0.333, "near it are 0, 0.333333"),
-    (words(1, 1, 1), 0.3333333333, ""),
-    (words(1, 2), 2 / 3, ""),
     (words(1, 1, most=3), "full", "no answer scores more than 0.6667"),
     (words(1, 1, most=3), 0.9, "more than 0.6667"),
-    (words(1, 1, most=1), "full", ""),
     (words(1, 1, most=1), 0.5, "0, 1"),
     (words(1, 1, least=1), "none", "less than 0.5"),
     (words(1, 1, least=1), 0.5, ""),
     (words(2, -1), 0.5, ""),
-    (words(2, -1), "none", ""),
     (words(1, -1, least=None), "below 1", ""),
-    (words(1), "above 0", ""),
     (words(1, least=1), "below 1", "nothing here scores below 1"),
     (Rubric(choice=ChoicePart(options=("x", "y"), answer="A")), 0.5, "0, 1"),
     (Rubric(truth=TruthPart(answer=True)), 1.0, ""),
@@ -125,19 +119,13 @@ EXAMPLES = [
     ("a b", "full", ""),
     ("a", "full", "should score full, and scores 0.5 (1 of 2 points): +1 matched: a; +0 unmatched: b"),
     ("", "none", ""),
-    ("  ", "below 1", ""),
     ("", "above 0", "an empty answer always scores none"),
-    ("x", "none", ""),
     ("a", "none", "should score none, and scores 0.5"),
-    ("a", "below 1", ""),
     ("a b", "below 1", "should score below 1, and scores 1"),
-    ("a", "above 0", ""),
     ("x", "above 0", "should score above 0, and scores 0"),
     ("a", 0.5, ""),
     ("a", 0.5 + 1e-10, ""),
     ("a", 0.5 + 1e-8, "should score 0.50000001, and scores 0.5"),
-    ("a b", 1.0, ""),
-    ("a b", 0.0, "should score 0"),
 ]
 
 
@@ -183,13 +171,6 @@ def test_a_hostile_detail_stays_short_and_in_one_line() -> None:
     assert len(problem.text) < 1000
     assert "\n" not in problem.text
     assert problem.text.endswith("… 44 more")
-
-
-@given(share=st.floats(0, 1))
-def test_every_score_is_as_wanted_of_itself(share: float) -> None:
-    assert as_wanted(share, share)
-    assert as_wanted(share, "below 1") != as_wanted(share, "full")
-    assert as_wanted(share, "above 0") != as_wanted(share, "none")
 
 
 # --- the worked examples ---

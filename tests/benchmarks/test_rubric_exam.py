@@ -14,7 +14,7 @@ from viva.benchmarks.custom.questionfiles import HERE, tag_layouts
 from viva.benchmarks.rubric_exam import Item, RubricExam
 from viva.errors import DataError
 from viva.prompting import Templates, read_templates
-from viva.scorers.rubric.rubrics import ChoicePart, JudgePart, Keyword, Literally, Pattern, Rubric, Test, UnitTests
+from viva.scorers.rubric.rubrics import ChoicePart, JudgePart, Keyword, Literally, Rubric, Test, UnitTests
 from viva.types import ANSWER, ExamSpec, Execution, Failure, Message, Question, Response, Sampling, Score
 
 KEYWORDS = Rubric(keywords=(Keyword(rule=Literally("alpha")), Keyword(rule=Literally("beta"), weight=3.0)))
@@ -51,12 +51,6 @@ def test_the_system_prompt_is_a_turn_of_its_own_and_left_out_where_there_is_none
     question = next(exam.questions())
     assert exam.request(question, 0, Sampling()).prompt == (Message("system", "Be brief."), Message("user", "How?"))
     assert exam_of(KEYWORDS).request(question, 0, Sampling()).prompt == (Message("user", "How?"),)
-
-
-def test_a_base_model_gets_both_on_separate_lines() -> None:
-    question = next(exam_of(KEYWORDS).questions())
-    assert exam_of(KEYWORDS, system="S", form="base").request(question, 0, Sampling()).prompt == "S\nHow?"
-    assert exam_of(KEYWORDS, form="base").request(question, 0, Sampling()).prompt == "How?"
 
 
 @each_row((None, 1024, 1024), (4096, 1024, 1024), (105, 1024, 100), (1, 9, 1))
@@ -96,18 +90,14 @@ def test_as_published_an_empty_answer_is_graded_like_any_other() -> None:
     assert (found.value, found.outcome) == (0.0, "empty")
 
 
-THINKING = [
+@each_row(
     ("<think>alpha? beta?</think>neither", 0.0, "wrong"),
     ("<think>neither</think>alpha and beta", 1.0, "right"),
     ("<think>alpha, beta, and so on", None, "empty"),
-]
-
-
-@each_row(*THINKING)
+)
 def test_thinking_earns_nothing(text: str, value: float | None, outcome: str) -> None:
     found = score(KEYWORDS, text)
-    assert (found.value, found.outcome) == (value, outcome)
-    assert score(KEYWORDS, text, as_published=True).value == 1.0
+    assert (found.value, found.outcome, score(KEYWORDS, text, as_published=True).value) == (value, outcome, 1.0)
 
 
 def test_an_outage_and_a_question_without_a_rule_are_unscored() -> None:
@@ -116,11 +106,6 @@ def test_an_outage_and_a_question_without_a_rule_are_unscored() -> None:
     assert (failed.value, failed.outcome) == (None, "error")
     unsound = score(KEYWORDS, "alpha", answer=None)
     assert (unsound.value, unsound.outcome, unsound.explanation) == (None, "unsound", "no rule for it")
-
-
-def test_a_pattern_that_takes_too_long_makes_its_question_unsound_and_nothing_hangs() -> None:
-    found = score(Rubric(keywords=(Keyword(rule=Pattern(r"(a|a)*(a|a)*(a|a)*b\d")),)), "a" * 4000 + "!")
-    assert found.outcome in ("unsound", "wrong")
 
 
 # Programs

@@ -16,8 +16,9 @@ SAME = TABLES["same"]
 OTHER = TABLES["other"]
 PIECES = st.lists(
     st.sampled_from([
-        *"0123456789xyi+-*/^_(){}[]|!,;=.% $\\", "\\frac", "\\sqrt", "\\pm", "\\text{", "\\cup", "12", "\\left(", "\\pi",
-        "\\boxed{", "\\in", "\\le", "<", "and", "\\{", "\\}", "\\sin", "\\begin{pmatrix}", "\\end{pmatrix}", "cm", "(x,y)=", "\u2248",
+        *"0123456789xyi+-*/^_(){}[]|!,;=.% $\\", "\\frac", "\\sqrt", "\\pm", "\\text{", "\\cup", "12", "\\left(",
+        "\\pi", "\\boxed{", "\\in", "\\le", "<", "and", "\\{", "\\}", "\\sin", "cm", "(x,y)=", "\u2248",
+        "\\begin{pmatrix}", "\\end{pmatrix}",
     ]),
     max_size=24,
 ).map("".join)  # fmt: skip

@@ -219,12 +219,6 @@ def test_every_refusal_says_what_to_do(hub: Hub, monkeypatch: pytest.MonkeyPatch
                 assert there(tmp_path / "to") == set()
 
 
-def test_the_hash_that_a_later_answer_of_a_redirect_names_counts(hub: Hub) -> None:
-    hub.refuse, hub.linked = [(307, {"Location": PATH})], {PATH: "e" * 64}
-    with pytest.raises(DataError, match="the set has moved"):
-        got()
-
-
 def test_a_short_wait_is_waited_for(hub: Hub) -> None:
     date = "Wed, 21 Oct 2015 07:28:00 GMT"  # over, by the server's clock or by ours
     hub.refuse = [
@@ -364,15 +358,6 @@ def test_a_file_of_sources_cannot_leave_its_folder_and_says_what_is_wrong(tmp_pa
                 with pytest.raises(DataError, match=said) as refused:
                     sources()
                 assert "own.toml" in str(refused.value)
-
-
-def test_what_viva_sources_says_is_laid_over_field_by_field(tmp_path: Path) -> None:
-    own = tmp_path / "own.toml"
-    own.write_text(f'[gsm8k]\nrepository = "hf:me/sums"\ncommit = "{COMMIT}"\n', encoding="utf-8")
-    changed = sources()["gsm8k"]
-    assert changed.addresses("test.jsonl")[-1].endswith(f"me/sums/resolve/{COMMIT}/grade_school_math/data/test.jsonl")
-    assert changed.licence == "MIT"
-    assert len(changed.files) == 2
 
 
 NAMES = [

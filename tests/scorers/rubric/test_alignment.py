@@ -61,19 +61,9 @@ def check(template: str, text: str) -> None:
 PIECES = ["a", "b", "c", " ", "\n", "é", "e\u0301", "😀", "\ud83d", "[blank]", "the ", "ab", "abc", ", "]
 
 
-@given(st.text("ab", min_size=1, max_size=24), st.text("ab", min_size=1, max_size=40))
-def test_two_letters(template: str, text: str):
-    check(template, text)
-
-
-@given(st.text("abc#", min_size=1, max_size=24), st.text("abc.", min_size=1, max_size=60))
-def test_letters_that_only_one_side_has(template: str, text: str):
-    check(template, text)
-
-
 @given(
     st.lists(st.sampled_from(PIECES), min_size=1, max_size=15).map("".join),
-    st.lists(st.sampled_from(PIECES), min_size=1, max_size=25).map("".join),
+    st.lists(st.sampled_from(PIECES), min_size=1, max_size=25).map("".join) | st.text("ab#", min_size=1, max_size=40),
 )
 def test_words_marks_and_every_kind_of_character(template: str, text: str):
     check(template, text)
@@ -134,16 +124,6 @@ def prose(rng: random.Random, length: int) -> str:
             (". ", ", ", ".\n", "();\n")
         )
     return text[:length]
-
-
-def test_a_long_answer_takes_less_than_half_a_second():
-    """20 KB against 1 KB, the template somewhere in it: 0.15 to 0.2 s of CPU time on a machine with other work."""
-    rng = random.Random(1)
-    template = prose(rng, 1_000)
-    for text in (prose(rng, 20_000), prose(rng, 9_000) + template + prose(rng, 10_000), template + prose(rng, 19_000)):
-        align(template, text[:100])
-        with within(0.5):
-            align(template, text)
 
 
 @pytest.mark.parametrize("length", [50_000, pytest.param(300_000, marks=pytest.mark.slow)])

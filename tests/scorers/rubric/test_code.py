@@ -154,14 +154,6 @@ def test_the_published_reading() -> None:
 # --- programs ---
 
 
-def test_a_published_program_is_imports_then_the_text_before_then_the_code_then_the_test() -> None:
-    test = UnitTest(code="assert add(1, 2) == 3", before="import os")
-    program, after = assemble(test, fenced(ADD), "python", published=True)
-    assert program.startswith("import math\nimport re\n")
-    assert program.endswith(f"from collections import *\nimport os\n{ADD}")
-    assert after == "assert add(1, 2) == 3"
-
-
 def test_a_published_program_without_imports_keeps_its_blanks() -> None:
     assert assemble(UnitTest(code="t()"), "```\n  x\n```", "js", published=True) == ("\n  x", "t()")
 

@@ -94,11 +94,6 @@ def test_a_condition_sees_the_items_before_also_those_whose_own_condition_failed
     assert grade_keywords(items, "a")[1] == (True, False, True, False)
 
 
-def test_an_empty_list_gives_nothing():
-    points, matched = grade_keywords([], "a")
-    assert (points.points, points.total, points.details, matched) == (0.0, 0.0, (), ())
-
-
 def test_errors_of_the_question_reach_the_caller():
     with pytest.raises(PatternError, match="missing"):
         grade_keywords([Keyword(rule=Pattern("(a"))], "a")

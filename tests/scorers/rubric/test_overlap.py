@@ -33,29 +33,16 @@ def check(reference: str, text: str) -> None:
     }
 
 
-@given(TEXTS, TEXTS)
-def test_bit_for_bit_the_packages_numbers(reference: str, text: str):
-    check(reference, text)
-
-
-@given(st.text("ab \n", max_size=60), st.text("ab \n", max_size=120))
-def test_also_where_many_subsequences_are_longest(reference: str, text: str):
-    check(reference, text)
-
-
 LINES = st.lists(st.lists(st.sampled_from("abc"), max_size=6).map(" ".join), max_size=5).map("\n".join)
+PAIRS = st.one_of(
+    *(st.tuples(texts, texts) for texts in (TEXTS, LINES, st.text("ab \n", max_size=90), st.text(max_size=60)))
+)
 
 
-@pytest.mark.slow
-@settings(max_examples=10 * settings.default.max_examples)
-@given(LINES, LINES)
-def test_also_on_lines_of_few_words(reference: str, text: str):
-    check(reference, text)
-
-
-@given(st.text(max_size=60), st.text(max_size=60))
-def test_also_on_any_text(reference: str, text: str):
-    check(reference, text)
+@settings(max_examples=2 * settings.default.max_examples)
+@given(PAIRS)
+def test_bit_for_bit_the_packages_numbers(pair: tuple[str, str]):
+    check(*pair)
 
 
 def test_also_on_an_answer_of_many_lines():
