@@ -128,121 +128,78 @@ def test_a_column_that_says_the_kind_parts_a_mixed_table(tmp_path: Path) -> None
 LETTERED = "Which metal is liquid, case {}?\nA. mercury\nB. iron\nC. gold\nAnswer:"
 KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
     "a chat": (
-        lambda at: {
-            "input": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": f"Who is {at}?"}],
-            "ideal": f"name {at}",
-        },
-        {"format": "exact", "question": "input", "answer": "ideal"},
-    ),
+        lambda at: {"input": [{"role": "system", "content": "So."}, user(f"Who is {at}?")], "ideal": f"name {at}"},
+        {"format": "exact", "question": "input", "answer": "ideal"}),
     "a chat with options": (
-        lambda at: {"input": [{"role": "user", "content": LETTERED.format(at)}], "ideal": f"[{'ABC'[at % 3]}]"},
-        {"format": "choice", "options.in_question": True, "answer": "ideal"},
-    ),
+        lambda at: {"input": [user(LETTERED.format(at))], "ideal": f"[{'ABC'[at % 3]}]"},
+        {"format": "choice", "options.in_question": True, "answer": "ideal"}),
     "the right option's text": (
         lambda at: {"question": LETTERED.format(at), "answer": ["mercury", "iron", "gold"][at % 3]},
-        {"format": "choice", "options.in_question": True, "answer.form": "text"},
-    ),
+        {"format": "choice", "options.in_question": True, "answer.form": "text"}),
     "a chat of other keys": (
         lambda at: {"conversations": [{"from": "human", "value": f"1 + {at}?"}, {"from": "gpt", "value": str(at + 1)}]},
-        {"format": "number", "question": "{conversations.0.value}", "answer": "conversations.1.value"},
-    ),
+        {"format": "number", "question": "{conversations.0.value}", "answer": "conversations.1.value"}),
     "a chat with options that ends with the letter": (
-        lambda at: {
-            "messages": [
-                {"role": "user", "content": LETTERED.format(at)},
-                {"role": "assistant", "content": "CAB"[at % 3]},
-            ]
-        },
-        {"format": "choice", "options.in_question": True, "answer": "messages.1.content"},
-    ),
+        lambda at: {"messages": [user(LETTERED.format(at)), {"role": "assistant", "content": "CAB"[at % 3]}]},
+        {"format": "choice", "options.in_question": True, "answer": "messages.1.content"}),
     "options that say which is right": (
-        lambda at: {
-            "q": f"Case {at}?",
-            "answers": [{"text": f"{one} {at}", "ok": one == "ab"[at % 2]} for one in "abc"],
-        },
-        {"format": "choice", "question": "q", "options.text": "answers.text", "answer.column": "answers.ok"},
-    ),
+        lambda at: {"q": f"{at}?", "answers": [{"text": f"{one} {at}", "ok": one == "ab"[at % 2]} for one in "abc"]},
+        {"format": "choice", "question": "q", "options.text": "answers.text", "answer.column": "answers.ok"}),
     "one letter a column": (
         lambda at: {"q": f"Case {at}?", "choices": f"red {at}; green; blue", "a": ["green", "blue"][at % 2]},
-        {"format": "choice", "question": "q", "options": "choices", "answer.form": "text"},
-    ),
+        {"format": "choice", "question": "q", "options": "choices", "answer.form": "text"}),
     "options with scores": (
         lambda at: {"input": f"Is {at} even?", "target_scores": {"Yes": 1 - at % 2, "No": at % 2}, "target": "So."},
-        {"format": "choice", "options": "target_scores"},
-    ),
+        {"format": "choice", "options": "target_scores"}),
     "the right option always first": (
         lambda at: {"input": f"Is it {at}?", "target_scores": {f"it is {at}": 1, "it is not": 0}},
-        {"format": "choice", "options.shuffle": True},
-    ),
+        {"format": "choice", "options.shuffle": True}),
     "truth under another name": (
         lambda at: {"text": f"{at} is even.", "is_true": 1 - at % 2},
-        {"format": "truth", "question": "text", "answer": "is_true"},
-    ),
+        {"format": "truth", "question": "text", "answer": "is_true"}),
     "several right options": (
-        lambda at: {
-            "question_text": f"Which, case {at}?",
-            "options": ["A) x", "B) y", "C) z"],
-            "correct_options": ["A", "C"][: 1 + at % 2],
-        },
-        {"format": "choices", "question": "question_text", "answer": "correct_options"},
-    ),
+        lambda at: {"question_text": f"Which, case {at}?", "options": ["A) x", "B) y", "C) z"],
+                    "correct_options": ["A", "C"][: 1 + at % 2]},
+        {"format": "choices", "question": "question_text", "answer": "correct_options"}),
     "camel case": (
-        lambda at: {
-            "questionText": f"Which, case {at}?",
-            "optionA": "x",
-            "optionB": "y",
-            "correctAnswer": "xy"[at % 2],
-        },
-        {"format": "choice", "question": "questionText", "options": ["optionA", "optionB"]},
-    ),
+        lambda at: {"questionText": f"Which, {at}?", "optionA": "x", "optionB": "y", "correctAnswer": "xy"[at % 2]},
+        {"format": "choice", "question": "questionText", "options": ["optionA", "optionB"]}),
     "accepted answers in numbered columns": (
         lambda at: {"question": f"Who is {at}?", "answer_0": f"name {at}", "answer_1": f"Mr {at}" if at % 2 else ""},
-        {"format": "exact", "answer.aliases": ["answer_1"]},
-    ),
+        {"format": "exact", "answer.aliases": ["answer_1"]}),
     "wrong answers behind semicolons": (
         lambda at: {"Question": f"Who is {at}?", "Best Answer": f"name {at}", "Incorrect Answers": "nobody; me; you"},
-        {"format": "choice", "options.right": "Best Answer"},
-    ),
+        {"format": "choice", "options.right": "Best Answer"}),
     "options in columns of another alphabet": (
         lambda at: {"Ερώτηση": f"Ποια είναι η πόλη {at};", "Α": "x", "Β": "y", "Γ": "z", "Απάντηση": "ΑΒ"[at % 2]},
-        {"format": "choice", "options": ["Α", "Β", "Γ"], "tags": []},
-    ),
+        {"format": "choice", "options": ["Α", "Β", "Γ"], "tags": []}),
     "a gold that names its column": (
         lambda at: {"ask": f"Which is number {at}?", "first": "x", "other": "y", "so": ["other", "first"][at % 2]},
-        {"format": "choice", "options": ["first", "other"], "answer": "so", "tags": []},
-    ),
+        {"format": "choice", "options": ["first", "other"], "answer": "so", "tags": []}),
     "short questions without spaces": (
         lambda at: {"設問欄": f"第{at}の首都は何か？", "肢1": "x", "肢2": "y", "肢3": "z", "正解": "12"[at % 2]},
-        {"format": "choice", "question": "設問欄", "options": ["肢1", "肢2", "肢3"]},
-    ),
+        {"format": "choice", "question": "設問欄", "options": ["肢1", "肢2", "肢3"]}),
     "nested columns": (
-        lambda at: {
-            "content": {"stem": f"Which is {at}?", "options": {"A": "x", "B": "y", "C": "z"}},
-            "meta": {"key": "ABC"[at % 3]},
-        },
-        {"format": "choice", "question": "content.stem", "answer": "meta.key"},
-    ),
+        lambda at: {"content": {"stem": f"Is {at}?", "options": {"A": "x", "B": "y"}}, "meta": {"key": "AB"[at % 2]}},
+        {"format": "choice", "question": "content.stem", "answer": "meta.key"}),
     "German headers": (
-        lambda at: {
-            "Frage": f"Was ist {at}?",
-            **{f"Möglichkeit {n}": "_xyz"[n] for n in (1, 2, 3)},
-            "Lösung": "xyz"[at % 3],
-        },
-        {"format": "choice", "question": "Frage", "answer.column": "Lösung"},
-    ),
+        lambda at: {"Frage": f"Was ist {at}?", "Lösung": "xyz"[at % 3],
+                    **{f"Möglichkeit {n}": "_xyz"[n] for n in (1, 2, 3)}},
+        {"format": "choice", "question": "Frage", "answer.column": "Lösung"}),
     "headers of a language that it does not know": (
         lambda at: {"Galdera luzea": f"Zer da hau, {at} zenbakia?", "Erantzuna": f"hitza {at}"},
-        {"format": "exact", "question": "Galdera luzea", "answer": "Erantzuna"},
-    ),
+        {"format": "exact", "question": "Galdera luzea", "answer": "Erantzuna"}),
     "truth in French": (
         lambda at: {"énoncé": f"{at} est pair.", "réponse": ["Vrai", "Faux"][at % 2]},
-        {"format": "truth", "answer": "réponse"},
-    ),
+        {"format": "truth", "answer": "réponse"}),
     "formulas": (
         lambda at: {"problem": f"What is {at}?", "answer": rf"\sqrt{{{at + 2}}}"},
-        {"format": "math", "answer": "answer"},
-    ),
-}
+        {"format": "math", "answer": "answer"}),
+}  # fmt: skip
+
+
+def user(text: str) -> Row:
+    return {"role": "user", "content": text}
 
 
 def test_kinds_of_rows(tmp_path: Path) -> None:

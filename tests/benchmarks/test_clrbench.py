@@ -471,12 +471,6 @@ def test_golds_and_gaps_of_the_sample() -> None:
     assert not opened().defects
 
 
-@pytest.mark.slow
-@each_row({}, {"form": "base"}, {"shots": 0}, {"encoder": "x"}, {"panel": "majority"})
-def test_every_gold_of_the_sample_passes_the_self_test(settings: dict[str, Any]) -> None:
-    assert failures(opened(**settings)) == []
-
-
 def test_the_self_test_finds_what_is_wrong(tmp_path: Path) -> None:
     """A gold that its own grading does not accept, here a blank's."""
     too_long = opened(data=written(tmp_path, line("FB", answer="x" * 3_000)), shots=0)

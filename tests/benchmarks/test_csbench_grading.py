@@ -19,7 +19,7 @@ from viva.benchmarks.csbench.recordfiles import KINDS
 from viva.contracts import Exam
 from viva.errors import DataError
 from viva.prompting import fence as fence_of
-from viva.types import ANSWER, SCORED, ExamSpec, Failure, Kind, Question, Response, Score
+from viva.types import ANSWER, ExamSpec, Failure, Kind, Question, Response, Score
 
 FENCE = re.compile(r"={8} [0-9a-f]{16} ={8}")
 TAGS = {"domain": "OS", "subfield": "OS: Overview", "format": "x", "tag": "Knowledge", "language": "en"}
@@ -72,23 +72,6 @@ def test_a_rule_decides_letters_and_truth_values(
 ) -> None:
     score = graded(asked, reply)
     assert (score.value, score.outcome) == (value, outcome)
-
-
-@each_row(*itertools.product((CHOICE, TRUE, BLANK, OPEN), (usual(), as_published())))
-def test_an_outage_is_an_error_and_a_question_without_gold_is_unsound_whatever_was_said(
-    asked: Question, exam: Exam
-) -> None:
-    outage = exam.score(asked, Response(error=Failure("timeout", "no reply within 5 s")))
-    assert (outage.value, outage.outcome) == (None, "error")
-    assert "no reply within 5 s" in outage.explanation
-    unsound = graded(question(asked.kind, None), "B", "VERDICT: 1", exam=exam)
-    assert (unsound.value, unsound.outcome) == (None, "unsound")
-
-
-@each_row(CHOICE, TRUE, BLANK, OPEN)
-def test_a_reply_that_the_limit_cut_to_nothing_is_truncated(asked: Question) -> None:
-    assert graded(asked, "", stop_reason="length").outcome == "truncated"
-    assert graded(asked, "").outcome == "empty"
 
 
 # The judge's request
@@ -194,24 +177,6 @@ def test_several_verdicts_are_averaged_and_the_unreadable_left_out() -> None:
     assert graded(BLANK, "x", "VERDICT: 1", "VERDICT: 0").outcome == "partly"
     assert graded(BLANK, "x", "VERDICT: 1", "VERDICT: 1").outcome == "right"
     assert graded(BLANK, "x", "?", "?").outcome == "ungraded"
-
-
-@given(
-    reply=st.text(),
-    verdicts=st.lists(st.one_of(st.text(), st.integers(-3, 20).map(lambda n: f"VERDICT: {n}")), max_size=3),
-    asked=st.sampled_from([CHOICE, TRUE, BLANK, OPEN]),
-    published=st.booleans(),
-)
-def test_a_score_is_total_bounded_and_always_the_same(
-    reply: str, verdicts: list[str], asked: Question, published: bool
-) -> None:
-    exam = as_published() if published else usual()
-    score = graded(asked, reply, *verdicts, exam=exam)
-    assert score == graded(asked, reply, *verdicts, exam=exam)
-    assert (score.value is not None) == (score.outcome in SCORED)
-    if score.value is not None:
-        assert 0 <= score.value <= 1
-        assert score.outcome == {1.0: "right", 0.0: "wrong"}.get(score.value, "partly")
 
 
 # As published

@@ -294,21 +294,3 @@ def test_only_comprehension_asks_what_needs_no_judge() -> None:
     exam = opened("csbench", only="comprehension")
     assert {question.kind for question in exam.questions()} == {"choice", "truth"}
     assert len(exam) == 56
-
-
-@each_row(4, 10, 40, 76, 1000)
-def test_a_limit_takes_of_every_domain_and_changes_no_prompt(limit: int) -> None:
-    whole, part = opened("csbench", shots=2), opened("csbench", shots=2, limit=limit)
-    chosen = [question.id for question in part.questions()]
-    assert len(chosen) == len(part) == len(set(chosen)) == min(limit, 76)
-    assert {question.tags["domain"] for question in part.questions()} == set(DOMAINS)
-    prompts = {question.id: asked(whole, question) for question in whole.questions()}
-    assert all(asked(part, question) == prompts[question.id] for question in part.questions())
-    assert [identity for identity in prompts if identity in set(chosen)] == chosen, "in the order of the file"
-
-
-def test_languages_that_are_not_there_are_named() -> None:
-    with pytest.raises(DataError, match="--data"):
-        opened("csbench", language="de")
-    with pytest.raises(DataError, match="en, zh, de, fr"):
-        opened("csbench", language="es")

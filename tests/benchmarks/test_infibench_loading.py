@@ -18,7 +18,7 @@ from rows import each_row, table, tables_beside
 from viva.benchmarks.infibench.cases import PROVES_NOTHING, area_of, areas
 from viva.benchmarks.infibench.caseset import read_cases
 from viva.benchmarks.infibench.infibench import BENCHMARK
-from viva.errors import DataError, MissingDataError
+from viva.errors import DataError
 from viva.types import ExamSpec, Sampling
 from within import within
 
@@ -83,13 +83,6 @@ def test_several_suites_ask_which(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"several suites: suite_a.yaml, suite_b.yml; say which with --data"):
         read_cases(tmp_path)
     assert len(read_cases(tmp_path / "suite_b.yml")[0]) == 1
-
-
-def test_no_data_is_told_from_damaged_data(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match=r"viva fetch infibench"):
-        read_cases(tmp_path)
-    with pytest.raises(DataError, match="there is no data folder"):
-        read_cases(tmp_path / "nowhere")
 
 
 # --- what strangers write ---

@@ -98,32 +98,23 @@ questions:
 """
 RUBRIC = Rubric(
     keywords=(
-        Keyword(rule=Literally("zebra")),
-        Keyword(rule=Literally("1.0")),
+        Keyword(rule=Literally("zebra")), Keyword(rule=Literally("1.0")),
         Keyword(rule=Literally("vercel.json"), ignore_case=True, weight=2.0),
         Keyword(rule=Pattern(r"consumer[2-6]\s")),
-        Keyword(
-            rule=AnyOf((Literally("text one"), Pattern("two"), AllOf((Literally("three"), NotRule(Literally("four"))))))
-        ),
+        Keyword(rule=AnyOf((
+            Literally("text one"), Pattern("two"), AllOf((Literally("three"), NotRule(Literally("four")))),
+        ))),
         Keyword(rule=When(Literally("delete"), "item 1 matched and not previous matched"), negative=True),
     ),
-    blanks=Blanks(
-        template="a = ___; b = ___;",
-        marker="___",
-        strip=" ",
-        targets=(
-            Blank(accepted=(Accepted("foo"),)),
-            Blank(
-                accepted=(Accepted("x"), Accepted("y"), Accepted("z+", regex=True)),
-                ignore_case=True,
-                substring=True,
-                weight=0.5,
-            ),
+    blanks=Blanks(template="a = ___; b = ___;", marker="___", strip=" ", targets=(
+        Blank(accepted=(Accepted("foo"),)),
+        Blank(
+            accepted=(Accepted("x"), Accepted("y"), Accepted("z+", regex=True)), ignore_case=True, substring=True,
+            weight=0.5,
         ),
-    ),
+    )),
     tests=UnitTests(
-        language="cpp",
-        files=(("data.csv", "a,b\n1,2\n"), ("empty.txt", ""), ("copy.txt", "copied\n")),
+        language="cpp", files=(("data.csv", "a,b\n1,2\n"), ("empty.txt", ""), ("copy.txt", "copied\n")),
         tests=(
             Test(code="int main() { return 0; }"),
             Test(code="int main() {}", before="#include <set>", seconds=30.0, weight=3.0, longest_only=True),
@@ -137,9 +128,8 @@ RUBRIC = Rubric(
     choice=ChoicePart(options=("one", "two", "three"), answer="B"),
     truth=TruthPart(answer=True),
     judge=JudgePart(reference="So it is.", instructions="Be kind.", weight=4.0),
-    max_score=2.0,
-    min_score=0.5,
-)
+    max_score=2.0, min_score=0.5,
+)  # fmt: skip
 
 
 def read(text: str, folder: Path, name: str = "questions.yaml") -> QuestionFile:

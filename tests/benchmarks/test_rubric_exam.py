@@ -8,7 +8,6 @@ import pytest
 
 from evidence import heard, opinion
 from rows import each_row
-from viva.benchmarks import open_exam
 from viva.benchmarks.custom.questionfiles import BENCHMARK as OWN
 from viva.benchmarks.custom.questionfiles import HERE, tag_layouts
 from viva.benchmarks.rubric_exam import Item, RubricExam
@@ -179,14 +178,6 @@ def test_a_part_for_a_judge_waits_for_one_and_fences_the_answer() -> None:
 
 
 # Settings and tables
-
-
-@each_row({"shots": 1}, {"chain_of_thought": True}, {"only": "comprehension"})
-def test_settings_that_rubrics_do_not_have_are_refused(
-    settings: dict[str, int] | dict[str, bool] | dict[str, str],
-) -> None:
-    with pytest.raises(DataError, match=r"--(shots|cot|only)"):
-        open_exam(ExamSpec(benchmark="infibench", **settings), None)  # type: ignore[arg-type]
 
 
 def test_question_files_need_a_file() -> None:

@@ -141,60 +141,40 @@ def test_without_gold_nothing_tells_it(tmp_path: Path) -> None:
 
 TEXT, NUMBER, TRUTH = (str,), (int, float), (bool,)
 RECORD: dict[str, Any] = {
-    "schema_version": TEXT,
-    "evaluation_id": TEXT,
-    "retrieved_timestamp": TEXT,
+    "schema_version": TEXT, "evaluation_id": TEXT, "retrieved_timestamp": TEXT,
     "source_metadata": {
-        "source_type": {"evaluation_run"},
-        "source_organization_name": TEXT,
+        "source_type": {"evaluation_run"}, "source_organization_name": TEXT,
         "evaluator_relationship": {"first_party", "third_party", "collaborative", "other"},
     },
     "eval_library": {"name": {"viva"}, "version": TEXT},
-    "model_info": {
-        "name": TEXT,
-        "id": TEXT,
-        "additional_details": {
-            "deployment_type": {"self_deployed", "externally_managed", "unknown"},
-            "model_availability": {"open_weights", "closed_weights", "unknown"},
+    "model_info": {"name": TEXT, "id": TEXT, "additional_details": {
+        "deployment_type": {"self_deployed", "externally_managed", "unknown"},
+        "model_availability": {"open_weights", "closed_weights", "unknown"},
+    }},
+    "evaluation_results": [{
+        "evaluation_name": TEXT,
+        "source_data": {"dataset_name": TEXT, "source_type": {"other"}},
+        "metric_config": {
+            "lower_is_better": {False}, "score_type": {"continuous"}, "min_score": NUMBER, "max_score": NUMBER,
         },
-    },
-    "evaluation_results": [
-        {
-            "evaluation_name": TEXT,
-            "source_data": {"dataset_name": TEXT, "source_type": {"other"}},
-            "metric_config": {
-                "lower_is_better": {False},
-                "score_type": {"continuous"},
-                "min_score": NUMBER,
-                "max_score": NUMBER,
-            },
-            "score_details": {
-                "score": NUMBER,
-                "uncertainty": {
-                    "standard_error": {"value": NUMBER},
-                    "confidence_interval": {"lower": NUMBER, "upper": NUMBER, "confidence_level": NUMBER},
-                    "num_samples": (int,),
-                },
-            },
-        }
-    ],
+        "score_details": {"score": NUMBER, "uncertainty": {
+            "standard_error": {"value": NUMBER}, "num_samples": (int,),
+            "confidence_interval": {"lower": NUMBER, "upper": NUMBER, "confidence_level": NUMBER},
+        }},
+    }],
     "detailed_evaluation_results": {"format": {"jsonl"}, "file_path": TEXT, "checksum": TEXT, "total_rows": (int,)},
-}
+}  # fmt: skip
 """What the schema (0.3.0) requires, and what we always give: names, and types or the values allowed."""
 INSTANCE: dict[str, Any] = {
-    "schema_version": TEXT,
-    "evaluation_id": TEXT,
-    "model_id": TEXT,
-    "evaluation_name": TEXT,
-    "sample_id": TEXT,
+    "schema_version": TEXT, "evaluation_id": TEXT, "model_id": TEXT, "evaluation_name": TEXT, "sample_id": TEXT,
     "interaction_type": {"single_turn"},
     "input": {"raw": TEXT, "reference": [TEXT]},
     "output": {"raw": [TEXT]},
-    "answer_attribution": [
-        {"turn_idx": (int,), "source": TEXT, "extracted_value": TEXT, "extraction_method": TEXT, "is_terminal": TRUTH}
-    ],
+    "answer_attribution": [{
+        "turn_idx": (int,), "source": TEXT, "extracted_value": TEXT, "extraction_method": TEXT, "is_terminal": TRUTH,
+    }],
     "evaluation": {"score": NUMBER, "is_correct": TRUTH},
-}
+}  # fmt: skip
 ONLY_TEXT = {"additional_details", "details", "metadata"}
 """Free fields, whose values must all be strings."""
 
