@@ -168,6 +168,3 @@ def test_as_published_a_base_model_is_read_with_the_words_before_its_own(folder:
         assert score(sat, part, text).value == 1.0, text
     # Without a closing mark nothing is quoted, and the whole line is compared: two words of six.
     assert score(sat, SUBJECT, "The gardener").parts == {"exact": 0.0, "f1": 0.5}
-
-
-# Properties

@@ -219,9 +219,6 @@ def test_too_few_exemplars_and_exemplars_that_are_asked_are_noted(tmp_path: Path
     assert counted(exam(folder)) == {}, "nothing is shown"
 
 
-# Settings
-
-
 # Properties
 
 

@@ -42,9 +42,6 @@ def shown(prompt: str) -> list[str]:
     return [line.removeprefix("Sentence: ") for line in prompt.splitlines() if line.startswith("Sentence: ")]
 
 
-# Zero-shot
-
-
 # Few-shot
 
 
