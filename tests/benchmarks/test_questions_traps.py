@@ -264,6 +264,8 @@ def test_all_problems_are_said_at_once_and_in_order(tmp_path: Path) -> None:
     )
     problems = problems_of(text, tmp_path)
     assert [problem.line for problem in problems] == [2, 5, 8]
+    (bell,) = problems_of(GOOD.replace("asked", "as\x07ked"), tmp_path)
+    assert (bell.line, bell.column) == (3, 25)
 
 
 def test_a_question_with_an_error_is_left_out_and_the_others_stay(tmp_path: Path) -> None:
