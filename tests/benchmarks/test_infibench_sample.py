@@ -1,6 +1,5 @@
 """The bundled questions in InfiBench's manner are what their README says, and grade as their own examples say."""
 
-import asyncio
 import json
 import re
 from collections import Counter
@@ -12,17 +11,17 @@ from pathlib import Path
 import pytest
 
 import viva
-from rows import table, tabled
+from rows import tabled
 from thorough import THOROUGH
 from tiers import absent
+from viva.benchmarks import open_exam
 from viva.benchmarks.custom.examples import as_wanted
 from viva.benchmarks.custom.questionloading import read_questions
 from viva.benchmarks.custom.questionmodel import Example, OwnQuestion, QuestionFile
-from viva.sandbox import NoIsolationError, Sandbox
-from viva.scorers.rubric.code import assemble, default_seconds
-from viva.scorers.rubric.points import grade
+from viva.benchmarks.rubric_exam import RubricExam
+from viva.runs.checks import grader
 from viva.scorers.rubric.rubrics import Graded, Rubric
-from viva.types import Execute, Execution
+from viva.types import ExamSpec
 
 SAMPLE = Path(viva.__file__).parent / "benchmarks" / "infibench" / "sample"
 TESTED = {"python", "javascript", "typescript", "java", "cpp", "go", "r", "csharp", "ruby"}
@@ -49,81 +48,17 @@ def metrics(rubric: Rubric) -> list[str]:
     return [name for name, part in parts.items() if part]
 
 
-# --- running the tests of answers ---
-
-
-def programs(question: OwnQuestion, text: str) -> list[Execute]:
-    tests = question.rubric.tests
-    made = []
-    for test in tests.tests if tests else ():
-        assert tests
-        program, code = assemble(test, text, tests.language)
-        seconds = test.seconds or default_seconds(tests.language)
-        made.append(
-            Execute(
-                question=question.id,
-                sample=0,
-                language=tests.language,
-                program=program,
-                test=code,
-                files=tests.files,
-                seconds=seconds,
-            )
-        )
-    return made
-
-
-class Workshop:
-    """One sandbox for all tests of this file, and what became of every program: equal ones are run once."""
-
-    def __init__(self) -> None:
-        self._runner = asyncio.Runner()
-        self._sandbox: Sandbox | None = None
-        self._ended: dict[Execute, Execution] = {}
-
-    def executed(self, requests: Sequence[Execute]) -> list[Execution]:
-        new = [request for request in dict.fromkeys(requests) if request not in self._ended]
-        if new:
-            self._ended.update(zip(new, self._runner.run(self._run(new)), strict=True))
-        return [self._ended[request] for request in requests]
-
-    async def _run(self, requests: Sequence[Execute]) -> list[Execution]:
-        if self._sandbox is None:
-            try:
-                self._sandbox = Sandbox()
-            except NoIsolationError as problem:
-                absent(f"programs cannot be isolated here: {problem}")
-        assert self._sandbox is not None
-        return await asyncio.gather(*map(self._sandbox.run, requests))
-
-    def close(self) -> None:
-        if self._sandbox is not None:
-            self._runner.run(self._sandbox.close())
-        self._runner.close()
-
-    def graded(self, question: OwnQuestion, texts: Sequence[str]) -> list[Graded]:
-        requests = [programs(question, text) for text in texts]
-        ended = iter(self.executed([request for one in requests for request in one]))
-        results = [
-            grade(question.rubric, text, executions=[next(ended) for _ in one])
-            for text, one in zip(texts, requests, strict=True)
-        ]
-        for result in results:
-            if "no toolchain" in result.pending:
-                absent(result.pending)
-        return results
-
-    def shares(self, question: OwnQuestion, texts: Sequence[str]) -> list[float]:
-        found = [result.share for result in self.graded(question, texts)]
-        assert None not in found, question.id
-        return [share for share in found if share is not None]
-
-
-@pytest.fixture(scope="module")
-def workshop() -> Iterator[Workshop]:
-    each = Workshop()
-    yield each
-    each.close()
+def graded(asked: Sequence[tuple[OwnQuestion, str]]) -> list[Graded]:
+    """What answers earn; the tests of all of them run in one sandbox."""
+    exam = open_exam(ExamSpec(benchmark="infibench"), None)
+    assert isinstance(exam, RubricExam)
+    notes: list[str] = []
+    grade = grader(exam, asked, notes, unsafe=False)
+    found = [grade(*one) for one in asked]
+    missing = [*notes, *(one.pending for one in found if "no toolchain" in one.pending)]
+    if missing:
+        absent(missing[0])
+    return found
 
 
 QUICK = ("python", "ruby")
@@ -210,33 +145,30 @@ def tried(question: OwnQuestion, *, quick: bool) -> list[Example]:
 
 
 @BY_LANGUAGE
-def test_every_example_scores_what_it_says(workshop: Workshop, language: str, pytestconfig: pytest.Config) -> None:
-    for question, row in tabled(*asked_in(language)):
+def test_every_example_scores_what_it_says(language: str, pytestconfig: pytest.Config) -> None:
+    quick = bool(pytestconfig.getoption("quick"))
+    asked = [(question, example) for question in asked_in(language) for example in tried(question, quick=quick)]
+    results = graded([(question, example.answer) for question, example in asked])
+    for ((question, example), result), row in tabled(*zip(asked, results, strict=True)):
         with row:
             assert {example.wanted for example in question.examples} >= {"full", "none"}
-            examples = tried(question, quick=bool(pytestconfig.getoption("quick")))
-            results = workshop.graded(question, [example.answer for example in examples])
-            for example, result in zip(examples, results, strict=True):
-                assert result.share is not None, result.pending
-                said = [line for part in result.parts.values() for line in part.details]
-                assert as_wanted(result.share, example.wanted), (example.line, example.wanted, result.share, said)
+            assert result.share is not None, result.pending
+            said = [line for part in result.parts.values() for line in part.details]
+            assert as_wanted(result.share, example.wanted), (example.line, example.wanted, result.share, said)
+
+
+def prose_around(question: OwnQuestion) -> list[str]:
+    """The prose around a filled-in template."""
+    if metrics(question.rubric) != ["blank_filling"]:
+        return []
+    full = next(example.answer for example in question.examples if example.wanted == "full")
+    return [re.sub(r"(?s)```.*?```", "", full)]
 
 
 @BY_LANGUAGE
-def test_a_question_repeated_as_its_answer_earns_nothing(workshop: Workshop, language: str) -> None:
-    for question, row in tabled(*asked_in(language)):
-        with row:
-            assert workshop.shares(question, [question.text]) == [0.0]
-
-
-def test_the_prose_around_a_filled_in_template_earns_nothing(workshop: Workshop) -> None:
-    with table() as row:
-        for question in questions().values():
-            if metrics(question.rubric) == ["blank_filling"]:
-                (full, *_) = [example.answer for example in question.examples if example.wanted == "full"]
-                prose = re.sub(r"(?s)```.*?```", "", full)
-                with row(question.id):
-                    assert workshop.shares(question, [prose])[0] == 0.0
+def test_a_question_repeated_as_its_answer_and_the_prose_around_an_answer_earn_nothing(language: str) -> None:
+    asked = [(question, text) for question in asked_in(language) for text in (question.text, *prose_around(question))]
+    assert {result.share for result in graded(asked)} == {0.0}
 
 
 # --- the answer file ---
@@ -279,13 +211,13 @@ BEST = {
 
 
 @pytest.mark.parametrize("programs_run", [False, pytest.param(True, marks=[pytest.mark.sandbox, pytest.mark.slow])])
-def test_the_best_of_each_ten_answers_is_known(workshop: Workshop, programs_run: bool) -> None:
+def test_the_best_of_each_ten_answers_is_known(programs_run: bool) -> None:
     for (case, wanted), row in tabled(*BEST.items()):
         question = questions()[case]
         if bool(question.rubric.tests) != programs_run:
             continue
         with row:
-            found = workshop.shares(question, answers()[case])
+            found = [result.share or 0.0 for result in graded([(question, text) for text in answers()[case]])]
             best = [max(found[start : start + 10]) for start in (0, 10, 20)]
             assert best == pytest.approx(wanted, abs=1e-4)
             assert 0.1 < sum(found) / 30 < 0.6, "neither hopeless nor easy"

@@ -1,6 +1,5 @@
 """Example answers: which scores are possible, whether they are given, and the worked examples of the documentation."""
 
-import asyncio
 import re
 import sys
 from pathlib import Path
@@ -11,12 +10,13 @@ from hypothesis import strategies as st
 
 from rows import each_row
 from tiers import absent
+from viva.benchmarks import CUSTOM, open_exam
 from viva.benchmarks.custom.examples import check_examples, impossible, shares_of, total_of
 from viva.benchmarks.custom.questionloading import read_questions, sound_questions
 from viva.benchmarks.custom.questionmodel import Example, OwnQuestion, tables
+from viva.benchmarks.rubric_exam import RubricExam
 from viva.errors import VivaError
-from viva.sandbox import NoIsolationError, Sandbox
-from viva.scorers.rubric.code import assemble
+from viva.runs.checks import example_problems
 from viva.scorers.rubric.points import grade
 from viva.scorers.rubric.rubrics import (
     Accepted,
@@ -35,7 +35,7 @@ from viva.scorers.rubric.rubrics import (
     UnitTests,
     When,
 )
-from viva.types import Execute, Execution
+from viva.types import ExamSpec
 
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.append(str(DOCS.parent / ".ci"))
@@ -184,48 +184,15 @@ def test_the_worked_examples_have_nothing_wrong() -> None:
 
 @pytest.mark.sandbox
 def test_the_worked_examples_score_as_they_say() -> None:
-    questions = sound_questions(DOCS / "own-questions.yaml").questions
-    wanted = [(own, example) for own in questions for example in own.examples]
-
-    async def fared() -> list[list[Execution]]:
-        sandbox = Sandbox()
-        try:
-            run = [asyncio.gather(*map(sandbox.run, programs(own, each.answer))) for own, each in wanted]
-            return await asyncio.gather(*run)
-        finally:
-            await sandbox.close()
-
-    try:
-        ran = asyncio.run(fared())
-    except NoIsolationError as problem:
-        absent(f"programs cannot be isolated here: {problem}")
-    executions = {(own.id, each.answer): found for (own, each), found in zip(wanted, ran, strict=True)}
-    unchecked = set()
-    for own in questions:
-        problems = check_examples(
-            own,
-            lambda own, answer: grade(own.rubric, answer, executions=executions[own.id, answer]),
-        )
-        assert not [str(problem) for problem in problems if problem.severity == "error"]
-        unchecked |= {own.id for problem in problems if "no judge" in problem.text}
-    assert unchecked == {"not-modified"}
-
-
-def programs(own: OwnQuestion, answer: str) -> list[Execute]:
-    tests = own.rubric.tests
-    if tests is None:
-        return []
-    return [
-        Execute(
-            question=own.id,
-            sample=0,
-            language=tests.language,
-            program=assemble(test, answer, tests.language)[0],
-            test=assemble(test, answer, tests.language)[1],
-            files=tests.files,
-        )
-        for test in tests.tests
-    ]
+    exam = open_exam(ExamSpec(benchmark=CUSTOM, name="own-questions"), DOCS / "own-questions.yaml")
+    assert isinstance(exam, RubricExam)
+    notes: list[str] = []
+    problems = example_problems(sound_questions(DOCS / "own-questions.yaml").questions, exam, notes)
+    if notes:
+        absent(notes[0])
+    assert {(problem.severity, problem.where.partition(",")[0]) for problem in problems} == {
+        ("warning", "question not-modified")
+    }, "no judge was asked"
 
 
 def test_the_documentation_shows_the_worked_examples_as_they_are() -> None:
