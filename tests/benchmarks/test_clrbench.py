@@ -431,17 +431,6 @@ def test_the_sample_has_two_questions_and_an_exemplar_of_each_type_for_each_disc
     assert shown == {(discipline, type_): 1 for discipline in DISCIPLINES for type_ in TYPES}
 
 
-def test_the_samples_ids_say_what_they_are() -> None:
-    def slug(discipline: str) -> str:
-        return discipline.lower().replace(" ", "-")
-
-    for records, ending in ((sample("test.jsonl"), r"[12]"), (sample("exemplars.jsonl"), "exemplar")):
-        for record in records:
-            assert re.fullmatch(f"{slug(record.discipline)}/{record.type.lower()}/{ending}", record.id), record.id
-            assert record.topic[0] == record.discipline
-            assert record.source.strip()
-
-
 def test_no_exemplar_is_a_question_of_the_test() -> None:
     asked_ = {" ".join(record.question.split()).casefold() for record in sample("test.jsonl")}
     assert len(asked_) == len(sample("test.jsonl"))

@@ -206,15 +206,6 @@ def test_a_question_asked_twice_is_noted_but_not_one_with_other_options(tmp_path
     assert len(exam) == 3
 
 
-# Tags
-
-
-def test_overview_names_another_subfield_in_every_domain(tmp_path: Path) -> None:
-    test = [record(n, Domain=domain, SubDomain="Overview") for n, domain in enumerate(DOMAINS.values())]
-    subfields = {q.tags["subfield"] for q in opened("csbench", csbench(tmp_path, "en", test)).questions()}
-    assert subfields == {f"{short}: Overview" for short in DOMAINS}
-
-
 # Files that cannot be used
 
 

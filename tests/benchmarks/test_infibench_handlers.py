@@ -113,11 +113,6 @@ def test_copying_counts_by_what_was_filled_in(detail: str, points: float) -> Non
     assert AFTER_BLANKS["0-0-21"](Points(2.0, 2.0), (detail,)) == Points(points, 2.0)
 
 
-def test_a_question_has_one_handler_or_none() -> None:
-    names = [*CUSTOM, *AFTER_KEYWORDS, *AFTER_BLANKS]
-    assert len(set(names)) == len(names) == 8
-
-
 BUTTONS = st.lists(
     st.sampled_from(["<button ", "<button", ">", "</button>", "\n", "form='my-form'", ' type="submit"', "x"]),
     max_size=14,

@@ -215,11 +215,6 @@ def test_json_that_is_none_says_where(tmp_path: Path) -> None:
             )
 
 
-def test_json_escapes_are_json_s(tmp_path: Path) -> None:
-    text = '{"title": "\\/ \\ud83d\\ude00 \\u00e4\\t", "questions": []}'
-    assert read(text, tmp_path, "a.json").title == "/ 😀 ä\t"
-
-
 def test_a_file_of_another_name_is_json_if_it_begins_like_it(tmp_path: Path) -> None:
     assert read('{\n\t"title": "a"}', tmp_path, "questions.txt").title == "a"
     assert read("title: a", tmp_path, "questions.txt").title == "a"

@@ -125,13 +125,6 @@ def test_exemplars_that_do_not_fit_go_the_longest_first_and_are_counted(folder: 
     assert text(exam(folder, shots=3, context=capacity), "0-GS-MC") == text(whole, "0-GS-MC")
 
 
-@given(st.integers(0, 60), st.integers(0, 2**32))
-def test_a_shuffle_is_a_permutation(length: int, seed: int) -> None:
-    import random
-
-    assert sorted(_shuffled(random.Random(seed), length)) == list(range(length))
-
-
 def test_every_exemplar_of_a_pool_is_as_likely() -> None:
     import random
 

@@ -83,17 +83,6 @@ def test_a_sample_has_what_was_asked_and_what_came_back(logs: Any, out: Path) ->
 
 
 @pytest.mark.peers("inspect_ai")
-def test_inspects_own_mean_over_the_samples_is_ours(logs: Any, run: Path, out: Path) -> None:
-    from inspect_ai.scorer import SampleScore, mean
-
-    for log in opened(logs, out):
-        weighed = [sample.scores["viva"] for sample in log.samples]
-        counted = [SampleScore(score=score) for score in weighed if not math.isnan(score.as_float())]
-        assert mean()(counted) == pytest.approx(results(run)[log.eval.task, log.eval.model].overall.mean)
-        assert log.results.scores[0].unscored_samples == len(weighed) - len(counted)
-
-
-@pytest.mark.peers("inspect_ai")
 def test_summaries_headers_and_single_samples_can_be_read_alone(logs: Any, out: Path) -> None:
     for info in logs.list_eval_logs(str(out)):
         header = logs.read_eval_log(info, header_only=True)

@@ -1,5 +1,8 @@
 # ruff: noqa: E501 (a reply is one line, however long)
-"""Replies as models write them, reasoning and all, labelled before they were read; and the early exits of short ones."""
+"""Replies as models write them, reasoning, conclusions and prose, labelled before they were read; the exits of short ones.
+
+Four commitments too weak to be told from what only looks like one are labelled unparsed, which is the lesser mistake.
+"""
 
 import itertools
 
@@ -9,6 +12,7 @@ from rows import each_row, tabled, tables_beside
 from viva.scorers import choice
 from viva.scorers.choice import read_choice
 from viva.scorers.optiontext import OptionTexts, is_lone_letter, with_own_text
+from viva.scorers.selection import read_selection
 from viva.scorers.truth import read_truth
 
 TABLES = tables_beside(__file__)
@@ -39,6 +43,18 @@ def test_the_letter_that_reasoning_ends_in(language, read, reply, options):
 @each_row(*TRUTHS)
 def test_the_truth_value_that_reasoning_ends_in(language, read, reply):
     assert read_truth(reply).read == read
+
+
+@each_row(*TABLES["selections"])
+def test_the_selection_that_prose_states(reply, read):
+    assert read_selection(reply, letters="ABCD", options=("Stack", "Queue", "Linked list", "Tree")).read == read
+
+
+def test_contradicting_answers_are_named():
+    said = "Queues are first in, first out. The answer is (B). Trees branch at every node. The answer is (D)."
+    assert read_choice(said).rule == "several answers: B, then D"
+    listed = "The answer is (C). The answer is (D). The answer is (A)."
+    assert read_choice(listed).rule == "several answers: C, then D, A in a list"
 
 
 @pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow, id="all")])
