@@ -59,7 +59,7 @@ def test_the_prompt_is_the_exams_and_letters_follow_it() -> None:
     assert (request.by, request.options) == ("next-token", answered_b().options)
 
 
-FOLLOWING = [
+@each_row(
     ("csbench", "en", "base", "choice", (" A", " B", " C", " D")),  # as behind the exemplars' "Answer:"
     ("csbench", "en", "chat", "choice", ("A", "B", "C", "D")),
     ("csbench", "en", "base", "truth", (" True", " False")),
@@ -67,10 +67,7 @@ FOLLOWING = [
     ("csbench", "zh", "base", "truth", ("正确", "错误")),
     ("syneval", "en", "base", "choice", ("A", "B", "C", "D")),  # the lead ends in an open quotation mark
     ("syneval", "en", "base", "truth", ("True", "False")),
-]
-
-
-@each_row(*FOLLOWING)
+)
 def test_what_follows_is_what_follows_in_the_exemplars(
     benchmark: str, language: str, form: str, kind: str, expected: tuple[str, ...]
 ) -> None:
@@ -106,21 +103,18 @@ def test_what_has_no_options_is_asked_and_graded_as_ever() -> None:
         )
 
 
-REFUSED = [
+@each_row(
     ("cmmlu", {"chain_of_thought": True}, "without --cot"),
     ("cmmlu", {"rationale": True}, "without --cot and --rationale"),
     ("clrbench", {}, "always asks for a rationale"),
     ("infibench", {}, "its questions have no options"),
-]
-
-
-@each_row(*REFUSED)
+)
 def test_what_cannot_be_chosen_is_refused(benchmark: str, settings: dict[str, bool], says: str) -> None:
     with pytest.raises(DataError, match=says):
         chosen(benchmark, **settings)
 
 
-TABLE = [
+@each_row(
     ("the most probable", known(-3.0, -1.0, -2.0, -9.0), 1.0, "right", "B"),
     ("another one", known(-1.0, -1.5, -2.0, -9.0), 0.0, "wrong", "A"),
     ("the first of two that are equal", known(-1.0, -1.0, -2.0, -9.0), 0.0, "wrong", "A"),
@@ -131,10 +125,7 @@ TABLE = [
     ("nothing is listed", (Likelihood(-6.0, bound=True),) * 4, None, "unparsed", ""),
     ("nothing came", (), None, "error", ""),
     ("too few came", known(-1.0), None, "error", ""),
-]  # fmt: skip
-
-
-@each_row(*TABLE)
+)  # fmt: skip
 def test_a_choice(name: str, found: tuple[Likelihood, ...], value: float | None, outcome: str, answer: str) -> None:
     score = scored(cmmlu(), answered_b(), *found)
     assert (score.value, score.outcome, score.answer) == (value, outcome, answer)

@@ -84,7 +84,7 @@ def test_every_type_is_read(type_: str, kind: str, *, tmp_path: Path) -> None:
     assert question.options == tuple(GIVEN[type_].get("options", ()))
 
 
-GOLDS = [
+@each_row(
     ("FB", {"answer": ..., "answers": ["stack", "LIFO stack"]}, "stack", ("LIFO stack",)),
     ("FB", {"answer": 9}, "9", ()),
     ("FB", {"answer": ..., "answers": [9, "nine"]}, "9", ("nine",)),
@@ -99,10 +99,7 @@ GOLDS = [
     ("OE", {"answer": " x \n"}, "x", ()),
     ("MC", {"options": ["x", "y"], "answer": "A"}, "A", ()),
     ("MC", {"options": [f"x{n}" for n in range(26)], "answer": "Z"}, "Z", ()),
-]
-
-
-@each_row(*GOLDS)
+)
 def test_golds_as_they_may_be_written(
     type_: str, over: object, gold: str, accepted: tuple[str, ...], *, tmp_path: Path
 ) -> None:
@@ -361,10 +358,7 @@ def test_a_selection_earns_all_half_or_nothing(tmp_path: Path) -> None:
 PROSE = "The one that came last is taken first, as every element is put on the others and taken from the same end. "
 
 
-ENDS = tables_beside(__file__)["ends"]
-
-
-@each_row(*ENDS)
+@each_row(*tables_beside(__file__)["ends"])
 def test_answers_in_plain_prose(type_: str, end: str, value: float | None, outcome: str, *, tmp_path: Path) -> None:
     exam = opened(data=written(tmp_path, line(type_)), shots=0)
     (question,) = exam.questions()

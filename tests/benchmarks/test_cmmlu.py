@@ -215,22 +215,16 @@ def test_a_template_that_hides_what_must_be_seen_is_refused(templates: dict[str,
 # Tags
 
 
-NEGATIONS = tables_beside(__file__)["negations"]
-
-
-@each_row(*NEGATIONS)
+@each_row(*tables_beside(__file__)["negations"])
 def test_negation_is_tagged_and_its_false_friends_are_not(text: str, negation: bool, *, tmp_path: Path) -> None:
     exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows((text + "？", *ONE[1:]))}))
     assert first(exam).tags["negation"] == ("yes" if negation else "no")
 
 
-SUB_OPTIONS = [
+@each_row(
     ("①天是蓝的②草是绿的③雪是白的，正确的是", ("①②", "①③", "②③", "①②③", "A"), True),
     ("①天是蓝的，正确的是", ONE[1:], False),
-]
-
-
-@each_row(*SUB_OPTIONS)
+)
 def test_sub_options_are_tagged_where_options_combine_numbered_statements(
     text: str, options: tuple[str, str, str, str, str], sub_options: bool, *, tmp_path: Path
 ) -> None:
@@ -255,14 +249,11 @@ def graded(reply: str, gold: str | None = "B", *, as_published: bool = False, **
     return exam.score(question, Response(text=reply, **response))  # type: ignore[arg-type]
 
 
-AS_PUBLISHED = [  # the stages of the script are in test_published_readers.py
+@each_row(  # the stages of the script are in test_published_readers.py
     ("答案是B", "B", "B"),
     ("答案 B，因为A错", "B", ""),  # no blank in their phrase, and two letters
     ("C选项错误，应选D", "D", "C"),
-]
-
-
-@each_row(*AS_PUBLISHED)
+)
 def test_as_published_the_stages_of_the_authors_script_decide(reply: str, read: str, as_published: str) -> None:
     assert graded(reply).answer == read
     score = graded(reply, as_published=True)

@@ -49,7 +49,7 @@ def graded(asked: Question, reply: str, *verdicts: str, exam: Exam | None = None
 # By rule
 
 
-BY_RULE = [
+@each_row(
     (CHOICE, "(B) a queue", 1.0, "right"),
     (CHOICE, "Answer: D", 0.0, "wrong"),
     (CHOICE, "Both B and C are right.", None, "unparsed"),
@@ -58,10 +58,7 @@ BY_RULE = [
     (FALSE, "The statement is false.", 1.0, "right"),
     (FALSE, "Vrai", 0.0, "wrong"),
     (FALSE, "", None, "empty"),
-]
-
-
-@each_row(*BY_RULE)
+)
 def test_a_rule_decides_letters_and_truth_values(
     asked: Question, reply: str, value: float | None, outcome: str
 ) -> None:
@@ -93,16 +90,13 @@ def test_a_judge_is_asked_as_often_as_wanted_at_temperature_0() -> None:
 # The judge's verdict
 
 
-VERDICTS = [  # which line counts, and what contradicts it, is in scorers/test_verdict.py
+@each_row(  # which line counts, and what contradicts it, is in scorers/test_verdict.py
     (BLANK, "It is the same.\nVERDICT: 1", 1.0),
     (BLANK, "VERDICT: 0", 0.0),
     (OPEN, "Good.\nVERDICT: 8/10", 0.8),
     (OPEN, "VERDICT: 10", 1.0),
     (OPEN, "Bad.\nVERDICT: 1", 0.1),
-]
-
-
-@each_row(*VERDICTS)
+)
 def test_a_verdict_is_read_from_the_last_line(asked: Question, verdict: str, value: float) -> None:
     score = graded(asked, "my answer", verdict)
     assert score.value == pytest.approx(value)
@@ -111,13 +105,10 @@ def test_a_verdict_is_read_from_the_last_line(asked: Question, verdict: str, val
     assert "my answer" in score.answer
 
 
-NO_VERDICTS = [
+@each_row(
     *((BLANK, verdict) for verdict in ("", "1", "VERDICT: 2", "VERDICT: -1", "VERDICT: 0.5", "VERDICT: yes")),
     *((OPEN, verdict) for verdict in ("VERDICT: 0", "VERDICT: 11", "VERDICT: 8/5", "VERDICT: 7.5", "8/10")),
-]
-
-
-@each_row(*NO_VERDICTS)
+)
 def test_what_is_no_verdict_leaves_the_answer_ungraded(asked: Question, verdict: str) -> None:
     score = graded(asked, "my answer", verdict)
     assert (score.value, score.outcome) == (None, "ungraded")
@@ -138,15 +129,12 @@ def test_several_verdicts_are_averaged_and_the_unreadable_left_out() -> None:
 # As published
 
 
-FIRST_LETTERS = [  # more in test_published_readers.py
+@each_row(  # more in test_published_readers.py
     ("A queue is right, so the answer is B.", "A"),
     ("the answer is b", "B"),
     ("E", None),
     ("", None),
-]
-
-
-@each_row(*FIRST_LETTERS)
+)
 def test_as_published_the_first_a_to_d_of_any_case_is_the_choice(reply: str, letter: str | None) -> None:
     for gold in "ABCD":
         score = graded(question("choice", gold), reply, exam=as_published())

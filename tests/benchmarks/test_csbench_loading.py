@@ -30,14 +30,13 @@ TRUTHS = TABLES["truths"]
 
 
 NO_TRUTHS = ("Wahrheit", "vraiment", "", "A", "1", 1, 0, "not true", "Vrai ou faux")
-TRUTH_ROWS = (
+
+
+@each_row(
     *((*truth, ("translated truth value", "repaired")) for truth in TRUTHS),
     *(("en", published, str(published).lower(), None) for published in (True, False)),
     *(("en", published, None, ("no usable gold", "unsound")) for published in NO_TRUTHS),
 )
-
-
-@each_row(*TRUTH_ROWS)
 def test_a_truth_value_is_read_in_words_too_and_what_is_none_is_unsound(
     language: str, published: object, gold: str | None, defect: tuple[str, str] | None, *, tmp_path: Path
 ) -> None:
@@ -78,7 +77,7 @@ def german(tmp_path: Path, here: list[str], there: list[str] | None, *, cell: di
     return tmp_path
 
 
-LOST = [
+@each_row(
     ("two letters are missing, and who knows which is whose", ["?", "?", "A"], ["B", "C", "A"], {}),
     ("the sibling set is not there", ["A", "?", "C"], None, {}),
     ("the sibling set has nothing in this cell", ["A", "?", "C"], ["A", "B", "C"], {"Tag": "Reasoning"}),
@@ -88,10 +87,7 @@ LOST = [
     ("the sibling set has more questions", ["A", "?"], ["A", "B", "B"], {}),
     ("the sibling set has fewer questions", ["A", "?"], ["A"], {}),
     ("the sibling set has lost the letter too", ["A", "?"], ["A", "Eine"], {}),
-]
-
-
-@each_row(*LOST)
+)
 def test_a_lost_letter_stays_lost_when(
     why: str, here: list[str], there: list[str] | None, cell: dict[str, str], *, tmp_path: Path
 ) -> None:
@@ -170,14 +166,11 @@ def test_a_choice_without_all_its_options_is_unsound(tmp_path: Path) -> None:
             assert counted(exam) == {("missing option", "noted"): 1, ("no usable gold", "unsound"): 1}
 
 
-EQUAL = [
+@each_row(
     ({"A": "a stack", "B": "a queue", "C": "a stack"}, "B", "two options read alike"),
     ({"A": "a stack", "B": "a queue", "C": "A  Stack"}, "C", "two options read alike, and one of them is the gold"),
     ({"A": 1, "B": "1"}, "A", "two options read alike, and one of them is the gold"),
-]
-
-
-@each_row(*EQUAL)
+)
 def test_equal_options_are_noted_and_asked_all_the_same(
     options: object, answer: str, detail: str, *, tmp_path: Path
 ) -> None:
@@ -209,7 +202,7 @@ def test_a_question_asked_twice_is_noted_but_not_one_with_other_options(tmp_path
 # Files that cannot be used
 
 
-WRONG = [
+@each_row(
     ([record(1), record(2, Question=...)], ("[1]", "Question")),
     ([record(1), record(2, Format="Multiple choice")], ("[1].Format",)),
     ([record(1), record(2), record(3, Tag="knowledge")], ("[2].Tag",)),
@@ -219,17 +212,14 @@ WRONG = [
     ([record(1, Question=5)], ("[0].Question",)),
     ([record(1), "text"], ("[1]",)),
     ([record(1, ID=...)], ("[0]", "ID")),
-]
-
-
-@each_row(*WRONG)
+)
 def test_a_record_that_is_wrong_is_named(test: object, said: tuple[str, ...], *, tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         opened("csbench", csbench(tmp_path, "en", test))
     assert all(part in str(caught.value) for part in ("CSBench-EN/test.json", *said))
 
 
-NO_FILES = [
+@each_row(
     ("empty", b""),
     ("blank", b" \n\n"),
     ("cut off", json.dumps([record(1), record(2)]).encode()[:-40]),
@@ -243,10 +233,7 @@ NO_FILES = [
     ("half a surrogate pair", b'[{"ID": 1, "Question": "\\ud800"}]'),
     ("zeros", bytes(64)),
     ("deeply nested", b"[" * 100_000),
-]
-
-
-@each_row(*NO_FILES)
+)
 def test_a_file_that_is(what: str, content: bytes, *, tmp_path: Path) -> None:
     csbench(tmp_path, "en")
     (tmp_path / "CSBench-EN" / "test.json").write_bytes(content)

@@ -271,7 +271,7 @@ def test_a_users_template_replaces_only_what_it_names() -> None:
     assert exam.templates != plain.templates
 
 
-TEMPLATES = [
+@each_row(
     ({"en": {"choice": {"question": "Which? {options}"}}}, "{question}"),
     ({"en": {"choice": {"question": "{question}"}}}, "{options}"),
     ({"en": {"option": "({letter})"}}, "{text}"),
@@ -280,10 +280,7 @@ TEMPLATES = [
     ({"judge": {"en": {"blank": {"user": "{question} {gold}\n{fence}\n{fence}\nVERDICT: 1?"}}}}, "{answer}"),
     ({"judge": {"en": {"blank": {"user": "{question}\n{fence}\n{answer}\n{fence}\nVERDICT: 1?"}}}}, "{gold}"),
     ({"judge": {"en": {"open": {"user": "{question} {gold}\n{answer}\nVERDICT: 1?"}}}}, "{fence}"),
-]
-
-
-@each_row(*TEMPLATES)
+)
 def test_a_template_that_hides_what_must_be_seen_is_refused(templates: object, said: str) -> None:
     with pytest.raises(DataError) as caught:
         find_benchmark("csbench").open(ExamSpec(benchmark="csbench"), None, templates)

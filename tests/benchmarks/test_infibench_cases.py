@@ -72,7 +72,7 @@ def test_regex_is_inherited_until_it_is_taken_back(tmp_path: Path) -> None:
     assert repaired[0].rule == AnyOf((Pattern("a+"), Literally("b+"), Pattern("c+")))
 
 
-CONDITIONS = [
+@each_row(
     ("context[-1].startswith('match')", "previous matched"),
     ('context[-1].startswith("match")', "previous matched"),
     (" context[ -1 ].startswith( 'match' ) ", "previous matched"),
@@ -80,10 +80,7 @@ CONDITIONS = [
     ("not context[2].startswith('match')", "not item 3 matched"),
     ("context[-1].startswith('unmatch')", "not previous matched"),
     ("not context[-1] == 'unmatch'", "previous matched"),
-]
-
-
-@each_row(*CONDITIONS)
+)
 def test_a_python_condition_is_read_and_never_run(python: str, condition: str, *, tmp_path: Path) -> None:
     grading = f"keywords:\n  - content: {{content: x, cond: {json.dumps(python)}}}"
     repaired, published, _ = keywords(tmp_path, grading)
@@ -148,7 +145,7 @@ def test_of_a_key_that_stands_twice_the_last_counts(tmp_path: Path) -> None:
 TEMPLATE = "blank_filling:\n  template: 'a [blank] b'\n  targets:\n    - "
 
 
-ACCEPTED = [
+@each_row(
     ("x", Blank(accepted=(Accepted("x"),)), None),
     (
         "{content: x, weight: 2, substr_match: true}",
@@ -168,10 +165,7 @@ ACCEPTED = [
         Blank(accepted=(Accepted(r"(?i:x\.)", True), Accepted("y"))),
         Blank(accepted=(Accepted("or"),)),
     ),
-]
-
-
-@each_row(*ACCEPTED)
+)
 def test_accepted_answers(target: str, repaired: Blank, published: Blank | None, *, tmp_path: Path) -> None:
     first, second, defects = load(tmp_path, TEMPLATE + target)
     assert first.rubric.blanks is not None
@@ -234,14 +228,11 @@ similarity:
 # --- handlers ---
 
 
-HANDLERS = [
+@each_row(
     "customized: {real_metric_type: keywords, module: cases.handler, func: handle}",
     "keywords:\n  - x\n  - post_handler: {module: cases.handler, func: handle}",
     "blank_filling:\n  template: 'a [blank] b'\n  targets: [x]\n  post_handler: {module: m, func: f}",
-]
-
-
-@each_row(*HANDLERS)
+)
 def test_python_of_the_data_set_is_not_run_and_its_question_is_unsound(grading: str, *, tmp_path: Path) -> None:
     case, _, defects = load(tmp_path, grading)
     assert "runs no code found in a data file" in case.invalid_gold
@@ -271,7 +262,7 @@ ANSWERS = "Given f(x) and 'g', please write a function.\nFunction signature is: 
 CLOSED = "def f(xs):\n    return max(xs)\n\n@str\ndef get_max(xs):\n    return 1\nassert f([1]) == get_max([1])"
 
 
-REDEFINED = [
+@each_row(
     ("python", CLOSED, ("get_max",)),
     ("python", CLOSED.replace("f(", "g("), ("get_max",)),
     ("python", CLOSED.replace("get_max", "max_of"), ("f",)),
@@ -285,10 +276,7 @@ REDEFINED = [
     ("r", "f <- function(x) { 1 }\nassert(f(1) == get_max(1))", ()),
     ("r", "get_max = function(x) 1\nassert(get_max(1) == 1)", ()),
     ("javascript", "function get_max() {}", ()),
-]
-
-
-@each_row(*REDEFINED)
+)
 def test_a_test_that_defines_the_answer_itself_is_found(language: str, code: str, names: tuple[str, ...]) -> None:
     repaired, found = without_redefinitions(code, language, ANSWERS)
     assert set(found) == set(names)
@@ -313,15 +301,14 @@ def test_a_definition_is_taken_out_of_the_test(tmp_path: Path) -> None:
 
 FRAMES = "import pandas as pd\ndef f(d):\n    return d * 2\ndf = pd.DataFrame({'a': [1, None], 'b': [3, 4]})\n"
 SHARED = "def f(v):\n    v.append(1)\n    return v\nv = [3]\nassert f(v) == solve(v)"
-MEANT = [
+
+
+@each_row(
     (FRAMES + "assert all(f(df) == solve(df))", "test compares labels", "return d * 2", "return d * 3"),
     (FRAMES + "assert all(solve(df) == f(df))", "test compares labels", "return d * 2", "return False"),
     (FRAMES + "assert solve(df).equals(f(df))", "test lets the answer decide", "return d * 2", "return Yes()"),
     (SHARED, "test changes what it hands over", "return [*d, 1]", "return d"),
-]
-
-
-@each_row(*MEANT)
+)
 def test_a_test_asserts_what_it_is_meant_to(code: str, kind: str, right: str, wrong: str) -> None:
     """Run as Python: what passed and should not fails, and what is right passes."""
     pytest.importorskip("pandas")
@@ -334,7 +321,7 @@ def test_a_test_asserts_what_it_is_meant_to(code: str, kind: str, right: str, wr
     exec(solved + f"{wrong}\n{code}", {})
 
 
-AS_IT_IS = [
+@each_row(
     ("python", FRAMES + "assert (f(df) == solve(df)).all().all()"),
     ("python", FRAMES + "assert f(df).equals(solve(df))"),
     ("python", "import numpy as np\nassert all(np.array([1]) == solve(1))"),
@@ -342,10 +329,7 @@ AS_IT_IS = [
     ("python", "from copy import deepcopy\n" + SHARED.replace("f(v) ==", "f(deepcopy(v)) ==")),
     ("r", "stopifnot(all(f(x) == g(x)))"),
     ("python", "assert all(f(1) == "),
-]
-
-
-@each_row(*AS_IT_IS)
+)
 def test_other_tests_stay_as_they_are(language: str, code: str) -> None:
     assert as_meant(code, language) == (code, {})
 

@@ -231,14 +231,11 @@ def test_any_grading_is_read_or_refused_with_a_sentence(tmp_path: Path, grading:
 # --- areas and prompts ---
 
 
-AREAS = [
+@each_row(
     ("x", "JavaScript", "front-end"), ("x", "c++/c", "back-end"), ("x", "r", "DS & ML"), ("x", "c#", "back-end"),
     ("x", "dart", "mobile & desktop"), ("x", "bash", "IT operations"), ("4-17-3", "vba", "IT operations"),
     ("x", "vba", "other"), ("9-1-1", "vba", "other"),
-]  # fmt: skip
-
-
-@each_row(*AREAS)
+)  # fmt: skip
 def test_a_language_has_its_area_and_an_unlisted_one_that_of_its_id(identity: str, language: str, area: str) -> None:
     assert area_of(identity, language) == area
 

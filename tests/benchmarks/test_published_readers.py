@@ -84,7 +84,7 @@ def test_what_models_really_wrote_is_read_as_the_specifications_say(published: P
     assert (counted(map(published_letter, ours)), counted(map(first_letter, ours))) == READ[nth]
 
 
-STAGES = [
+@each_row(
     ("D", ("D", 0)),
     ("Because…", ("B", 0)),
     (" D", ("D", 4)),
@@ -117,10 +117,7 @@ STAGES = [
     ("Ｄ", None),
     ("b", None),
     ("", None),
-]
-
-
-@each_row(*STAGES)
+)
 def test_each_stage_of_cmmlus_reader(reply: str, found: tuple[str, int] | None) -> None:
     assert published_letter(reply) == found
 

@@ -52,7 +52,7 @@ def words(*weights: float, most: float | None = None, least: float | None = 0.0)
     return Rubric(keywords=items, max_score=most, min_score=least)
 
 
-POSSIBLE = [
+@each_row(
     (words(1, 1), "full", ""),
     (words(1, 1), "none", ""),
     (words(1, 1), 0.25, "no answer scores 0.25; near it are 0, 0.5"),
@@ -73,10 +73,7 @@ POSSIBLE = [
     (Rubric(tests=UnitTests(language="r", tests=(Test(code="x"), Test(code="y", weight=3)))), 0.25, ""),
     (Rubric(tests=UnitTests(language="r", tests=(Test(code="x"), Test(code="y", weight=3)))), 0.5, "0.25, 0.75"),
     (Rubric(blanks=Blanks(template="a [blank]", targets=(Blank(accepted=(Accepted("x"),)),))), 0.5, "0, 1"),
-]
-
-
-@each_row(*POSSIBLE)
+)
 def test_a_score_that_no_answer_can_get_is_known_beforehand(rubric: Rubric, wanted: object, word: str) -> None:
     said = impossible(shares_of(rubric), wanted)
     assert (word in said) if word else not said
@@ -115,7 +112,7 @@ def question(rubric: Rubric, *examples: Example) -> OwnQuestion:
     return OwnQuestion(id="one", text="?", rubric=rubric, examples=examples, line=3)
 
 
-EXAMPLES = [
+@each_row(
     ("a b", "full", ""),
     ("a", "full", "should score full, and scores 0.5 (1 of 2 points): +1 matched: a; +0 unmatched: b"),
     ("", "none", ""),
@@ -126,10 +123,7 @@ EXAMPLES = [
     ("a", 0.5, ""),
     ("a", 0.5 + 1e-10, ""),
     ("a", 0.5 + 1e-8, "should score 0.50000001, and scores 0.5"),
-]
-
-
-@each_row(*EXAMPLES)
+)
 def test_an_example_that_scores_otherwise_is_reported(answer: str, wanted: object, found: str) -> None:
     problems = check_examples(question(words(1, 1), Example(answer, wanted, 7)), by_rubric)
     assert len(problems) == bool(found)

@@ -38,7 +38,7 @@ def graded_by(grading: str) -> str:
     return QUESTION + "".join(f"      {line}\n" for line in dedent(grading).strip("\n").split("\n"))
 
 
-GRADINGS = [
+@each_row(
     # --- attributes at the wrong level, and the authors' names ---
     ("regex true beside a text", "keywords:\n  - text: v[0-9]\n    regex: true", 7, "holds the expression itself"),
     ("regex true beside content", "keywords:\n  - content: v[0-9]\n    regex: true", 6, "called `text`, or `regex`"),
@@ -126,12 +126,7 @@ GRADINGS = [
     ("the same option twice", "choice: {options: [x, \" x\"], answer: A}", 5, "read alike"),
     ("a truth of yes", "truth: {answer: yes}", 5, "true or false"),
     ("an empty reference", "judge: {reference: \"\"}", 5, "empty reference"),
-]  # fmt: skip
-
-DOUBTS = tables_beside(__file__)["doubts"]
-
-
-@each_row(*GRADINGS)
+)  # fmt: skip
 def test_what_looks_right_and_is_wrong_is_an_error_in_its_line(
     name: str, grading: str, line: int, word: str, *, tmp_path: Path
 ) -> None:
@@ -146,7 +141,7 @@ def test_what_looks_right_and_is_wrong_is_an_error_in_its_line(
     assert not read.questions
 
 
-@each_row(*DOUBTS)
+@each_row(*tables_beside(__file__)["doubts"])
 def test_what_is_probably_not_meant_is_a_warning_in_its_line(
     name: str, grading: str, line: int, word: str, *, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,7 +191,9 @@ def test_no_published_expression_is_slow(published: Path) -> None:
 
 
 GOOD = QUESTION + "      keywords: [yes, indeed]\n" + EXAMPLES
-FILES = [
+
+
+@each_row(
     ("nothing but comments", "# later\n", 1, "nothing but comments"),
     ("a list of questions", "- id: one\n", 1, "write `questions:` above it"),
     ("a text", "hello\n", 1, "a mapping belongs"),
@@ -229,10 +226,7 @@ FILES = [
     ("a second document", GOOD + "---\n" + GOOD, 9, "second document"),
     ("a control character", GOOD.replace("asked", "as\x07ked"), 3, "control character"),
     ("a list for a key", "? [a]\n: b\n", 1, "cannot be a key"),
-]  # fmt: skip
-
-
-@each_row(*FILES)
+)  # fmt: skip
 def test_a_file_that_is_not_quite_one_says_where(name: str, text: str, line: int, word: str, *, tmp_path: Path) -> None:
     problems = problems_of(text, tmp_path)
     errors = [problem for problem in problems if problem.severity == "error"]

@@ -137,7 +137,7 @@ def test_a_better_answer_or_rationale_is_never_worth_less(a: float, r: float) ->
 # Who decides
 
 
-EVIDENCE = [  # more of it in scorers/test_deciding.py
+@each_row(  # more of it in scorers/test_deciding.py
     ({}, None, None),
     ({"alike": {RATIONALE: 0.90}}, 1.0, "similarity"),
     ({"alike": {ANSWER: 0.99}}, None, None),
@@ -145,10 +145,7 @@ EVIDENCE = [  # more of it in scorers/test_deciding.py
     ({"rationale": ["2"]}, None, None),
     ({"answer": ["1"]}, None, None),
     ({"marks": [Mark("ada", RATIONALE, 1.0), Mark("bob", RATIONALE, 0.5)], "rationale": ["0"]}, 0.75, "expert"),
-]
-
-
-@each_row(*EVIDENCE)
+)
 def test_expert_beats_judge_beats_similarity(given_: object, r: float | None, by: str | None) -> None:
     score = clr().score(a_choice(), reply(WHY, right(a_choice())), evidence(**given_))
     assert score.parts.get(Q_R) == r
@@ -170,10 +167,9 @@ def test_an_expert_overrules_the_rule_and_the_judges_about_the_answer(kind: str)
 
 
 TABLES = tables_beside(__file__)
-PANELS = TABLES["panels"]
 
 
-@each_row(*PANELS)
+@each_row(*TABLES["panels"])
 def test_panels_and_their_ties(panel: str, verdicts: dict[str, list[str]], r: float | None) -> None:
     exam = opened(panel=panel)
     said = [Opinion(judge, RATIONALE, f"VERDICT: {one}") for judge, all_ in verdicts.items() for one in all_]
@@ -361,17 +357,14 @@ def test_the_rationale_is_compared_and_the_open_answer_too() -> None:
     assert clr().comparisons(an_open_one(), reply(WHY, "Sort it.")) == (), "without an encoder"
 
 
-ALIKE = [
+@each_row(
     ({}, [ANSWER, RATIONALE]),
     ({ANSWER: 0.9}, [RATIONALE]),
     ({RATIONALE: 0.9}, [ANSWER]),
     ({ANSWER: 0.95, RATIONALE: 1.0}, []),
     ({ANSWER: 0.8999, RATIONALE: 0.8999}, [ANSWER, RATIONALE]),
     ({ANSWER: -1.0, RATIONALE: 0.0}, [ANSWER, RATIONALE]),
-]
-
-
-@each_row(*ALIKE)
+)
 def test_from_090_on_similarity_settles_it_and_no_judge_is_asked(alike: dict[str, float], asked: list[str]) -> None:
     said = reply(WHY, "Sort it.")
     requests = clr().judgements(an_open_one(), said, 2, alike)
@@ -517,10 +510,7 @@ def test_without_a_gold_rationale_nothing_is_compared(tmp_path: Path) -> None:
     assert [exam.comparisons(question, reply(WHY, "A")) for question in exam.questions()] == [()] * 4
 
 
-REFUSED = TABLES["refused"]
-
-
-@each_row(*REFUSED)
+@each_row(*TABLES["refused"])
 def test_settings_that_do_not_go_with_it_are_refused(benchmark: str, settings: object, words: str) -> None:
     with pytest.raises(DataError, match=re.escape(words)):
         opened(benchmark, **settings)

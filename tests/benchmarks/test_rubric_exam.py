@@ -62,17 +62,14 @@ def test_a_reply_may_be_as_long_as_the_context_leaves(context: int | None, limit
 # What it is worth
 
 
-REPLIES = [
+@each_row(
     ("alpha and beta", 1.0, "right"),
     ("only alpha", 0.25, "partly"),
     ("neither", 0.0, "wrong"),
     ("I'm sorry, but I can't help with that.", 0.0, "refused"),
     ("I'm sorry, but I can't help with beta.", 0.75, "partly"),
     (" \n", None, "empty"),
-]
-
-
-@each_row(*REPLIES)
+)
 def test_points_become_shares_and_a_refusal_without_points_is_one(text: str, value: float | None, outcome: str) -> None:
     found = score(KEYWORDS, text)
     assert (found.value, found.outcome) == (value, outcome)

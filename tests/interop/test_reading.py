@@ -288,7 +288,9 @@ def sample(**more: Any) -> dict[str, Any]:
 
 
 DEEP = '{"doc_id": 0, "doc": ' + '{"a": ' * 100_000 + "1" + "}" * 100_000 + ', "resps": [["B"]]}'
-HOSTILE: list[tuple[str, str, str]] = [  # lm-eval's are named samples_*, OpenCompass's *.json
+
+
+@each_row(  # lm-eval's are named samples_*, OpenCompass's *.json
     ("samples_deep.jsonl", DEEP, "nested too deep"),
     ("samples_cut.jsonl", json.dumps(sample())[:200], "is no JSON"),
     ("samples_list.jsonl", '["doc_id", "resps"]\n', "is no JSON object"),
@@ -298,10 +300,7 @@ HOSTILE: list[tuple[str, str, str]] = [  # lm-eval's are named samples_*, OpenCo
     ("text.json", '{"0": {"prediction": "B"}, "../x": {"prediction": "B"}}', "no prediction of OpenCompass"),
     ("broken.parquet", "PAR1 and nothing of a table", "is no table"),
     ("no_table.arrow", "no table", "is no table"),
-]
-
-
-@each_row(*HOSTILE)
+)
 def test_a_hostile_file_is_refused_with_a_sentence(name: str, content: str, said: str, *, tmp_path: Path) -> None:
     (folder := tmp_path / Path(name).stem).mkdir(exist_ok=True)
     (folder / name).write_text(content, encoding="utf-8")

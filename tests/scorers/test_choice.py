@@ -21,11 +21,6 @@ STATEMENTS = (
     "Antwort: {}", "Die richtige Antwort ist {}.", "Ich wähle {}.", "Option {} ist korrekt.",
     "Réponse : {}", "La bonne réponse est {}.", "Je choisis l'option {}.", "C'est {}.",
 )  # fmt: skip
-HOSTILE = (
-    "A", "(", "answer is ", " ", "**", "\\boxed{", "\\boxed{\\text{", "<think>", "</think>", "A. ", "A B ", "A\n", "选", "答案是", "\n",
-    "Question: ", "\nQuestion", "```", "~~a", "<a", "not ", "if ", "A and ", "(A) ", "' ", "l'", "\u200b", "\x00", "\ud800", "İ", "1.", "e.g. ",
-    "Answer: A\n", "B is correct. ", "I cannot ", "wait, ", "\n\nA. x\nB. y\nC. z\nD. w", "\n \n", "a ", "- ", "$", "_", "\\", "stack",
-)  # fmt: skip
 FULL_WIDTH = str.maketrans(
     {chr(code): chr(code + 0xFEE0) for code in range(0x21, 0x7F) if chr(code) not in "\\{}*_<>`$"}
 )
@@ -94,7 +89,11 @@ def test_of_a_very_long_reply_head_and_tail_are_read():
     assert (filler + "\nThe answer is C.")[start:end] == "answer is C"
 
 
-@each_row(*HOSTILE)
+@each_row(
+    "A", "(", "answer is ", " ", "**", "\\boxed{", "\\boxed{\\text{", "<think>", "</think>", "A. ", "A B ", "A\n", "选", "答案是", "\n",
+    "Question: ", "\nQuestion", "```", "~~a", "<a", "not ", "if ", "A and ", "(A) ", "' ", "l'", "\u200b", "\x00", "\ud800", "İ", "1.", "e.g. ",
+    "Answer: A\n", "B is correct. ", "I cannot ", "wait, ", "\n\nA. x\nB. y\nC. z\nD. w", "\n \n", "a ", "- ", "$", "_", "\\", "stack",
+)  # fmt: skip
 def test_a_long_reply_of_anything_is_read_quickly(unit):
     reply = (unit * (LONG // len(unit) + 1))[:LONG]
     with within(2):

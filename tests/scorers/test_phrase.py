@@ -174,13 +174,10 @@ def test_the_gold_answer_earns_full_marks_however_it_is_dressed(phrase: str, for
     assert score_span((said or "",), (phrase,)).exact, (reply, reading)
 
 
-HOSTILE = (
+@each_row(
     "“", '"', "'", "**", "*a ", "`", "“a” ", "the direct object of ", "is ", "the the ", "\n", "- a\n", "Answer: ", "a. B", "(", "[", "{",
     "<b>", "not ", "“a” or ", "it is ", "the subject of “x” is “y”. ", "wait, ", " -- ", "'a ", "_a ", "x' ",
 )  # fmt: skip
-
-
-@each_row(*HOSTILE)
 def test_hostile_replies_take_no_time(piece):
     with within(30 * SECONDS):
         read_phrase((piece * LONG)[:LONG], shown="met", roles=("subject",), sentence=SENTENCE)

@@ -33,27 +33,8 @@ REASONS = (
     "Let $x=1$. Then $x+1 = 2$, and so on.\n",
     "If it were so, the answer is 99. ",
 )
-FORMULAS: tuple[tuple[str, str | None], ...] = (
-    ("Thus there are 7 possible values of $x$.", "7"), ("I think it's complicated.", None), ("Let's do it step by step.", None), ("The answer is unknown.", None),
-    ("The answer is that no such triangle exists.", None), ("We have $x=3$ and $y=4$. Let me think", None), ("\\boxed{2} and \\boxed{3}", "2,3"),
-    ("The answer is \\text{east}", "east"), ("The answer is 5 apples.", "5"), ("Hence the probability is $\\frac{1}{3}$.", "1/3"), ("The answer is not $\\boxed{5}$", None),
-    ("So the roots are $x = 0.5$ and $x = -1$.", "-1, 1/2"), ("By the formula the answer is $x = 1 \\pm \\sqrt{2}$.", "1+\\sqrt2, 1-\\sqrt2"),
-    ("So they sold $3250$ tickets.", "3,250"), ("We know that $x > 2$ holds.", None), ("So $x = 2$, and 3 is no root.", None), ("Die Antwort ist $\\{0, 4\\}$.", "0, 4"), ("The answer is one million.", "1,000,000"), ('{"answer": "\\frac{1}{2}"}', "0.5"), ('{"answer": "7\\pi"}', "7\\pi"), ("So the value of $6.7 - 4.6$ is $2.1$.", "2.1"), ("So the domain is $(-\\infty, \\infty)$.", "\\mathbb{R}"),
-    ("The answer is 5. But that is wrong.", None), ("The solution to the inequality is \\( x \\in (-6, 10) \\).", "(-6,10)"), ("So the period is 2π.", "2\\pi"), ("Therefore the line is $$y = 2x + 3.$$", "y=2x+3"), ("Hence the line is y = 2x + 3.", "y=2x+3"), ("**Answer: x² + 5x + 6**", "x^2+5x+6"), ("So, $56.78 - 43.6 = 13.18$.", "13.18"),
-)  # fmt: skip
 METALS = ("iron", "tin", "gold", "lead")
 TEN = (*(f"text {place}" for place in range(9)), "heart failure")
-LETTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("- [ ] A\n- [ ] B\n- [x] C\n- [ ] D", "C", ()), ("☐ A\n☑ B\n☐ C", "B", ()), ("- [x] A\n- [x] B\n- [ ] C", "unparsed", ()),
-    ("For our answer we have: A. iron, B. tin, C. gold, D. lead. Our selection is option B. #### B", "B", METALS), ("【答案】A. ①② B. ①③ C. ②③ D. ①④", "unparsed", ()),
-    ("【答案】B．①③", "B", ()), ("The answer is (A)(C)", "unparsed", ()), ("The closest option is (J), but 3.2 is not among the options.", "unparsed", TEN),
-    ("We use the interest rate (i", "unparsed", TEN), ("(B", "B", ()), ("Options:\nA. iron\nB. tin\nC. gold\nD. lead\nAnswer:", "unparsed", METALS),
-    ("Options: A. iron B. tin C. gold D. lead Answer:", "unparsed", METALS), ("The metal in question is called B. tin", "B", METALS), ("This suggests heart failure (J)", "J", TEN),
-    ("The options that fit are (F) and (I). However, of these the most typical is (F)", "F", TEN), ("答えはCです", "C", ()), ("Ответ: C", "C", ()), ("الإجابة هي (C)", "C", ()),
-    ("A resposta correta é a letra C", "C", ()), ("정답은 C입니다.", "C", ()), ("Odpowiedź: D", "D", ()), ("उत्तर: B", "B", ()), ("Atsakymas: D", "D", ()),
-("Premise 1: ~G ⊃ H\nPremise 2: ~H\nConclusion: G\n\nRow 1: ~G is true,", "unparsed", TEN),
-    ("K", "K", tuple("abcdefghijk")), ("A. iron\nB. tin\nC. gold\nD. lead\n\nThe most plausible metal is:\n\nB. tin\n\nIt is soft. It melts early.", "B", METALS),
-)  # fmt: skip
 ANY_LANGUAGE = (  # labelled before they were read
     ("Правильный ответ — B", "B"), ("Відповідь: B", "B"), ("答えは（C）です。", "C"), ("正解：D", "D"), ("정답: B", "B"), ("정답은 (B)입니다", "B"), ("الجواب: D", "D"), ("الإجابة الصحيحة هي (B)", "B"), ("คำตอบ: A", "A"),
     ("Đáp án: C", "C"), ("Đáp án đúng là C.", "C"), ("Cevap: B", "B"), ("Doğru cevap: C", "C"), ("Vastaus: A", "A"), ("Svar: D", "D"), ("Rätt svar är B.", "B"), ("Het juiste antwoord is C.", "C"),
@@ -82,7 +63,14 @@ def test_numbers_and_what_is_none(reply: str, number: str | None) -> None:
     assert found is None or number is None or same_number(found, [number]) is not None
 
 
-@each_row(*FORMULAS)
+@each_row(
+    ("Thus there are 7 possible values of $x$.", "7"), ("I think it's complicated.", None), ("Let's do it step by step.", None), ("The answer is unknown.", None),
+    ("The answer is that no such triangle exists.", None), ("We have $x=3$ and $y=4$. Let me think", None), ("\\boxed{2} and \\boxed{3}", "2,3"),
+    ("The answer is \\text{east}", "east"), ("The answer is 5 apples.", "5"), ("Hence the probability is $\\frac{1}{3}$.", "1/3"), ("The answer is not $\\boxed{5}$", None),
+    ("So the roots are $x = 0.5$ and $x = -1$.", "-1, 1/2"), ("By the formula the answer is $x = 1 \\pm \\sqrt{2}$.", "1+\\sqrt2, 1-\\sqrt2"),
+    ("So they sold $3250$ tickets.", "3,250"), ("We know that $x > 2$ holds.", None), ("So $x = 2$, and 3 is no root.", None), ("Die Antwort ist $\\{0, 4\\}$.", "0, 4"), ("The answer is one million.", "1,000,000"), ('{"answer": "\\frac{1}{2}"}', "0.5"), ('{"answer": "7\\pi"}', "7\\pi"), ("So the value of $6.7 - 4.6$ is $2.1$.", "2.1"), ("So the domain is $(-\\infty, \\infty)$.", "\\mathbb{R}"),
+    ("The answer is 5. But that is wrong.", None), ("The solution to the inequality is \\( x \\in (-6, 10) \\).", "(-6,10)"), ("So the period is 2π.", "2\\pi"), ("Therefore the line is $$y = 2x + 3.$$", "y=2x+3"), ("Hence the line is y = 2x + 3.", "y=2x+3"), ("**Answer: x² + 5x + 6**", "x^2+5x+6"), ("So, $56.78 - 43.6 = 13.18$.", "13.18"),
+)  # fmt: skip
 def test_formulas_and_what_is_none(reply: str, formula: str | None) -> None:
     said, reading = read_formula(reply)
     assert (said is None) == (formula is None), (said, reading)
@@ -111,7 +99,17 @@ def test_what_is_mostly_said_of_an_answer_is_one_where_it_is_accepted() -> None:
             assert (term.same if term else None) == same
 
 
-@each_row(*LETTERS)
+@each_row(
+    ("- [ ] A\n- [ ] B\n- [x] C\n- [ ] D", "C", ()), ("☐ A\n☑ B\n☐ C", "B", ()), ("- [x] A\n- [x] B\n- [ ] C", "unparsed", ()),
+    ("For our answer we have: A. iron, B. tin, C. gold, D. lead. Our selection is option B. #### B", "B", METALS), ("【答案】A. ①② B. ①③ C. ②③ D. ①④", "unparsed", ()),
+    ("【答案】B．①③", "B", ()), ("The answer is (A)(C)", "unparsed", ()), ("The closest option is (J), but 3.2 is not among the options.", "unparsed", TEN),
+    ("We use the interest rate (i", "unparsed", TEN), ("(B", "B", ()), ("Options:\nA. iron\nB. tin\nC. gold\nD. lead\nAnswer:", "unparsed", METALS),
+    ("Options: A. iron B. tin C. gold D. lead Answer:", "unparsed", METALS), ("The metal in question is called B. tin", "B", METALS), ("This suggests heart failure (J)", "J", TEN),
+    ("The options that fit are (F) and (I). However, of these the most typical is (F)", "F", TEN), ("答えはCです", "C", ()), ("Ответ: C", "C", ()), ("الإجابة هي (C)", "C", ()),
+    ("A resposta correta é a letra C", "C", ()), ("정답은 C입니다.", "C", ()), ("Odpowiedź: D", "D", ()), ("उत्तर: B", "B", ()), ("Atsakymas: D", "D", ()),
+("Premise 1: ~G ⊃ H\nPremise 2: ~H\nConclusion: G\n\nRow 1: ~G is true,", "unparsed", TEN),
+    ("K", "K", tuple("abcdefghijk")), ("A. iron\nB. tin\nC. gold\nD. lead\n\nThe most plausible metal is:\n\nB. tin\n\nIt is soft. It melts early.", "B", METALS),
+)  # fmt: skip
 def test_letters_in_other_layouts(reply: str, letter: str, options: tuple[str, ...]) -> None:
     letters = "ABCDEFGHIJKLMNOP"[: len(options) or 4]
     assert read_choice(reply, letters=letters, options=options).read == letter

@@ -16,9 +16,6 @@ from viva.scorers.selection import read_selection
 from viva.scorers.truth import read_truth
 
 TABLES = tables_beside(__file__)
-CHOICES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = TABLES["choices"]
-TRUTHS = TABLES["truths"]
-
 CUES = (
     "", "Answer: ", "ANSWER: ", "Answer:", "The answer is ", "The correct answer is ", "Final answer: ", "Option ", "答案：", "答案是", "正确答案：", "因此，答案是", "选", "故选",
     "应选", "Antwort: ", "Die richtige Antwort ist ", "Lösung: ", "Réponse : ", "La bonne réponse est ", "## ", "- ", "> ",
@@ -35,12 +32,12 @@ AWKWARD = (
 )
 
 
-@each_row(*CHOICES)
+@each_row(*TABLES["choices"])
 def test_the_letter_that_reasoning_ends_in(language, read, reply, options):
     assert read_choice(reply, options=options).read == read
 
 
-@each_row(*TRUTHS)
+@each_row(*TABLES["truths"])
 def test_the_truth_value_that_reasoning_ends_in(language, read, reply):
     assert read_truth(reply).read == read
 

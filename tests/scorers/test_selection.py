@@ -204,12 +204,9 @@ def test_letters_that_are_merely_mentioned_are_no_selection(letters: list[str], 
     assert read_selection(reply, letters="ABCDE", options=STRUCTURES).read == UNPARSED
 
 
-PROSE = (
+@each_row(
     "So the answer is ", "so ", ", ", "I think that ", "since x, ", "* ", "and then now ", "选", "因此", "\\boxed{", "\n- ", "x ",
 )  # fmt: skip
-
-
-@each_row(*PROSE)
 def test_prose_is_read_quickly(unit: str) -> None:
     reply = (unit * 30_000)[:30_000]
     with within(1):

@@ -25,10 +25,6 @@ STATEMENTS = {
     ),
 }  # fmt: skip
 PLAIN = [(reply, read) for read, all_ in STATEMENTS.items() for reply in all_]
-HOSTILE = (
-    "true ", "T", "false\n", "not ", "is ", "the statement ", "True or ", "对", "不", "不是", "是", "该说法", "nicht ", "it is true that ", " ", "\n",
-    "**", "(", "<think>", "\\boxed{", "\u200b", "\ud800", "\x00", "İ", "if ", "wait, ", "Question: ", "so ", "yes ", "no, ",
-)  # fmt: skip
 
 
 @each_row(*((reply, read) for read, all_ in REPLIES.items() for reply in all_))
@@ -45,7 +41,10 @@ def test_plain_statements_are_read_in_any_wrapping(row: tuple[str, str], before:
     assert read_truth(before + mark + reply + mark + after).read == read
 
 
-@each_row(*HOSTILE)
+@each_row(
+    "true ", "T", "false\n", "not ", "is ", "the statement ", "True or ", "对", "不", "不是", "是", "该说法", "nicht ", "it is true that ", " ", "\n",
+    "**", "(", "<think>", "\\boxed{", "\u200b", "\ud800", "\x00", "İ", "if ", "wait, ", "Question: ", "so ", "yes ", "no, ",
+)  # fmt: skip
 def test_a_long_reply_of_anything_is_read_quickly(unit):
     reply = (unit * (LONG // len(unit) + 1))[:LONG]
     with within(2):

@@ -11,9 +11,15 @@ from within import within
 
 TEN = range(1, 11)
 NONCE = "3f9a1c7e2b"
+
+
 # One of them has a Cyrillic Е: VЕRDICT.
-BARE = tables_beside(__file__)["bare"]
-CARRIED = (
+@each_row(*tables_beside(__file__)["bare"])
+def test_a_bare_verdict_between_one_and_ten(reply, verdict):
+    assert read_mark(opinion(reply), TEN) == verdict
+
+
+@each_row(
     (f"VERDICT {NONCE}: 7", 7),
     (f"Good.\nVERDICT {NONCE}: 7\n", 7),
     (f"VERDICT {NONCE}:7.", 7),
@@ -69,14 +75,6 @@ CARRIED = (
     ('Here: {"code": "3f9a1c7e2b", "verdict": "8"}', None),
     ('{"code": "3f9a1c7e2b", "verdict": "8"} VERDICT: 10', None),
 )
-
-
-@each_row(*BARE)
-def test_a_bare_verdict_between_one_and_ten(reply, verdict):
-    assert read_mark(opinion(reply), TEN) == verdict
-
-
-@each_row(*CARRIED)
 def test_a_verdict_that_carries_a_nonce(reply, verdict):
     assert read_mark(opinion(reply, nonce=NONCE), TEN) == verdict
     assert not undecided(opinion(reply, nonce=NONCE))

@@ -94,17 +94,14 @@ def test_as_published_the_text_before_a_blank_is_found_as_late_as_possible():
     assert filled("Of course. one two three", "[blank] three") == ["one two"]
 
 
-TERMS = [
+@each_row(
     "You only need to modify the `{}` property in your `{}` file --- set the base",
     "You only need to modify the ``{}`` property in your ``{}`` file --- set the base",
     "You only need to modify the **{}** property in your **`{}`**, --- set the base",
     "You only need to modify `{}`, property in your `{}`: --- set the base",
     "You only need to modify the the `{}` property in your own `{}` config file --- set the base",
     "You only need to modify [{}] property in your the {}, --- set the base",
-]
-
-
-@each_row(*TERMS)
+)
 def test_an_article_a_comma_and_a_noun_around_a_term_are_no_part_of_it(text):
     template = "You only need to modify [blank] property in your [blank] --- set the base"
     rubric = blanks("baseUrl", "tsconfig.json", template=template)

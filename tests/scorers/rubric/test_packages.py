@@ -7,9 +7,13 @@ from rows import each_row, tabled, tables_beside
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.packages import _table, imported, missing_package, probe
 
-IMPORTS = tables_beside(__file__)["imports"]
 
-SAID = (
+@each_row(*tables_beside(__file__)["imports"])
+def test_what_code_imports(language: str, code: str, names: Any) -> None:
+    assert imported(language, code) == names
+
+
+@each_row(
     # language, what was printed, what the test imports, the program → the package
     ("python", "ModuleNotFoundError: No module named 'torch'", (), "", "torch"),
     ("python", "ModuleNotFoundError: No module named 'torch.nn'", (), "", "torch"),
@@ -41,14 +45,6 @@ SAID = (
     ("ruby", "cannot load such file -- active_support/all (LoadError)", (), "", "active_support"),
     ("bash", "No module named 'torch'", ("torch",), "", ""),
 )  # fmt: skip
-
-
-@each_row(*IMPORTS)
-def test_what_code_imports(language: str, code: str, names: Any) -> None:
-    assert imported(language, code) == names
-
-
-@each_row(*SAID)
 def test_the_package_over_whose_absence_a_program_failed(
     language: str, said: str, needed: tuple[()] | tuple[str], program: str, package: str
 ) -> None:

@@ -101,7 +101,7 @@ def test_what_is_wrong_is_said_with_its_place():
             assert said in compile_error(pattern)
 
 
-HUGE = [
+@each_row(
     "a" * (MAX_LENGTH + 1),
     "(" * 4_000,
     f"a{{{MAX_REPEAT + 1}}}",
@@ -111,16 +111,13 @@ HUGE = [
     "(?:(?:(?:a{0,99}){0,99}){0,99}){0,99}",
     "(?:a{100}|b)*(?:(?:a{101}){,100})",
     r"\b" * 2_000,
-]
-
-
-@each_row(*HUGE)
+)
 def test_patterns_that_are_too_large_are_refused_at_once(pattern):
     with within(0.5):
         assert compile_error(pattern)
 
 
-LARGEST = [
+@each_row(
     "|".join(f"w{n}" for n in range(900)),
     "(" * 50 + "a" + ")" * 50,
     "(?:" * 50 + "a*" + ")*" * 50,
@@ -128,10 +125,7 @@ LARGEST = [
     "(?:a{100}){100}",
     "(?i)" + "[\x00-\U0010ffff]" * 300,
     "(?i)" + "é|" * 2_400,
-]
-
-
-@each_row(*LARGEST)
+)
 def test_the_largest_patterns_compile_in_bounded_time(pattern):
     with within(2):
         assert compile_error(pattern) == ""
