@@ -149,22 +149,20 @@ def test_a_reply_and_its_parts(reply: str, taken: Taken) -> None:
     assert take_apart(reply) == taken
 
 
-def test_a_bare_answer_gives_no_reason() -> None:
-    replies = (
-        ("B", ""),
-        ("A, B and D", ""),
-        ("closure", ""),
-        ("The answer is B.", ""),
-        ("B, as both rows are shared.", "B, as both rows are shared."),
-        ("选B", ""),
-        ("正确", ""),
-        ("三行是同一个列表，所以选B。", "三行是同一个列表，所以选B。"),
-        ("1 2 3 4 5 6 7 8 9", ""),
-        ("x = y + z * w - v / u", ""),
-    )
-    for (reply, rationale), row in tabled(*replies):
-        with row:
-            assert take_apart(reply) == Taken(rationale, reply, "none")
+@each_row(
+    ("B", ""),
+    ("A, B and D", ""),
+    ("closure", ""),
+    ("The answer is B.", ""),
+    ("B, as both rows are shared.", "B, as both rows are shared."),
+    ("选B", ""),
+    ("正确", ""),
+    ("三行是同一个列表，所以选B。", "三行是同一个列表，所以选B。"),
+    ("1 2 3 4 5 6 7 8 9", ""),
+    ("x = y + z * w - v / u", ""),
+)
+def test_a_bare_answer_gives_no_reason(reply, rationale) -> None:
+    assert take_apart(reply) == Taken(rationale, reply, "none")
 
 
 # Properties

@@ -63,42 +63,40 @@ def test_the_letters_that_an_answer_names(reply: str, read: str) -> None:
     assert read_selection(reply, letters="ABCDE", options=STRUCTURES).read == read
 
 
-def test_options_of_all_kinds() -> None:
-    replies: tuple[tuple[str, tuple[str, ...], str], ...] = (
-        ("C", LANGUAGES, "C"),  # the letter was asked for
-        ("C++", LANGUAGES, "B"),
-        ("C, C++", LANGUAGES, "AB"),
-        ("C++ and C#", LANGUAGES, "BC"),
-        ("Java, Ada and SPARK", LANGUAGES, "DE"),
-        ("A. C, C. C#", LANGUAGES, "AC"),
-        ("B) C++ D) Java", LANGUAGES, UNPARSED),
-        ("A. C++", LANGUAGES, UNPARSED),  # its letter says one thing, its text another
-        ("C, Java", LANGUAGES, "AD"),
-        ("AC", SHORT, "A"),  # with commas between letters it would have been two
-        ("A, C", SHORT, "AC"),
-        ("CA", SHORT, "C"),
-        ("AC, DC", SHORT, "AB"),
-        ("None of the above", SHORT, "D"),
-        ("all of the above", SHORT, "E"),
-        ("E", SHORT, "E"),
-        ("AB", SHORT, "AB"),
-        ("yes", ("yes", "Yes.", "no"), UNPARSED),  # two options read alike
-        ("A, B", ("yes", "Yes.", "no"), "AB"),
-        ("all", ("x", "y"), "AB"),
-        ("C", ("x", "y"), UNPARSED),
-        ("I and J", tuple("qrstuvwxyz"), "IJ"),
-        ("A, I", tuple("qrstuvwxyz"), "AI"),
-        (
-            "A. A 与 B 相等\nC. B和C都为零",
-            ("A 与 B 相等", "A 大于 B", "B和C都为零"),
-            "AC",
-        ),  # letters in the options' own texts
-        ("B和C都为零", ("A 与 B 相等", "A 大于 B", "B和C都为零"), "C"),
-    )
-    for (reply, options, read), row in tabled(*replies):
-        with row:
-            letters = "ABCDEFGHIJ"[: len(options)]
-            assert read_selection(reply, letters=letters, options=options).read == read
+@each_row(
+    ("C", LANGUAGES, "C"),  # the letter was asked for
+    ("C++", LANGUAGES, "B"),
+    ("C, C++", LANGUAGES, "AB"),
+    ("C++ and C#", LANGUAGES, "BC"),
+    ("Java, Ada and SPARK", LANGUAGES, "DE"),
+    ("A. C, C. C#", LANGUAGES, "AC"),
+    ("B) C++ D) Java", LANGUAGES, UNPARSED),
+    ("A. C++", LANGUAGES, UNPARSED),  # its letter says one thing, its text another
+    ("C, Java", LANGUAGES, "AD"),
+    ("AC", SHORT, "A"),  # with commas between letters it would have been two
+    ("A, C", SHORT, "AC"),
+    ("CA", SHORT, "C"),
+    ("AC, DC", SHORT, "AB"),
+    ("None of the above", SHORT, "D"),
+    ("all of the above", SHORT, "E"),
+    ("E", SHORT, "E"),
+    ("AB", SHORT, "AB"),
+    ("yes", ("yes", "Yes.", "no"), UNPARSED),  # two options read alike
+    ("A, B", ("yes", "Yes.", "no"), "AB"),
+    ("all", ("x", "y"), "AB"),
+    ("C", ("x", "y"), UNPARSED),
+    ("I and J", tuple("qrstuvwxyz"), "IJ"),
+    ("A, I", tuple("qrstuvwxyz"), "AI"),
+    (
+        "A. A 与 B 相等\nC. B和C都为零",
+        ("A 与 B 相等", "A 大于 B", "B和C都为零"),
+        "AC",
+    ),  # letters in the options' own texts
+    ("B和C都为零", ("A 与 B 相等", "A 大于 B", "B和C都为零"), "C"),
+)
+def test_options_of_all_kinds(reply, options, read) -> None:
+    letters = "ABCDEFGHIJ"[: len(options)]
+    assert read_selection(reply, letters=letters, options=options).read == read
 
 
 SELECTIONS = st.sets(st.sampled_from("ABCDE"), min_size=1).map(lambda chosen: "".join(sorted(chosen)))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import tabled
+from rows import each_row, tabled
 from viva.scorers.rubric import alignment
 from viva.scorers.rubric.alignment import AlignmentError, align
 from within import within
@@ -100,20 +100,18 @@ def test_larger_random_texts_of_every_density():
             check(template[:40] + text[:30], template)
 
 
-def test_the_smallest_tables():
-    cases = (
-        ("a", "a"),
-        ("a", "b"),
-        ("ab", " "),
-        ("a" * 40, "a"),
-        ("a", "a" * 40),
-        ("ab", "ba"),
-        ("😀", "😀" * 9),
-        ("\x00a", "a\x00"),
-    )
-    for (template, text), row in tabled(*cases):
-        with row:
-            check(template, text)
+@each_row(
+    ("a", "a"),
+    ("a", "b"),
+    ("ab", " "),
+    ("a" * 40, "a"),
+    ("a", "a" * 40),
+    ("ab", "ba"),
+    ("😀", "😀" * 9),
+    ("\x00a", "a\x00"),
+)
+def test_the_smallest_tables(template, text):
+    check(template, text)
 
 
 def prose(rng: random.Random, length: int) -> str:

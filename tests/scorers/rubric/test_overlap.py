@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rows import tabled, tables_beside
+from rows import each_row, tables_beside
 from viva.scorers.rubric.overlap import MAX_WORK, SimilarityError, grade_similarity, rouge
 from viva.scorers.rubric.rubrics import Overlap, Similarity
 from within import within
@@ -50,23 +50,21 @@ def test_also_on_an_answer_of_many_lines():
     check("\n".join(lines[::9]), "\n".join(lines))
 
 
-def test_small_examples_by_hand():
-    examples: tuple[tuple[Overlap, str, str, float], ...] = (
-        ("rouge1", "the cat sat", "the cat sat", 1.0),
-        ("rouge1", "", "", 0.0),
-        ("rouge1", "...", "the", 0.0),
-        ("rouge1", "the the cat", "the dog", 2 * (1 / 2) * (1 / 3) / (1 / 2 + 1 / 3)),
-        ("rouge2", "one", "one", 0.0),
-        ("rouge2", "one two three", "one two four", 0.5),
-        ("rougeL", "a b c d", "a c b d", 0.75),
-        ("rougeL", "a b", "b a", 0.5),
-        ("rougeLsum", "a b", "b\na", 1.0),
-        ("rougeLsum", "a\nb", "b a", 1.0),
-        ("rougeL", "a\nb", "b a", 0.5),
-    )
-    for (metric, reference, text, value), row in tabled(*examples):
-        with row:
-            assert rouge(metric, reference, text) == value
+@each_row(
+    ("rouge1", "the cat sat", "the cat sat", 1.0),
+    ("rouge1", "", "", 0.0),
+    ("rouge1", "...", "the", 0.0),
+    ("rouge1", "the the cat", "the dog", 2 * (1 / 2) * (1 / 3) / (1 / 2 + 1 / 3)),
+    ("rouge2", "one", "one", 0.0),
+    ("rouge2", "one two three", "one two four", 0.5),
+    ("rougeL", "a b c d", "a c b d", 0.75),
+    ("rougeL", "a b", "b a", 0.5),
+    ("rougeLsum", "a b", "b\na", 1.0),
+    ("rougeLsum", "a\nb", "b a", 1.0),
+    ("rougeL", "a\nb", "b a", 0.5),
+)
+def test_small_examples_by_hand(metric, reference, text, value):
+    assert rouge(metric, reference, text) == value
 
 
 @given(TEXTS)

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from rows import each_row, tabled, tables_beside
+from rows import each_row, tables_beside
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.packages import _table, imported, missing_package, probe
 
@@ -51,11 +51,10 @@ def test_the_package_over_whose_absence_a_program_failed(
     assert missing_package(language, said, needed, program) == package
 
 
-def test_the_table_is_sound() -> None:
-    for (language, ecosystem), row in tabled(*_table().items()):
-        with row:
-            assert canonical(language) == language
-            assert {"name"} <= set(re.compile(ecosystem.missing).groupindex)
-            assert len(set(ecosystem.known)) == len(ecosystem.known)
-            assert set(ecosystem.probed_by) <= set(ecosystem.known)
-            assert all(ecosystem.probed_by.get(name, name) in probe(language, name) for name in ecosystem.known)
+@each_row(*_table().items())
+def test_the_table_is_sound(language, ecosystem) -> None:
+    assert canonical(language) == language
+    assert {"name"} <= set(re.compile(ecosystem.missing).groupindex)
+    assert len(set(ecosystem.known)) == len(ecosystem.known)
+    assert set(ecosystem.probed_by) <= set(ecosystem.known)
+    assert all(ecosystem.probed_by.get(name, name) in probe(language, name) for name in ecosystem.known)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row, tabled, tables_beside
+from rows import each_row, tables_beside
 from viva.scorers.rubric import patterns
 from viva.scorers.rubric.patterns import MAX_LENGTH, MAX_REPEAT, PatternError, compile_error
 from within import within
@@ -80,11 +80,9 @@ def test_any_pattern_either_compiles_or_says_what_is_wrong(pattern: str, text: s
         patterns.fullmatch(pattern, text)
 
 
-def test_near_misses():
-    cases = TABLES["near misses"]
-    for (pattern, text, found), row in tabled(*cases):
-        with row:
-            assert patterns.search(pattern, text) is found
+@each_row(*TABLES["near misses"])
+def test_near_misses(pattern, text, found):
+    assert patterns.search(pattern, text) is found
 
 
 def test_the_whole_text_must_match_where_that_is_asked():
@@ -94,11 +92,9 @@ def test_the_whole_text_must_match_where_that_is_asked():
     assert patterns.fullmatch("AB", "ab", ignore_case=True)
 
 
-def test_what_is_wrong_is_said_with_its_place():
-    cases = TABLES["what is wrong is said with its place"]
-    for (pattern, said), row in tabled(*cases):
-        with row:
-            assert said in compile_error(pattern)
+@each_row(*TABLES["what is wrong is said with its place"])
+def test_what_is_wrong_is_said_with_its_place(pattern, said):
+    assert said in compile_error(pattern)
 
 
 @each_row(
