@@ -1,6 +1,5 @@
 """CLR-Bench: reading a set, every error of it; the prompts with their exemplars; Q→A by rule; the bundled sample."""
 
-import itertools
 import json
 import re
 from collections import Counter
@@ -20,7 +19,7 @@ from viva.benchmarks.rationale.combining import Q_A
 from viva.contracts import Exam
 from viva.errors import DataError, MissingDataError
 from viva.runs.checks import failures
-from viva.types import Kind, Question, Response, Sampling
+from viva.types import Kind, Question, Sampling
 
 SAMPLE = Path(viva.benchmarks.clrbench.__file__).parent / "sample"
 TYPES: dict[str, Kind] = {"MC": "choice", "MS": "choices", "TF": "truth", "FB": "term", "OE": "open"}
@@ -345,34 +344,6 @@ def test_letters_truth_values_and_terms(tmp_path: Path) -> None:
             with case((type_, said)):
                 (question,) = questions(tmp_path, line(type_))
                 assert answered(question, said) == value
-
-
-def test_a_selection_earns_all_half_or_nothing(tmp_path: Path) -> None:
-    (question,) = questions(tmp_path, line("MS", options=["w", "x", "y", "z"], answers=["A", "C", "D"]))
-    for size in range(1, 5):
-        for chosen in itertools.combinations("ABCD", size):
-            wanted = 1.0 if chosen == ("A", "C", "D") else 0.5 if set(chosen) < set("ACD") else 0.0
-            assert answered(question, ", ".join(chosen)) == wanted, chosen
-
-
-PROSE = "The one that came last is taken first, as every element is put on the others and taken from the same end. "
-
-
-@each_row(*tables_beside(__file__)["ends"])
-def test_answers_in_plain_prose(type_: str, end: str, value: float | None, outcome: str, *, tmp_path: Path) -> None:
-    exam = opened(data=written(tmp_path, line(type_)), shots=0)
-    (question,) = exam.questions()
-    full, none = evidence(rationale=["1"]), evidence(rationale=["0"])
-    said = Response(text=PROSE + end)
-    assert exam.score(question, said, full).parts[Q_A] == (value or 0.0)
-    score = exam.score(question, said, none)
-    assert (score.value, score.outcome) == (
-        0.0 if value is not None else None,
-        "wrong" if value is not None else outcome,
-    )
-    if value is None:
-        cut = Response(text=PROSE + end, stop_reason="length")
-        assert exam.score(question, cut, none).outcome == "truncated"
 
 
 # Tables

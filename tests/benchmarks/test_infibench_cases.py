@@ -34,26 +34,6 @@ def keywords(folder: Path, grading: str) -> tuple[tuple[Keyword, ...], tuple[Key
 # --- keywords ---
 
 
-def test_an_item_is_a_text_or_a_mapping(tmp_path: Path) -> None:
-    both = """
-keywords:
-  - some words
-  - content: other
-    weight: 2
-    to_lower: true
-    neg: true
-  - content: {content: "a.*b", regex: true}
-"""
-    repaired, published, defects = keywords(tmp_path, both)
-    assert repaired == (
-        Keyword(rule=Literally("some words")),
-        Keyword(rule=Literally("other"), weight=2.0, ignore_case=True, negative=True),
-        Keyword(rule=Pattern("a.*b")),
-    )
-    assert published[1].fold_pattern
-    assert not defects
-
-
 def test_or_comes_before_and_which_comes_before_content(tmp_path: Path) -> None:
     both = """
 keywords:
@@ -63,13 +43,6 @@ keywords:
     rule = AnyOf((Literally("a"), AllOf((Literally("b"), Literally("c")))))
     assert repaired == published == (Keyword(rule=rule),)
     assert not defects
-
-
-def test_regex_is_inherited_until_it_is_taken_back(tmp_path: Path) -> None:
-    both = "keywords:\n  - content: {regex: true, or: [a+, {content: b+, regex: false}, {content: {content: c+}}]}"
-    repaired, published, _ = keywords(tmp_path, both)
-    assert repaired == published
-    assert repaired[0].rule == AnyOf((Pattern("a+"), Literally("b+"), Pattern("c+")))
 
 
 @each_row(
@@ -95,15 +68,6 @@ def test_any_other_python_is_refused(python: str, *, tmp_path: Path) -> None:
         load(tmp_path, grading)
 
 
-def test_attributes_on_the_item_that_belong_to_the_rule_are_moved(tmp_path: Path) -> None:
-    repaired, published, defects = keywords(tmp_path, 'keywords:\n  - {content: "a[1-3]", regex: true, to_lower: true}')
-    assert repaired[0].rule == Pattern("a[1-3]")
-    assert published[0].rule == Literally("a[1-3]")
-    assert [(defect.question, defect.kind, defect.action) for defect in defects] == [
-        ("q-1", "attribute at the wrong level", "repaired")
-    ]
-
-
 def test_lower_case_inside_a_rule_counts_where_it_stands(tmp_path: Path) -> None:
     first, second = "{content: C++, to_lower: true}", "{content: 'x.y', to_lower: true, regex: true}"
     grading = f"keywords:\n  - content: {{or: [{first}, {second}, z]}}"
@@ -113,31 +77,12 @@ def test_lower_case_inside_a_rule_counts_where_it_stands(tmp_path: Path) -> None
     assert len(defects) == 2
 
 
-def test_lower_case_inside_an_item_that_has_it_changes_nothing(tmp_path: Path) -> None:
-    grading = "keywords:\n  - {content: {content: X, to_lower: true}, to_lower: true}"
-    repaired, published, defects = keywords(tmp_path, grading)
-    assert repaired[0].rule == published[0].rule == Literally("X")
-    assert not defects
-
-
-def test_a_weight_one_level_too_deep_is_lifted_unless_the_item_has_its_own(tmp_path: Path) -> None:
-    repaired, published, defects = keywords(tmp_path, "keywords:\n  - content: {content: x, weight: 0.5}")
-    assert (repaired[0].weight, published[0].weight, len(defects)) == (0.5, 1.0, 1)
-    repaired, published, defects = keywords(tmp_path, "keywords:\n  - {content: {content: x, weight: 0.5}, weight: 2}")
-    assert (repaired[0].weight, published[0].weight, len(defects)) == (2.0, 2.0, 0)
-
-
 @each_row((r"a\S+", True), (r"A.B", False), (r"\\S", False), (r"\\\S", True))
 def test_a_pattern_is_not_put_in_lower_case(pattern: str, changed: bool, *, tmp_path: Path) -> None:
     grading = f"keywords:\n  - {{content: {{content: '{pattern}', regex: true}}, to_lower: true}}"
     repaired, published, defects = keywords(tmp_path, grading)
     assert (repaired[0].fold_pattern, published[0].fold_pattern) == (False, True)
     assert [defect.kind for defect in defects] == ["pattern in lower case"] * changed
-
-
-def test_of_a_key_that_stands_twice_the_last_counts(tmp_path: Path) -> None:
-    repaired, _, _ = keywords(tmp_path, "keywords:\n  - content:\n    content: x")
-    assert repaired == (Keyword(rule=Literally("x")),)
 
 
 # --- blanks ---
@@ -175,13 +120,6 @@ def test_accepted_answers(target: str, repaired: Blank, published: Blank | None,
     assert [defect.kind for defect in defects] == ["mapping as accepted answers"] * (published is not None)
 
 
-def test_a_template_has_its_marker_and_its_characters_to_strip(tmp_path: Path) -> None:
-    grading = "blank_filling:\n  template: 'a __ b __ c'\n  blank_str: __\n  escape: ' ;'\n  targets: [x, y]"
-    case, _, _ = load(tmp_path, grading)
-    assert case.rubric.blanks is not None
-    assert (case.rubric.blanks.marker, case.rubric.blanks.strip, case.metrics) == ("__", " ;", ("blank_filling",))
-
-
 # --- unit tests, similarity ---
 
 
@@ -205,26 +143,6 @@ unit_test:
     assert (case.language, case.area, defects) == ("html", "front-end", [])
 
 
-def test_a_prefix_is_noted(tmp_path: Path) -> None:
-    case, _, defects = load(tmp_path, "unit_test:\n  tests: [{content: t, prefix: 'x = 1'}]")
-    assert case.rubric.tests is not None
-    assert case.rubric.tests.tests[0].prefix == "x = 1"
-    assert [defect.kind for defect in defects] == ["lost prefix"]
-
-
-def test_similarity_has_its_own_bounds_and_its_own_system_prompt(tmp_path: Path) -> None:
-    grading = """
-similarity:
-  - {metric: rouge1, references: [one, {path: two.txt}]}
-  - {metric: rougeLsum, references: [one], min_score: 0.1, max_score: 0.4, weight: 3}
-"""
-    case, _, _ = load(tmp_path, grading, {"two.txt": "zwei"})
-    first, second = case.rubric.similarity
-    assert (first.low, first.high, first.references) == (0.30, 0.53, ("one", "zwei"))
-    assert (second.low, second.high, second.weight) == (0.1, 0.4, 3.0)
-    assert case.system == "brief"
-
-
 # --- handlers ---
 
 
@@ -237,13 +155,6 @@ def test_python_of_the_data_set_is_not_run_and_its_question_is_unsound(grading: 
     case, _, defects = load(tmp_path, grading)
     assert "runs no code found in a data file" in case.invalid_gold
     assert [defect.action for defect in defects] == ["unsound"]
-
-
-def test_a_published_question_has_its_handler_by_its_id(tmp_path: Path) -> None:
-    grading = "customized: {real_metric_type: keywords, module: cases.handler, func: handle}"
-    case, _, defects = load(tmp_path, grading, identity="0-0-26")
-    assert (case.rubric.handler, case.invalid_gold, defects) == ("0-0-26", "", [])
-    assert case.metrics == ("keywords",)
 
 
 def test_a_malformed_pattern_makes_a_question_unsound(tmp_path: Path) -> None:

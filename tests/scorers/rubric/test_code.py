@@ -67,7 +67,7 @@ def test_a_reader_finds_the_code_behind() -> None:
         ("no fence, sentences around", f"Sure! This adds:\n\n{ADD}\n\nHope this helps."),
         ("a byte order mark", f"\ufeff{ADD}"),
     )
-    for (why, answer), row in tabled(*answers):
+    for (_why, answer), row in tabled(*answers):
         with row:
             assert extract_code(answer, "python").strip("\n") == ADD
 
@@ -90,7 +90,7 @@ def test_blocks_are_put_together_and_left_out_where() -> None:
         ("unfinished thinking", "<think>```python\nx\n```", ""),
         ("python code that is not python, no fence", "x := 1;", "x := 1;"),
     )
-    for (why, answer, code), row in tabled(*answers):
+    for (_why, answer, code), row in tabled(*answers):
         with row:
             assert extract_code(answer, "python") == code
 
