@@ -51,13 +51,6 @@ def test_an_empty_test_file_asks_that_the_answer_runs(tmp_path: Path) -> None:
         read_cases(tmp_path / "b")
 
 
-def test_entries_may_have_weights_which_nothing_reads(tmp_path: Path) -> None:
-    as_folder(tmp_path, {"cases/a.yaml": spec("keywords: [x]")})
-    (tmp_path / "suite_v2.1.yaml").write_text("cases:\n  - {path: cases/a.yaml, weight: 7}\n")
-    (read,), _, _ = read_cases(tmp_path)
-    assert read.prompt == "Why?"
-
-
 def test_levels_and_addresses_are_read_where_they_lie_beside(tmp_path: Path) -> None:
     as_csv(tmp_path, [spec("keywords: [x]", "0-0-1"), spec("keywords: [x]", "0-0-2")])
     (tmp_path / "difficulty_levels.yaml").write_text(

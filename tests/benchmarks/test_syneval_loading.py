@@ -136,13 +136,6 @@ def test_exemplars_are_held_to_the_same(tmp_path: Path) -> None:
         exam(write(tmp_path, shown=[exemplars()[0], one("MC", answer="?")]), shots=1)
 
 
-def test_an_empty_file_and_one_of_blank_lines_are_no_sets(tmp_path: Path) -> None:
-    for content in (b"", b"\n \n"):
-        (tmp_path / "test.jsonl").write_bytes(content)
-        with pytest.raises(DataError, match="is empty"):
-            exam(tmp_path)
-
-
 def test_blank_lines_a_byte_order_mark_and_windows_line_ends_do_no_harm(tmp_path: Path) -> None:
     folder = write(tmp_path)
     plain = exam(folder)
