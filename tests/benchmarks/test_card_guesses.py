@@ -381,33 +381,19 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
         ({"question": "Which is it?\nA) x\nB) y"}, ["blue"]), ({"question": "Which is it?\nA) x\nB) y"}, [5, 4]),
     ]  # fmt: skip
     drafts: list[tuple[str, str, str, dict[str, Any]]] = [
-        (
-            "gold.jsonl",
-            lines([{"prompt": f"Write on {at}"} for at in range(9)]),
-            "no column looks like its right answer",
-            {"question": "prompt", "answer": "TODO"},
-        ),
-        (
-            "ids.json",
-            json.dumps({str(1000 + at): "yes" for at in range(20)}),
-            "no column looks like a question",
-            {"question": "TODO"},
-        ),
+        ("gold.jsonl", lines([{"prompt": f"Write on {at}"} for at in range(9)]),
+         "no column looks like its right answer", {"question": "prompt", "answer": "TODO"}),
+        ("ids.json", json.dumps({str(1000 + at): "yes" for at in range(20)}),
+         "no column looks like a question", {"question": "TODO"}),
         # a letter beyond the options is a defect of the data, and no text to be matched
         ("beyond.csv", letters.format(*"EEEA" * 10), "gold is none of the options", {"options": list("ABCD")} | chosen),
         ("all.csv", letters.format(*"E" * 40), "gold is none of the options", {"options": list("ABCD")} | chosen),
         ("ending.jsonl", lines(ending), "gold is none", {"options": Options(in_question=True)} | chosen),
         ("unparted.jsonl", lines(unparted), "options holds no list", {"options": "options"} | chosen),
-        *(
-            (
-                f"beyond{number}.jsonl",
-                lines([{"question": f"Which is {at}?", **where, "answer": golds[at % len(golds)]} for at in range(40)]),
-                "gold is none of the",
-                {"format": "choice"},
-            )
-            for number, (where, golds) in enumerate(beyond)
-        ),
-    ]
+        *((f"beyond{number}.jsonl", lines([
+            {"question": f"Which is {at}?", **where, "answer": golds[at % len(golds)]} for at in range(40)
+        ]), "gold is none of the", {"format": "choice"}) for number, (where, golds) in enumerate(beyond)),
+    ]  # fmt: skip
     with table() as row:
         for name, content, said, fields in drafts:
             with row(name):

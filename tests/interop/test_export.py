@@ -115,10 +115,7 @@ def test_without_the_questions_there_is_an_export_without_prompts(
 
 
 def test_without_gold_nothing_tells_it(tmp_path: Path) -> None:
-    run_command.main(
-        ["cmmlu", "--limit", "4", "--model", "baseline/first", "--run", str(tmp_path / "run"), "--progress", "quiet"],
-        standalone_mode=False,
-    )
+    asked(tmp_path)
     for gold in (True, False):
         for form in ("inspect", "lm-eval", "every-eval-ever"):
             exported(tmp_path / "run", form, tmp_path / f"{form}-{gold}", *(() if gold else ("--no-gold",)))
@@ -135,6 +132,37 @@ def test_without_gold_nothing_tells_it(tmp_path: Path) -> None:
         assert (targets <= {"A", "B", "C", "D"}) if gold else (targets == {""})
         explained = {sample["scores"]["viva"]["explanation"].partition(": ")[2] for sample in said}
         assert (explained == {""}) is not gold
+
+
+# What it may not write over
+
+
+def asked(folder: Path) -> Path:
+    command = ["cmmlu", "--model", "baseline/first", "--limit", "4", "--run", str(folder / "run")]
+    run_command.main([*command, "--progress", "quiet"], standalone_mode=False)
+    return folder / "run"
+
+
+@pytest.mark.parametrize("form", ["inspect", "every-eval-ever", "parquet"])
+def test_two_runs_of_one_name_are_not_written_over_one_another(tmp_path: Path, form: str) -> None:
+    run, other = asked(tmp_path), tmp_path / "elsewhere" / "run"
+    shutil.copytree(run, other)
+    with pytest.raises(VivaError, match="are two runs of one name"):
+        told(export_command, run, other, "--to", form, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["log.json", "log.eval"])
+def test_a_file_is_replaced_only_if_it_is_a_log_of_ours(tmp_path: Path, name: str) -> None:
+    run = asked(tmp_path)
+    out = tmp_path / name
+    out.write_text('{"version": 2, "thesis": "mine"}')
+    with pytest.raises(VivaError, match="replaces nothing else"):
+        told(export_command, run, "--to", "inspect", "--out", out, "--force")
+    assert "thesis" in out.read_text()
+    out.unlink()
+    first = exported(run, "inspect", out).read_bytes()
+    assert exported(run, "inspect", out, "--force").read_bytes() == first
 
 
 # Every Eval Ever
