@@ -158,7 +158,9 @@ def prose_around(question: OwnQuestion) -> list[str]:
     return [re.sub(r"(?s)```.*?```", "", full)]
 
 
-@BY_LANGUAGE
+@pytest.mark.parametrize(
+    "language", ["", *(pytest.param(one, marks=[pytest.mark.sandbox, pytest.mark.slow]) for one in sorted(TESTED))]
+)
 def test_a_question_repeated_as_its_answer_and_the_prose_around_an_answer_earn_nothing(language: str) -> None:
     asked = [(question, text) for question in asked_in(language) for text in (question.text, *prose_around(question))]
     assert {result.share for result in graded(asked)} == {0.0}

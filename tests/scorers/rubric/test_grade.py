@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from rows import each_row
 from viva.scorers.resolution import Decision
+from viva.scorers.rubric import patterns
 from viva.scorers.rubric.points import grade
 from viva.scorers.rubric.rubrics import (
     Accepted,
@@ -144,7 +145,8 @@ def test_without_a_decision_the_answer_is_pending():
     (Rubric(similarity=(Similarity(metric="rouge1", references=()),)), "no references"),
     (Rubric(keywords=(HIT,), similarity=(Similarity(metric="rouge1", references=()),)), "no references"),
 )
-def test_a_rubric_that_cannot_be_applied_gives_no_score_and_says_why(rubric, said):
+def test_a_rubric_that_cannot_be_applied_gives_no_score_and_says_why(rubric, said, *, monkeypatch):
+    monkeypatch.setattr(patterns, "SECONDS", 0.1)
     graded = grade(rubric, "yes " + "s" * 200_000 + "!")
     assert graded.share is None
     assert said in graded.invalid_gold == graded.pending
