@@ -14,7 +14,7 @@ import viva.benchmarks.clrbench
 from benchmarks.explaining import evidence, first, layout, opened, reply
 from benchmarks.handmade import asked, fresh
 from rows import each_row, table, tables_beside
-from viva.benchmarks.clrbench.schema import TITLES, Record, read_records, to_questions
+from viva.benchmarks.clrbench.schema import TITLES, Record, read_records
 from viva.benchmarks.rationale.combining import Q_A
 from viva.contracts import Exam
 from viva.errors import DataError, MissingDataError
@@ -285,17 +285,6 @@ def test_other_data_have_another_fingerprint(tmp_path: Path) -> None:
 @cache
 def chat() -> Exam:
     return opened()
-
-
-@cache
-def base() -> Exam:
-    return opened(form="base")
-
-
-@cache
-def exemplars() -> dict[tuple[str, Kind], Question]:
-    """By discipline and kind."""
-    return {(shot.tags["discipline"], shot.kind): shot for shot in to_questions(sample("exemplars.jsonl"))[0]}
 
 
 def test_a_question_is_shown_the_exemplar_of_its_discipline_or_else_one_of_its_type(tmp_path: Path) -> None:

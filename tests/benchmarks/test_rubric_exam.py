@@ -123,15 +123,6 @@ def test_as_published_the_exit_status_decides_and_silence_is_run_as_well() -> No
     assert exam_of(TESTS).executions(question, Response(text="")) == ()
 
 
-VERDICTS = [(("passed", "passed"), 1.0), (("passed", "failed"), 0.5), (("timeout", "compile"), 0.0)]
-
-
-@each_row(*VERDICTS)
-def test_passed_tests_earn_their_weight(verdicts: tuple[str, str], value: float) -> None:
-    found = score(TESTS, FENCED, executions=[Execution(verdict) for verdict in verdicts])  # type: ignore[arg-type]
-    assert found.value == value
-
-
 @each_row((), (None, None), (Execution("passed"), Execution("toolchain", "no python")))
 def test_a_program_that_was_not_run_is_never_a_zero(missing: Any) -> None:
     found = score(TESTS, FENCED, executions=missing)

@@ -25,15 +25,6 @@ FULL_WIDTH = str.maketrans(
     {chr(code): chr(code + 0xFEE0) for code in range(0x21, 0x7F) if chr(code) not in "\\{}*_<>`$"}
 )
 
-PIECES = (
-    "A B C D a ( ) . , : ; ? answer is the not but correct wrong 答案 是 选 不 正确 错误 \\boxed{ } ** <think> </think> or and if "
-    "therefore Antwort nicht richtig la réponse est pas = / ``` [ ] stack option wait 1"
-)
-replies = st.one_of(
-    st.text(alphabet=st.characters(), max_size=120),
-    st.lists(st.sampled_from(["\n", *PIECES.split()]), max_size=40).map(" ".join),
-)
-
 
 @each_row(*((reply, read) for read, all_ in REPLIES.items() for reply in all_))
 def test_the_letter_that_a_reply_commits_to(reply, read):

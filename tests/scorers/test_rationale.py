@@ -30,13 +30,6 @@ def golden() -> tuple[dict, ...]:
     return tuple(map(json.loads, file.read_text(encoding="utf-8").splitlines()))
 
 
-def test_there_are_enough_golden_replies_of_every_form() -> None:
-    assert len(golden()) >= 150
-    assert len({reply["id"] for reply in golden()}) == len(golden())
-    for form in ("json", "near", "none"):
-        assert sum(reply["form"] == form for reply in golden()) >= 10
-
-
 def test_a_golden_reply_is_taken_apart_as_labelled() -> None:
     for reply, row in tabled(*golden()):
         with row:
@@ -168,11 +161,6 @@ def test_a_bare_answer_gives_no_reason(reply, rationale) -> None:
 # Properties
 
 SAID = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=60).map(str.strip).filter(bool)
-PLAIN = SAID.filter(lambda text: not set(text) & set("\\<[◁") and take_apart(text).form == "none")
-
-
-def shown(text: str) -> bool:
-    return bool(take_apart(json.dumps({"Rationale": text, "Answer": text}, ensure_ascii=False)).rationale)
 
 
 @given(

@@ -71,12 +71,6 @@ def test_four_fifths_of_the_template_are_enough():
         assert grade_blanks(rubric, "01234x56", published=published)[1] == ("unmatched: match rate too low - 0.7",)
 
 
-@each_row("", " ", "\n", "\ud800")
-def test_an_empty_answer_is_graded_like_a_blank_one(text):
-    points, details = grade_blanks(blanks("x", "y"), text)
-    assert (points.points, len(details)) == (0.0, 2)
-
-
 def test_marker_and_stripping_are_the_questions():
     assert filled("a = <<x>>;", "a = ___;", marker="___", strip="<>") == ["x"]
     assert filled('a = "`x`";', "a = [blank];") == ["x"]

@@ -75,11 +75,6 @@ def test_weights_are_added_and_negative_items_take_away():
     assert points.details == ("+2 matched: a", "+0 unmatched: b", "-8 matched: a", "+0 unmatched: b")
 
 
-def test_items_are_added_one_by_one():
-    points, _ = grade_keywords([Keyword(rule=YES, weight=0.1)] * 3 + [Keyword(rule=YES, weight=0.3)], "a")
-    assert points.points == points.total == 0.1 + 0.1 + 0.1 + 0.3 != 0.6
-
-
 def test_a_condition_sees_the_items_before_also_those_whose_own_condition_failed():
     items = [
         Keyword(rule=YES),

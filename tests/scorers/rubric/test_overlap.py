@@ -45,11 +45,6 @@ def test_bit_for_bit_the_packages_numbers(pair: tuple[str, str]):
     check(*pair)
 
 
-def test_also_on_an_answer_of_many_lines():
-    lines = [f"step {n % 7}: open the {'door' if n % 3 else 'window'} and count to {n % 11}" for n in range(120)]
-    check("\n".join(lines[::9]), "\n".join(lines))
-
-
 @each_row(
     ("rouge1", "the cat sat", "the cat sat", 1.0),
     ("rouge1", "", "", 0.0),
@@ -65,13 +60,6 @@ def test_also_on_an_answer_of_many_lines():
 )
 def test_small_examples_by_hand(metric, reference, text, value):
     assert rouge(metric, reference, text) == value
-
-
-@given(TEXTS)
-def test_the_reference_itself_scores_full(text: str):
-    if any(character.isascii() and character.isalnum() for character in text):
-        item = Similarity(metric="rougeLsum", references=("other", text), high=1.0)
-        assert grade_similarity([item], text).points == 1.0
 
 
 def test_the_best_reference_counts_on_the_items_scale():

@@ -150,10 +150,3 @@ def test_a_catastrophic_search_ends_in_an_error():
 @each_row(*CATASTROPHIC[1:])
 def test_whatever_makes_a_search_catastrophic_it_ends_in_an_error(pattern, unit, times):
     search_without_end(pattern, unit, times)
-
-
-def test_a_pattern_is_compiled_once():
-    patterns.search("once (and) for all", "")
-    before = patterns._compile.cache_info().hits
-    patterns.search("once (and) for all", "")
-    assert patterns._compile.cache_info().hits == before + 1
