@@ -394,17 +394,16 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
             {"question": f"Which is {at}?", **where, "answer": golds[at % len(golds)]} for at in range(40)
         ]), "gold is none of the", {"format": "choice"}) for number, (where, golds) in enumerate(beyond)),
     ]  # fmt: skip
-    with table() as row:
-        for name, content, said, fields in drafts:
-            with row(name):
-                (tmp_path / name).write_text(content, encoding="utf-8")
-                path, remarks = init_card(tmp_path / name, tmp_path / f"{name}.yaml")
-                assert "a draft; complete it where it says TODO" in remarks
-                card = read_card(path)
-                assert {field: getattr(card, field) for field in fields} == fields
-                text = path.read_text(encoding="utf-8")
-                assert said in text
-                assert text.count("\n#   ") == 3
+    for (name, content, said, fields), row in tabled(*drafts):
+        with row:
+            (tmp_path / name).write_text(content, encoding="utf-8")
+            path, remarks = init_card(tmp_path / name, tmp_path / f"{name}.yaml")
+            assert "a draft; complete it where it says TODO" in remarks
+            card = read_card(path)
+            assert {field: getattr(card, field) for field in fields} == fields
+            text = path.read_text(encoding="utf-8")
+            assert said in text
+            assert text.count("\n#   ") == 3
 
 
 def test_options_that_no_answer_names_are_told(tmp_path: Path) -> None:

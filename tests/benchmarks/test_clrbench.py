@@ -13,7 +13,7 @@ import pytest
 import viva.benchmarks.clrbench
 from benchmarks.explaining import evidence, first, layout, opened, reply
 from benchmarks.handmade import asked, fresh
-from rows import each_row, table, tables_beside
+from rows import each_row, table, tabled, tables_beside
 from viva.benchmarks.clrbench.schema import TITLES, Record, read_records
 from viva.benchmarks.rationale.combining import Q_A
 from viva.contracts import Exam
@@ -319,11 +319,10 @@ ANSWERS = tables_beside(__file__)["answers"]
 
 
 def test_letters_truth_values_and_terms(tmp_path: Path) -> None:
-    with table() as case:
-        for type_, said, value in ANSWERS:
-            with case((type_, said)):
-                (question,) = questions(tmp_path, line(type_))
-                assert answered(question, said) == value
+    for (type_, said, value), case in tabled(*ANSWERS):
+        with case:
+            (question,) = questions(tmp_path, line(type_))
+            assert answered(question, said) == value
 
 
 # Tables

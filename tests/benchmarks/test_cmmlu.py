@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from benchmarks import explaining
 from benchmarks.handmade import asked, cmmlu, counted, dropped, golds, opened, rows
-from rows import each_row, table, tabled, tables_beside
+from rows import each_row, tabled, tables_beside
 from viva.analysis.breakdown import Breakdown, frame
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.basics import spread
@@ -86,14 +86,13 @@ DAMAGED = [
 
 
 def test_a_file_is_refused_by_name_and_line(tmp_path: Path) -> None:
-    with table() as case:
-        for what, content, said in DAMAGED:
-            with case(what):
-                folder = cmmlu(tmp_path, {"anatomy": rows(ONE), "arts": content})
-                with pytest.raises(DataError) as caught:
-                    opened("cmmlu", folder)
-                assert "test/arts.csv" in str(caught.value), what
-                assert said in str(caught.value)
+    for (what, content, said), case in tabled(*DAMAGED):
+        with case:
+            folder = cmmlu(tmp_path, {"anatomy": rows(ONE), "arts": content})
+            with pytest.raises(DataError) as caught:
+                opened("cmmlu", folder)
+            assert "test/arts.csv" in str(caught.value), what
+            assert said in str(caught.value)
 
 
 @each_row(*((gold, "甲", None) for gold in ("", "E", "AB", "a", "甲", "Ａ", "1")), (" B ", "甲", "B"), ("A", " ", None))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from benchmarks.handmade import fresh
 from benchmarks.handmade_infibench import as_csv, as_folder, spec
-from rows import each_row, table, tables_beside
+from rows import each_row, tabled, tables_beside
 from viva.benchmarks.infibench.cases import PROVES_NOTHING, area_of, areas
 from viva.benchmarks.infibench.caseset import read_cases
 from viva.benchmarks.infibench.infibench import BENCHMARK
@@ -138,25 +138,23 @@ ERRORS = [
 
 
 def test_an_error_names_the_row_the_case_and_the_key(tmp_path: Path) -> None:
-    with table() as case:
-        for why, grading, message in ERRORS:
-            with case(why):
-                as_csv(tmp_path, [spec("keywords: [fine]", "q-0"), spec(grading)])
-                for published in (False, True):
-                    if why == "and" and published:
-                        continue  # the authors' grader takes the mapping's keys
-                    with pytest.raises(DataError, match=message) as caught:
-                        read_cases(tmp_path, published=published)
-                    assert str(caught.value).startswith("suite_v2.1_data.csv, row 3")
+    for (why, grading, message), case in tabled(*ERRORS):
+        with case:
+            as_csv(tmp_path, [spec("keywords: [fine]", "q-0"), spec(grading)])
+            for published in (False, True):
+                if why == "and" and published:
+                    continue  # the authors' grader takes the mapping's keys
+                with pytest.raises(DataError, match=message) as caught:
+                    read_cases(tmp_path, published=published)
+                assert str(caught.value).startswith("suite_v2.1_data.csv, row 3")
 
 
 def test_a_damaged_csv_says_what_is_wrong(tmp_path: Path) -> None:
-    with table() as case:
-        for content, message in TABLES["damaged"]:
-            with case(content):
-                (tmp_path / "suite_v2.1_data.csv").write_text(content, newline="")
-                with pytest.raises(DataError, match=message):
-                    read_cases(tmp_path)
+    for (content, message), case in tabled(*TABLES["damaged"]):
+        with case:
+            (tmp_path / "suite_v2.1_data.csv").write_text(content, newline="")
+            with pytest.raises(DataError, match=message):
+                read_cases(tmp_path)
 
 
 def test_a_file_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
