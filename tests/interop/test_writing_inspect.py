@@ -1,10 +1,12 @@
-"""Inspect logs of ours, opened with Inspect's own readers: the numbers are ours."""
+"""Inspect logs of ours, opened with Inspect's own readers and its view server: the numbers are ours."""
 
+import asyncio
 import json
 import math
 import zipfile
 from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -148,6 +150,26 @@ def test_hostile_texts_come_back_as_they_were_and_choose_no_path(logs: Any, tmp_
             assert judged > 20
             assert log.eval.model_roles["grader"][0].model.startswith("openai/judge </script>")
     assert not replies
+
+
+def test_the_view_server_shows_them(logs: Any, out: Path) -> None:
+    import httpx
+    from inspect_ai._view.fastapi_server import view_server_app
+
+    app = view_server_app(default_dir=str(out))
+
+    async def look() -> tuple[dict[str, Any], dict[str, Any]]:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            listed = (await client.get("/logs")).raise_for_status().json()
+            name = listed["files"][0]["name"]
+            shown = (await client.get(f"/logs/{quote(name, safe='')}", params={"header-only": "0"})).raise_for_status()
+            return listed, json.loads(shown.text)
+
+    listed, shown = asyncio.run(look())
+    assert len(listed["files"]) == 2
+    assert shown["eval"]["task"] == "ours"
+    assert shown["results"]["scores"][0]["metrics"]["mean"]["value"] in (0.25, 0.5)
 
 
 def test_what_we_wrote_we_grade_to_the_same_scores(logs: Any, tmp_path: Path) -> None:
