@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from evidence import heard
 from rows import each_row, table
 from viva.benchmarks import open_exam
+from viva.benchmarks.basics import spread
 from viva.contracts import Exam
 from viva.errors import DataError, MissingDataError
 from viva.runs.checks import failures, sample
@@ -93,16 +94,21 @@ def test_a_limit_is_spread_over_the_set_and_changes_no_prompt() -> None:
         for name, group in groups.items():
             whole = opened(name, shots=2 if name != "clrbench" else 1)
             prompts = {one.id: whole.request(one, 0, Sampling()).prompt for one in whole.questions()}
-            for limit in (10, 40, 10_000):
+            there = {one.tags[group] for one in whole.questions()}
+            for limit in (1, 7, 10, 40, 10_000):
                 with row((name, limit)):
                     part = opened(name, shots=whole.spec.shots, limit=limit)
                     chosen = list(part.questions())
                     assert len(chosen) == len(part) == min(limit, len(whole))
                     ids = {one.id for one in chosen}
-                    assert [name for name in prompts if name in ids] == [one.id for one in chosen], "in their order"
+                    assert [one for one in prompts if one in ids] == [one.id for one in chosen], "in their order"
                     assert all(part.request(one, 0, Sampling()).prompt == prompts[one.id] for one in chosen)
-                    of_group = Counter(one.tags[group] for one in chosen)
-                    assert len(of_group) >= min(limit, len({one.tags[group] for one in whole.questions()})) / 2
+                    shares = Counter(one.tags[group] for one in chosen)
+                    assert len(shares) == min(limit, len(there))
+                    if name == "syneval":
+                        assert [one.id for one in chosen] == [[*prompts][at] for at in spread(len(whole), limit)]
+                    elif limit < len(whole):
+                        assert max(shares.values()) - min(shares.values()) <= 1, "of each as much as of any other"
 
 
 @each_row(
