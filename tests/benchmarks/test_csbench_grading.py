@@ -132,6 +132,11 @@ def test_several_verdicts_are_averaged_and_the_unreadable_left_out() -> None:
 @each_row(  # more in test_published_readers.py
     ("A queue is right, so the answer is B.", "A"),
     ("the answer is b", "B"),
+    ("The vitamin-c tablet", "C"),
+    ("x_a a1 Ba", None),
+    ("答案是B", None),  # boundaries in the sense of Unicode
+    ("答案是B。A", "A"),
+    ("Je suis désolé", None),
     ("E", None),
     ("", None),
 )

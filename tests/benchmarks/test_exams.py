@@ -79,13 +79,15 @@ def test_an_outage_and_a_question_without_gold_have_no_score_and_silence_is_told
                         assert (silent.value, silent.outcome, cut.outcome) == (None, "empty", "truncated")
 
 
-def test_the_gold_answers_of_every_sample_pass_the_self_test() -> None:
+@pytest.mark.parametrize("most", [40, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_the_gold_answers_of_every_sample_pass_the_self_test(most: int) -> None:
+    explained: list[dict[str, Any]] = [{"shots": 0}, {"encoder": "x"}, {"panel": "majority"}]
+    ways = [*((name, {"form": form}) for name in BENCHMARKS for form in ("chat", "base")), ("syneval", {"shots": 5})]
     with table() as row:
-        for name in BENCHMARKS:
-            for form in ("chat", "base"):
-                with row((name, form)):
-                    exam = opened(name, form=form)
-                    assert failures(exam, sample(exam, 40)) == []
+        for name, way in [*ways, *(("clrbench", one) for one in explained if most > 40)]:
+            with row((name, way)):
+                exam = opened(name, **way)
+                assert failures(exam, sample(exam, most)) == []
 
 
 def test_a_limit_is_spread_over_the_set_and_changes_no_prompt() -> None:
