@@ -35,6 +35,17 @@ REASONS = (
 )
 METALS = ("iron", "tin", "gold", "lead")
 TEN = (*(f"text {place}" for place in range(9)), "heart failure")
+LETTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("- [ ] A\n- [ ] B\n- [x] C\n- [ ] D", "C", ()), ("☐ A\n☑ B\n☐ C", "B", ()), ("- [x] A\n- [x] B\n- [ ] C", "unparsed", ()),
+    ("For our answer we have: A. iron, B. tin, C. gold, D. lead. Our selection is option B. #### B", "B", METALS), ("【答案】A. ①② B. ①③ C. ②③ D. ①④", "unparsed", ()),
+    ("【答案】B．①③", "B", ()), ("The answer is (A)(C)", "unparsed", ()), ("The closest option is (J), but 3.2 is not among the options.", "unparsed", TEN),
+    ("We use the interest rate (i", "unparsed", TEN), ("(B", "B", ()), ("Options:\nA. iron\nB. tin\nC. gold\nD. lead\nAnswer:", "unparsed", METALS),
+    ("Options: A. iron B. tin C. gold D. lead Answer:", "unparsed", METALS), ("The metal in question is called B. tin", "B", METALS), ("This suggests heart failure (J)", "J", TEN),
+    ("The options that fit are (F) and (I). However, of these the most typical is (F)", "F", TEN), ("答えはCです", "C", ()), ("Ответ: C", "C", ()), ("الإجابة هي (C)", "C", ()),
+    ("A resposta correta é a letra C", "C", ()), ("정답은 C입니다.", "C", ()), ("Odpowiedź: D", "D", ()), ("उत्तर: B", "B", ()), ("Atsakymas: D", "D", ()),
+("Premise 1: ~G ⊃ H\nPremise 2: ~H\nConclusion: G\n\nRow 1: ~G is true,", "unparsed", TEN),
+    ("K", "K", tuple("abcdefghijk")), ("A. iron\nB. tin\nC. gold\nD. lead\n\nThe most plausible metal is:\n\nB. tin\n\nIt is soft. It melts early.", "B", METALS),
+)  # fmt: skip
 ANY_LANGUAGE = (  # labelled before they were read
     ("Правильный ответ — B", "B"), ("Відповідь: B", "B"), ("答えは（C）です。", "C"), ("正解：D", "D"), ("정답: B", "B"), ("정답은 (B)입니다", "B"), ("الجواب: D", "D"), ("الإجابة الصحيحة هي (B)", "B"), ("คำตอบ: A", "A"),
     ("Đáp án: C", "C"), ("Đáp án đúng là C.", "C"), ("Cevap: B", "B"), ("Doğru cevap: C", "C"), ("Vastaus: A", "A"), ("Svar: D", "D"), ("Rätt svar är B.", "B"), ("Het juiste antwoord is C.", "C"),
@@ -98,17 +109,7 @@ def test_what_is_mostly_said_of_an_answer_is_one_where_it_is_accepted(reply, sam
     assert (term.same if term else None) == same
 
 
-@each_row(
-    ("- [ ] A\n- [ ] B\n- [x] C\n- [ ] D", "C", ()), ("☐ A\n☑ B\n☐ C", "B", ()), ("- [x] A\n- [x] B\n- [ ] C", "unparsed", ()),
-    ("For our answer we have: A. iron, B. tin, C. gold, D. lead. Our selection is option B. #### B", "B", METALS), ("【答案】A. ①② B. ①③ C. ②③ D. ①④", "unparsed", ()),
-    ("【答案】B．①③", "B", ()), ("The answer is (A)(C)", "unparsed", ()), ("The closest option is (J), but 3.2 is not among the options.", "unparsed", TEN),
-    ("We use the interest rate (i", "unparsed", TEN), ("(B", "B", ()), ("Options:\nA. iron\nB. tin\nC. gold\nD. lead\nAnswer:", "unparsed", METALS),
-    ("Options: A. iron B. tin C. gold D. lead Answer:", "unparsed", METALS), ("The metal in question is called B. tin", "B", METALS), ("This suggests heart failure (J)", "J", TEN),
-    ("The options that fit are (F) and (I). However, of these the most typical is (F)", "F", TEN), ("答えはCです", "C", ()), ("Ответ: C", "C", ()), ("الإجابة هي (C)", "C", ()),
-    ("A resposta correta é a letra C", "C", ()), ("정답은 C입니다.", "C", ()), ("Odpowiedź: D", "D", ()), ("उत्तर: B", "B", ()), ("Atsakymas: D", "D", ()),
-("Premise 1: ~G ⊃ H\nPremise 2: ~H\nConclusion: G\n\nRow 1: ~G is true,", "unparsed", TEN),
-    ("K", "K", tuple("abcdefghijk")), ("A. iron\nB. tin\nC. gold\nD. lead\n\nThe most plausible metal is:\n\nB. tin\n\nIt is soft. It melts early.", "B", METALS),
-)  # fmt: skip
+@each_row(*LETTERS)
 def test_letters_in_other_layouts(reply: str, letter: str, options: tuple[str, ...]) -> None:
     letters = "ABCDEFGHIJKLMNOP"[: len(options) or 4]
     assert read_choice(reply, letters=letters, options=options).read == letter
