@@ -1,11 +1,10 @@
-"""How the authors' scripts read replies, written a second time from the specifications, with no code shared.
+"""How CMMLU's authors' script reads replies, written a second time from the specification, with no code shared.
 
-CMMLU: the CSV that is written and read again, then stages 0 to 4 (a fifth draws a letter). CS-Bench: the first
-standalone a to d; of a judge's reply the last number from 1 to 10, and the last 0 or 1.
+The CSV that is written and read again, then stages 0 to 4 (a fifth draws a letter).
 """
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -108,35 +107,3 @@ def cmmlu_letter(reply: str) -> str | None:
         return letter
     named = [character for character in reply if character in LETTERS]
     return named[0] if len(named) == 1 else None
-
-
-def _word_character(character: str) -> bool:
-    return character.isalnum() or character == "_"
-
-
-def _standalone(reply: str, words: tuple[str, ...]) -> Iterator[str]:
-    """The words that stand between boundaries in the sense of Unicode, in order."""
-    start = 0
-    while start < len(reply):
-        end = start + 1
-        if _word_character(reply[start]):
-            while end < len(reply) and _word_character(reply[end]):
-                end += 1
-            if reply[start:end] in words:
-                yield reply[start:end]
-        start = end
-
-
-def csbench_letter(reply: str) -> str | None:
-    """The first standalone a to d in any case, as a capital."""
-    return next((letter.upper() for letter in _standalone(reply, tuple("abcdABCD"))), None)
-
-
-def csbench_points(reply: str) -> int:
-    """The last number from 1 to 10 of a judge's reply on an open question; 0 where there is none."""
-    return int(([*_standalone(reply, tuple(map(str, range(1, 11))))] or ["0"])[-1])
-
-
-def csbench_blank(reply: str) -> int:
-    """The last 0 or 1 of a judge's reply on a blank; 0 where there is none."""
-    return int(([*_standalone(reply, ("0", "1"))] or ["0"])[-1])

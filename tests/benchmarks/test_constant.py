@@ -123,12 +123,9 @@ def test_the_published_questions(published: Path) -> None:
 def test_a_run_says_it_with_its_score_and_in_its_json(viva: Viva, tmp_path: Path) -> None:
     ended = viva("run", "cmmlu", "--model", "baseline/random", "--run", tmp_path / "run")
     assert ended.code == 0, ended.err
-    assert "The best constant answer scores 25.00 on cmmlu-zh (B)." in ended.out
+    said = "best constant answer scores 25.00"
+    assert f"The {said} on cmmlu-zh (B)." in ended.out
     [result] = json.loads(viva("score", tmp_path / "run", "--format", "json").out)["results"]
     assert result["constant"] == {"answers": {"choice": "B"}, "score": 0.25, "tested": 0, "unproven": []}
-    for form in ("markdown", "latex", "terminal"):
-        assert "best constant answer scores 25.00" in " ".join(
-            viva("score", tmp_path / "run", "--all", "--format", form).out.split()
-        )
     viva("report", tmp_path / "run", "--out", tmp_path / "report.html")
     assert "best constant answer scores 25.00" in (tmp_path / "report.html").read_text(encoding="utf-8")

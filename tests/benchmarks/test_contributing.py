@@ -1,11 +1,11 @@
 """The benchmark of CONTRIBUTING.md, written out as it stands there, with every command."""
 
 import json
-import os
 import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,8 @@ from starlette.testclient import TestClient
 import viva as api
 from pages.runs.conftest import visit
 from rows import each_row, tabled
-from servers.fixtures import Viva
+from servers.inprocess import Ended, command
+from viva import plugins
 from viva.benchmarks import open_exam
 from viva.errors import DataError
 from viva.types import Choose, ExamSpec, Generate, Sampling
@@ -49,20 +50,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(installed(tmp_path))
     monkeypatch.chdir(tmp_path)
     yield tmp_path
+    forget()
+
+
+def forget() -> None:
+    """As in a new process: nothing is known of packages."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "capitals"]:
         del sys.modules[name]
+    plugins.registered.cache_clear()
+    plugins._all.cache_clear()
+    plugins.problems.clear()
 
 
-def installed_with(viva: Viva) -> Path:
-    """The package installed in the folder of the command line, which looks for packages there."""
-    viva.environment["PYTHONPATH"] = os.pathsep.join(
-        filter(None, [str(viva.folder), viva.environment.get("PYTHONPATH", "")])
-    )
-    return installed(viva.folder)
+def typed(folder: Path, *arguments: object) -> Ended:
+    """A command of somebody who has the package, in this process: twelve new ones took ten seconds."""
+    forget()
+    return command(folder, *arguments)
 
 
-def test_an_installed_package_adds_a_benchmark_a_study_and_a_command(viva: Viva) -> None:
-    place = installed_with(viva)
+def test_an_installed_package_adds_a_benchmark_a_study_and_a_command(folder: Path) -> None:
+    viva, place = partial(typed, folder), folder
     helped = viva("--help").out
     assert re.search(
         r"^Capitals:\n  longest +Which answers are the longest\?\n  atlas +Print the continents\.$", helped, re.M
@@ -82,18 +89,19 @@ def test_an_installed_package_adds_a_benchmark_a_study_and_a_command(viva: Viva)
 
 @pytest.mark.usefixtures("folder")
 def test_the_viewer_shows_a_run_of_a_package_and_says_what_one_without_it_needs(
-    visit: Callable[[Path], TestClient], tmp_path: Path, viva: Viva
+    visit: Callable[[Path], TestClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api.run("capitals", model="baseline/first", run="runs/kept")
     page = visit(tmp_path / "runs").get("/run/kept/answers")
     assert "What is the capital of France?" in page.text
-    without = viva.start("score", tmp_path / "runs" / "kept").ended()  # a process that does not know the package
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place != str(tmp_path)])
+    without = typed(tmp_path, "score", "runs/kept")
     assert without.code == 2
     assert "there is no benchmark 'capitals'" in without.err
 
 
-def test_a_package_that_fails_or_takes_a_name_of_vivas_is_named_and_stops_nothing(viva: Viva) -> None:
-    place = installed_with(viva)
+def test_a_package_that_fails_or_takes_a_name_of_vivas_is_named_and_stops_nothing(folder: Path) -> None:
+    viva, place = partial(typed, folder), folder
     with (place / "capitals-1.dist-info" / "entry_points.txt").open("a", encoding="utf-8") as file:
         file.write("[viva.benchmarks]\ncmmlu = capitals.benchmark\n")
     commands = place / "capitals" / "commands.py"
@@ -113,9 +121,9 @@ def test_a_package_that_fails_or_takes_a_name_of_vivas_is_named_and_stops_nothin
     assert viva("runs").err.count("capitals") == 0, "a command of the core asks no package"
 
 
-def test_a_run_folder_imports_no_package_that_is_not_registered(viva: Viva) -> None:
+def test_a_run_folder_imports_no_package_that_is_not_registered(folder: Path) -> None:
     """A name in run.json is looked up among registered names, and is never a module."""
-    place = installed_with(viva)
+    viva, place = partial(typed, folder), folder
     assert viva("run", "capitals", "--model", "baseline/first", "--run", "kept").code == 0
     record = place / "kept" / "run.json"
     (place / "evil.py").write_text("open('was-here', 'w').close()\n", encoding="utf-8")

@@ -5,13 +5,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.handmade import csbench, opened, record
-from rows import each_row, tabled
-from viva.benchmarks.csbench.errorlabels import GROUPS, ErrorTypes, type_names
+from rows import tabled
+from viva.benchmarks.csbench.errorlabels import ErrorTypes
 from viva.errors import DataError
-from viva.prompting import fence
-from viva.types import Language, Message, Question, Response, Score
+from viva.types import Language, Question, Response, Score
 
-LANGUAGES: tuple[Language, ...] = ("en", "zh", "de", "fr")
 ROWS = [
     record(1, Explanation="Since it is so."),
     record(2, "C", Tag="Reasoning"),
@@ -24,40 +22,6 @@ WRONG = Score(value=0.0, outcome="wrong", answer="B")
 
 def questions(folder: Path, language: Language = "en") -> list[Question]:
     return list(opened("csbench", csbench(folder, language, ROWS), language=language).questions())
-
-
-def texts(question: Question, reply: str) -> tuple[str, str]:
-    prompt = ErrorTypes().request(question, Response(text=reply), 0).prompt
-    assert not isinstance(prompt, str)
-    system, user = prompt
-    assert isinstance(system, Message)
-    assert (system.role, user.role) == ("system", "user")
-    return system.content, user.content
-
-
-@each_row(*LANGUAGES)
-def test_the_judge_is_told_all_in_the_language_of_the_question(language: str, *, tmp_path: Path) -> None:
-    knowledge, reasoning, *_ = questions(tmp_path, language)
-    system, user = texts(knowledge, "I think it is B.")
-    mark = fence("I think it is B.")
-    assert mark in system
-    assert f"\n{mark}\nI think it is B.\n{mark}\n" in user
-    assert "(A) statement A of 1\n(B) statement B of 1" in user
-    assert "(A) statement A of 1\nSince it is so." in user, "the right answer and why"
-    assert all(f"{code}" in user for code in GROUPS["Knowledge"])
-    assert not any(code in user for code in GROUPS["Reasoning"])
-    assert "ERRORS: K1, K3" in user
-    assert "ERRORS: none" in user
-    assert "{" not in system + user
-    _, user = texts(reasoning, "B")
-    assert all(code in user for code in GROUPS["Reasoning"])
-    assert "(C) statement C of 2" in user
-    assert not any(code in user for code in GROUPS["Knowledge"])
-
-
-def test_four_languages_say_it_in_four_ways(tmp_path: Path) -> None:
-    said = {texts(questions(tmp_path / language, language)[0], "B")[0] for language in LANGUAGES}
-    assert len(said) == 4
 
 
 def test_wrong_multiple_choice_answers_are_labelled_as_in_the_paper_and_others_on_request(tmp_path: Path) -> None:
@@ -96,11 +60,6 @@ def test_replies_name_only_the_types_of_their_kind_of_question(tmp_path: Path) -
     assert types.labels(knowledge, "ERRORS: R1") is None
     assert types.labels(reasoning, "ERRORS: R1, R3") == ("R1", "R3")
     assert types.labels(reasoning, "ERRORS: none") == ()
-
-
-def test_there_are_the_papers_six_types() -> None:
-    assert list(type_names()) == ["K1", "K2", "K3", "R1", "R2", "R3"]
-    assert all(name.endswith(("error", "confusion")) for name in type_names().values())
 
 
 def test_instructions_of_ones_own_keep_the_fence(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """What CS-Bench asks: the prompts of all languages and formats, and their exemplars."""
 
 import csv
-import itertools
 import json
 from collections import Counter
 from functools import cache
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.handmade import DOMAINS, asked, csbench, dropped, opened, record, request
+from benchmarks.handmade import DOMAINS, asked, csbench, dropped, opened, record
 from rows import each_row
 from viva.benchmarks import csbench as csbench_package
 from viva.benchmarks import find_benchmark
@@ -30,31 +29,7 @@ FORMATS: dict[Kind, str] = {
     "blank": "Fill-in-the-blank",
     "open": "Open-ended",
 }
-GOLDS: dict[Kind, object] = {"choice": "B", "truth": True, "blank": "O(log n)", "open": "Both are trees."}
-INSTRUCTIONS = {
-    "en": {"choice": "letter", "truth": "True or False", "blank": "gap", "open": "briefly"},
-    "zh": {"choice": "字母", "truth": "“正确”或“错误”", "blank": "空缺", "open": "简明"},
-    "de": {"choice": "Buchstaben", "truth": "Wahr oder Falsch", "blank": "Lücke", "open": "kurz"},
-    "fr": {"choice": "lettre", "truth": "Vrai ou Faux", "blank": "ce qui manque", "open": "brièvement"},
-}
-STEPS = {"en": "step by step", "zh": "一步一步", "de": "Schritt für Schritt", "fr": "étape par étape"}
-LEADS = {"en": "Answer:", "zh": "答案：", "de": "Antwort:", "fr": "Réponse :"}
-THOUGHTS = {"en": "Reasoning:", "zh": "推理：", "de": "Überlegung:", "fr": "Raisonnement :"}
-YES = {"en": "True", "zh": "正确", "de": "Wahr", "fr": "Vrai"}
-
-
-def one_of_each(folder: Path, language: str, *, explained: bool = True) -> Path:
-    """A test question of every format, and an exemplar of each."""
-    test = [record(n, GOLDS[kind], Format=FORMATS[kind]) for n, kind in enumerate(FORMATS)]
-    valid = [
-        record(100 + n, GOLDS[kind], Format=FORMATS[kind], Explanation=f"because {n}" if explained else ...)
-        for n, kind in enumerate(FORMATS)
-    ]
-    return csbench(folder, language, test, valid)
-
-
-def the(exam: Exam, kind: Kind) -> Question:
-    return next(question for question in exam.questions() if question.kind == kind)
+LANGUAGES = ("en", "zh", "de", "fr")
 
 
 def pool(language: str = "en") -> list[dict[str, str]]:
@@ -66,74 +41,6 @@ def pool(language: str = "en") -> list[dict[str, str]]:
 def shown(prompt: str, exemplars: list[dict[str, str]]) -> list[dict[str, str]]:
     """The exemplars that stand in a prompt, in its order."""
     return sorted((e for e in exemplars if e["Question"] in prompt), key=lambda e: prompt.index(e["Question"]))
-
-
-@each_row(*itertools.product(INSTRUCTIONS, FORMATS))
-def test_a_prompt_holds_the_question_and_the_instruction_in_its_language(
-    language: str, kind: str, *, tmp_path: Path
-) -> None:
-    exam = opened("csbench", one_of_each(tmp_path, language), language=language)
-    question = the(exam, kind)
-    prompt = asked(exam, question)
-    assert prompt.count(question.text) == 1
-    if kind == "choice":
-        lines = [f"({letter}) {text}" for letter, text in zip("ABCD", question.options, strict=True)]
-        assert question.text + "\n" + "\n".join(lines) in prompt
-    assert INSTRUCTIONS[language][kind] in prompt[prompt.index(question.text) + len(question.text) :]
-    if kind in ("blank", "open"):
-        assert str(question.answer) not in prompt
-
-
-@each_row(*itertools.product(INSTRUCTIONS, FORMATS))
-def test_chain_of_thought_asks_for_steps_but_not_for_an_essay(language: str, kind: str, *, tmp_path: Path) -> None:
-    folder = one_of_each(tmp_path, language)
-    direct = opened("csbench", folder, language=language)
-    thought = opened("csbench", folder, language=language, chain_of_thought=True)
-    assert STEPS[language] not in asked(direct, the(direct, kind))
-    if kind == "open":
-        assert asked(thought, the(thought, kind)) == asked(direct, the(direct, kind))
-    else:
-        assert STEPS[language] in asked(thought, the(thought, kind)).splitlines()[-1]
-
-
-@each_row(*itertools.product(INSTRUCTIONS, FORMATS))
-def test_a_base_model_continues_from_the_lead(language: str, kind: str, *, tmp_path: Path) -> None:
-    folder = one_of_each(tmp_path, language)
-    for thought in (False, True):
-        exam = opened("csbench", folder, language=language, form="base", chain_of_thought=thought)
-        prompt = request(exam, the(exam, kind)).prompt
-        assert isinstance(prompt, str)
-        assert prompt.endswith("\n" + (THOUGHTS if thought and kind != "open" else LEADS)[language])
-
-
-@each_row(*INSTRUCTIONS)
-def test_an_exemplar_shows_its_answer_in_the_words_that_are_asked_for(language: str, *, tmp_path: Path) -> None:
-    exam = opened("csbench", one_of_each(tmp_path, language), language=language, shots=1)
-    for kind in FORMATS:
-        answer = YES[language] if kind == "truth" else str(GOLDS[kind])
-        exemplar = record(100 + list(FORMATS).index(kind), Format=FORMATS[kind])["Question"]
-        prompt = asked(exam, the(exam, kind))
-        assert f"{exemplar}" in prompt
-        block = prompt[prompt.index(str(exemplar)) : prompt.index(the(exam, kind).text)]
-        assert f"\n{LEADS[language]}{'' if language == 'zh' else ' '}{answer}\n" in block
-        assert "because" not in prompt
-
-
-@each_row(*INSTRUCTIONS)
-def test_chain_of_thought_shows_the_explanation_where_there_is_one(language: str, *, tmp_path: Path) -> None:
-    settings = {"language": language, "shots": 1, "chain_of_thought": True}
-    explained = opened("csbench", one_of_each(tmp_path / "with", language), **settings)
-    plain = opened("csbench", one_of_each(tmp_path / "without", language, explained=False), **settings)
-    for number, kind in enumerate(FORMATS):
-        with_thought, without = asked(explained, the(explained, kind)), asked(plain, the(plain, kind))
-        if kind == "open":
-            assert with_thought == without
-            continue
-        assert (
-            f"{THOUGHTS[language]}{'' if language == 'zh' else ' '}because {number}\n{LEADS[language]}" in with_thought
-        )
-        assert THOUGHTS[language] not in without
-        assert f"\n{LEADS[language]}" in without
 
 
 # Exemplars
@@ -171,7 +78,7 @@ def test_published_languages_show_the_same_exemplars_with_balanced_golds(
     thought: bool, shots: int, seed: int, *, published: Path
 ) -> None:
     settings = {"shots": shots, "seed": seed, "chain_of_thought": thought}
-    exams = {code: opened("csbench", published, language=code, **settings) for code in STEPS}
+    exams = {code: opened("csbench", published, language=code, **settings) for code in LANGUAGES}
     for golds in (exam.exemplar_golds for exam in exams.values()):
         assert len(golds) == 8
         for group, counts in golds.items():
@@ -208,11 +115,6 @@ def test_one_gold_of_four_is_shown_where_there_is_one(tmp_path: Path) -> None:
     assert remember(exam, None).exemplar_golds == exam.exemplar_golds, "in run.json"
 
 
-def test_no_shots_show_no_exemplars() -> None:
-    exam = opened("csbench")
-    assert all(not shown(asked(exam, question), pool()) for question in exam.questions())
-
-
 def test_other_domains_top_up_when_the_own_has_too_few_but_never_another_format(tmp_path: Path) -> None:
     valid = [
         record(11, "x", Format="Fill-in-the-blank"),
@@ -245,14 +147,6 @@ def test_an_exemplar_without_a_usable_gold_is_not_shown(tmp_path: Path) -> None:
     assert [exemplar["ID"] for exemplar in found] == [12]
 
 
-def test_the_question_itself_is_never_an_exemplar(tmp_path: Path) -> None:
-    same: dict[str, object] = {"Question": "Which is it?", "A": "a", "B": "b", "C": "c", "D": "d"}
-    valid = [record(10 + n) for n in range(3)] + [record(20, "C", **same)]
-    exam = opened("csbench", csbench(tmp_path, "en", [record(1, "C", **same)], valid), shots=4)
-    (question,) = exam.questions()
-    assert asked(exam, question).count("Which is it?") == 1
-
-
 @pytest.mark.parametrize("language", ["en", *(pytest.param(one, marks=pytest.mark.slow) for one in ("zh", "de", "fr"))])
 def test_no_published_question_is_its_own_exemplar(published: Path, language: str) -> None:
     for seed in range(3):
@@ -261,17 +155,6 @@ def test_no_published_question_is_its_own_exemplar(published: Path, language: st
             if question.kind in ("truth", "choice"):
                 listed = [f"({letter}) {text}" for letter, text in zip("ABCD", question.options, strict=False)]
                 assert asked(exam, question).count("\n".join([question.text, *listed])) == 1, question.id
-
-
-def test_the_published_pool_gives_every_question_five_exemplars_of_its_format(published: Path) -> None:
-    valid = json.loads((published / "csbench" / "CSBench-DE" / "valid.json").read_text(encoding="utf-8"))
-    exam = opened("csbench", published, language="de", shots=5)
-    own = Counter((exemplar["Domain"], exemplar["Format"]) for exemplar in valid)
-    for question in list(exam.questions())[::20]:
-        found = [e for e in valid if e["Format"] == question.tags["format"] and e["Question"] in asked(exam, question)]
-        domain = DOMAINS[question.tags["domain"]]
-        assert len(found) >= 5
-        assert sum(e["Domain"] == domain for e in found) >= min(5, own[domain, question.tags["format"]])
 
 
 def test_the_seed_chooses_the_exemplars_and_nothing_else_does() -> None:
@@ -298,45 +181,25 @@ def length(exemplar: dict[str, str]) -> int:
 
 
 @pytest.mark.parametrize("form", ["chat", "base"])
-def test_the_longest_exemplar_goes_when_one_token_is_missing(form: str) -> None:
+def test_the_longest_exemplars_go_until_it_fits_and_are_counted(form: str) -> None:
     whole = opened("csbench", shots=5, form=form)
-    for question in list(whole.questions())[::3]:
-        everything = asked(whole, question)
-        exemplars = shown(everything, pool())
-        exact = opened("csbench", shots=5, form=form, context=cost(everything))
-        assert asked(exact, question) == everything
-        assert dropped(exact, question) == 0
-        tight = opened("csbench", shots=5, form=form, context=cost(everything) - 1)
-        longest = max(exemplars, key=length)
-        assert shown(asked(tight, question), pool()) == [e for e in exemplars if e is not longest]
-        assert dropped(tight, question) == 1
-
-
-def test_dropping_goes_on_until_it_fits_and_is_counted() -> None:
-    whole = opened("csbench", shots=5)
     question = next(iter(whole.questions()))
     exemplars = shown(asked(whole, question), pool())
     by_length = sorted(exemplars, key=length)
-    contexts = range(cost(asked(whole, question)), 2048, -20)
+    exact = cost(asked(whole, question))
     seen: set[int] = set()
-    for context in contexts:
-        exam = opened("csbench", shots=5, context=context)
+    for context in (exact, exact - 1, *range(exact - 20, 2048, -40), 1):
+        exam = opened("csbench", shots=5, form=form, context=context)
         prompt = asked(exam, question)
         kept = shown(prompt, pool())
         assert cost(prompt) <= context or not kept
+        assert len(kept) == {exact: 5, exact - 1: 4, 1: 0}.get(context, len(kept))
         assert dropped(exam, question) == 5 - len(kept)
         assert sorted(kept, key=length) == by_length[: len(kept)]
         assert [e for e in exemplars if e in kept] == kept, "their order stays"
         assert prompt.count(question.text) == 1
         seen.add(len(kept))
     assert seen == {0, 1, 2, 3, 4, 5}
-
-
-def test_a_question_that_does_not_fit_by_itself_is_asked_without_exemplars() -> None:
-    exam = opened("csbench", shots=5, context=1)
-    question = next(iter(exam.questions()))
-    assert asked(exam, question) == asked(opened("csbench"), question)
-    assert dropped(exam, question) == 5
 
 
 def test_without_a_token_limit_only_the_prompt_has_to_fit() -> None:
@@ -387,18 +250,6 @@ def test_whatever_a_question_holds_is_asked_verbatim(
     assert generate.choices == {"choice": tuple("ABCD"), "truth": ("True", "False")}.get(kind, ())
 
 
-def test_an_exemplars_braces_survive_too(tmp_path: Path) -> None:
-    valid = [
-        record(
-            11, "{gold} \\frac{1}{2}", Question="{question} {answer}?", Format="Fill-in-the-blank", Explanation="{x}"
-        )
-    ]
-    folder = csbench(tmp_path, "en", [record(1, "x", Format="Fill-in-the-blank")], valid)
-    exam = opened("csbench", folder, shots=1, chain_of_thought=True)
-    prompt = asked(exam, next(iter(exam.questions())))
-    assert "Question: {question} {answer}?\nReasoning: {x}\nAnswer: {gold} \\frac{1}{2}\n" in prompt
-
-
 # Settings
 
 
@@ -416,7 +267,7 @@ def test_a_users_template_replaces_only_what_it_names() -> None:
     assert exam.templates != plain.templates
 
 
-TEMPLATES = [
+@each_row(
     ({"en": {"choice": {"question": "Which? {options}"}}}, "{question}"),
     ({"en": {"choice": {"question": "{question}"}}}, "{options}"),
     ({"en": {"option": "({letter})"}}, "{text}"),
@@ -425,10 +276,7 @@ TEMPLATES = [
     ({"judge": {"en": {"blank": {"user": "{question} {gold}\n{fence}\n{fence}\nVERDICT: 1?"}}}}, "{answer}"),
     ({"judge": {"en": {"blank": {"user": "{question}\n{fence}\n{answer}\n{fence}\nVERDICT: 1?"}}}}, "{gold}"),
     ({"judge": {"en": {"open": {"user": "{question} {gold}\n{answer}\nVERDICT: 1?"}}}}, "{fence}"),
-]
-
-
-@each_row(*TEMPLATES)
+)
 def test_a_template_that_hides_what_must_be_seen_is_refused(templates: object, said: str) -> None:
     with pytest.raises(DataError) as caught:
         find_benchmark("csbench").open(ExamSpec(benchmark="csbench"), None, templates)
@@ -439,21 +287,3 @@ def test_only_comprehension_asks_what_needs_no_judge() -> None:
     exam = opened("csbench", only="comprehension")
     assert {question.kind for question in exam.questions()} == {"choice", "truth"}
     assert len(exam) == 56
-
-
-@each_row(4, 10, 40, 76, 1000)
-def test_a_limit_takes_of_every_domain_and_changes_no_prompt(limit: int) -> None:
-    whole, part = opened("csbench", shots=2), opened("csbench", shots=2, limit=limit)
-    chosen = [question.id for question in part.questions()]
-    assert len(chosen) == len(part) == len(set(chosen)) == min(limit, 76)
-    assert {question.tags["domain"] for question in part.questions()} == set(DOMAINS)
-    prompts = {question.id: asked(whole, question) for question in whole.questions()}
-    assert all(asked(part, question) == prompts[question.id] for question in part.questions())
-    assert [identity for identity in prompts if identity in set(chosen)] == chosen, "in the order of the file"
-
-
-def test_languages_that_are_not_there_are_named() -> None:
-    with pytest.raises(DataError, match="--data"):
-        opened("csbench", language="de")
-    with pytest.raises(DataError, match="en, zh, de, fr"):
-        opened("csbench", language="es")

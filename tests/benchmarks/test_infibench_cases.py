@@ -34,26 +34,6 @@ def keywords(folder: Path, grading: str) -> tuple[tuple[Keyword, ...], tuple[Key
 # --- keywords ---
 
 
-def test_an_item_is_a_text_or_a_mapping(tmp_path: Path) -> None:
-    both = """
-keywords:
-  - some words
-  - content: other
-    weight: 2
-    to_lower: true
-    neg: true
-  - content: {content: "a.*b", regex: true}
-"""
-    repaired, published, defects = keywords(tmp_path, both)
-    assert repaired == (
-        Keyword(rule=Literally("some words")),
-        Keyword(rule=Literally("other"), weight=2.0, ignore_case=True, negative=True),
-        Keyword(rule=Pattern("a.*b")),
-    )
-    assert published[1].fold_pattern
-    assert not defects
-
-
 def test_or_comes_before_and_which_comes_before_content(tmp_path: Path) -> None:
     both = """
 keywords:
@@ -65,14 +45,7 @@ keywords:
     assert not defects
 
 
-def test_regex_is_inherited_until_it_is_taken_back(tmp_path: Path) -> None:
-    both = "keywords:\n  - content: {regex: true, or: [a+, {content: b+, regex: false}, {content: {content: c+}}]}"
-    repaired, published, _ = keywords(tmp_path, both)
-    assert repaired == published
-    assert repaired[0].rule == AnyOf((Pattern("a+"), Literally("b+"), Pattern("c+")))
-
-
-CONDITIONS = [
+@each_row(
     ("context[-1].startswith('match')", "previous matched"),
     ('context[-1].startswith("match")', "previous matched"),
     (" context[ -1 ].startswith( 'match' ) ", "previous matched"),
@@ -80,10 +53,7 @@ CONDITIONS = [
     ("not context[2].startswith('match')", "not item 3 matched"),
     ("context[-1].startswith('unmatch')", "not previous matched"),
     ("not context[-1] == 'unmatch'", "previous matched"),
-]
-
-
-@each_row(*CONDITIONS)
+)
 def test_a_python_condition_is_read_and_never_run(python: str, condition: str, *, tmp_path: Path) -> None:
     grading = f"keywords:\n  - content: {{content: x, cond: {json.dumps(python)}}}"
     repaired, published, _ = keywords(tmp_path, grading)
@@ -98,15 +68,6 @@ def test_any_other_python_is_refused(python: str, *, tmp_path: Path) -> None:
         load(tmp_path, grading)
 
 
-def test_attributes_on_the_item_that_belong_to_the_rule_are_moved(tmp_path: Path) -> None:
-    repaired, published, defects = keywords(tmp_path, 'keywords:\n  - {content: "a[1-3]", regex: true, to_lower: true}')
-    assert repaired[0].rule == Pattern("a[1-3]")
-    assert published[0].rule == Literally("a[1-3]")
-    assert [(defect.question, defect.kind, defect.action) for defect in defects] == [
-        ("q-1", "attribute at the wrong level", "repaired")
-    ]
-
-
 def test_lower_case_inside_a_rule_counts_where_it_stands(tmp_path: Path) -> None:
     first, second = "{content: C++, to_lower: true}", "{content: 'x.y', to_lower: true, regex: true}"
     grading = f"keywords:\n  - content: {{or: [{first}, {second}, z]}}"
@@ -114,20 +75,6 @@ def test_lower_case_inside_a_rule_counts_where_it_stands(tmp_path: Path) -> None
     assert repaired[0].rule == AnyOf((Pattern(r"(?i:C\+\+)"), Pattern("(?i:x.y)"), Literally("z")))
     assert published[0].rule == AnyOf((Literally("C++"), Pattern("x.y"), Literally("z")))
     assert len(defects) == 2
-
-
-def test_lower_case_inside_an_item_that_has_it_changes_nothing(tmp_path: Path) -> None:
-    grading = "keywords:\n  - {content: {content: X, to_lower: true}, to_lower: true}"
-    repaired, published, defects = keywords(tmp_path, grading)
-    assert repaired[0].rule == published[0].rule == Literally("X")
-    assert not defects
-
-
-def test_a_weight_one_level_too_deep_is_lifted_unless_the_item_has_its_own(tmp_path: Path) -> None:
-    repaired, published, defects = keywords(tmp_path, "keywords:\n  - content: {content: x, weight: 0.5}")
-    assert (repaired[0].weight, published[0].weight, len(defects)) == (0.5, 1.0, 1)
-    repaired, published, defects = keywords(tmp_path, "keywords:\n  - {content: {content: x, weight: 0.5}, weight: 2}")
-    assert (repaired[0].weight, published[0].weight, len(defects)) == (2.0, 2.0, 0)
 
 
 @each_row((r"a\S+", True), (r"A.B", False), (r"\\S", False), (r"\\\S", True))
@@ -138,17 +85,12 @@ def test_a_pattern_is_not_put_in_lower_case(pattern: str, changed: bool, *, tmp_
     assert [defect.kind for defect in defects] == ["pattern in lower case"] * changed
 
 
-def test_of_a_key_that_stands_twice_the_last_counts(tmp_path: Path) -> None:
-    repaired, _, _ = keywords(tmp_path, "keywords:\n  - content:\n    content: x")
-    assert repaired == (Keyword(rule=Literally("x")),)
-
-
 # --- blanks ---
 
 TEMPLATE = "blank_filling:\n  template: 'a [blank] b'\n  targets:\n    - "
 
 
-ACCEPTED = [
+@each_row(
     ("x", Blank(accepted=(Accepted("x"),)), None),
     (
         "{content: x, weight: 2, substr_match: true}",
@@ -168,10 +110,7 @@ ACCEPTED = [
         Blank(accepted=(Accepted(r"(?i:x\.)", True), Accepted("y"))),
         Blank(accepted=(Accepted("or"),)),
     ),
-]
-
-
-@each_row(*ACCEPTED)
+)
 def test_accepted_answers(target: str, repaired: Blank, published: Blank | None, *, tmp_path: Path) -> None:
     first, second, defects = load(tmp_path, TEMPLATE + target)
     assert first.rubric.blanks is not None
@@ -179,13 +118,6 @@ def test_accepted_answers(target: str, repaired: Blank, published: Blank | None,
     assert first.rubric.blanks.targets == (repaired,)
     assert second.rubric.blanks.targets == (published or repaired,)
     assert [defect.kind for defect in defects] == ["mapping as accepted answers"] * (published is not None)
-
-
-def test_a_template_has_its_marker_and_its_characters_to_strip(tmp_path: Path) -> None:
-    grading = "blank_filling:\n  template: 'a __ b __ c'\n  blank_str: __\n  escape: ' ;'\n  targets: [x, y]"
-    case, _, _ = load(tmp_path, grading)
-    assert case.rubric.blanks is not None
-    assert (case.rubric.blanks.marker, case.rubric.blanks.strip, case.metrics) == ("__", " ;", ("blank_filling",))
 
 
 # --- unit tests, similarity ---
@@ -211,53 +143,18 @@ unit_test:
     assert (case.language, case.area, defects) == ("html", "front-end", [])
 
 
-def test_a_prefix_is_noted(tmp_path: Path) -> None:
-    case, _, defects = load(tmp_path, "unit_test:\n  tests: [{content: t, prefix: 'x = 1'}]")
-    assert case.rubric.tests is not None
-    assert case.rubric.tests.tests[0].prefix == "x = 1"
-    assert [defect.kind for defect in defects] == ["lost prefix"]
-
-
-def test_similarity_has_its_own_bounds_and_its_own_system_prompt(tmp_path: Path) -> None:
-    grading = """
-similarity:
-  - {metric: rouge1, references: [one, {path: two.txt}]}
-  - {metric: rougeLsum, references: [one], min_score: 0.1, max_score: 0.4, weight: 3}
-"""
-    case, _, _ = load(tmp_path, grading, {"two.txt": "zwei"})
-    first, second = case.rubric.similarity
-    assert (first.low, first.high, first.references) == (0.30, 0.53, ("one", "zwei"))
-    assert (second.low, second.high, second.weight) == (0.1, 0.4, 3.0)
-    assert case.system == "brief"
-
-
 # --- handlers ---
 
 
-HANDLERS = [
+@each_row(
     "customized: {real_metric_type: keywords, module: cases.handler, func: handle}",
     "keywords:\n  - x\n  - post_handler: {module: cases.handler, func: handle}",
     "blank_filling:\n  template: 'a [blank] b'\n  targets: [x]\n  post_handler: {module: m, func: f}",
-]
-
-
-@each_row(*HANDLERS)
+)
 def test_python_of_the_data_set_is_not_run_and_its_question_is_unsound(grading: str, *, tmp_path: Path) -> None:
     case, _, defects = load(tmp_path, grading)
     assert "runs no code found in a data file" in case.invalid_gold
     assert [defect.action for defect in defects] == ["unsound"]
-
-
-def test_a_published_question_has_its_handler_by_its_id(tmp_path: Path) -> None:
-    grading = "customized: {real_metric_type: keywords, module: cases.handler, func: handle}"
-    case, _, defects = load(tmp_path, grading, identity="0-0-26")
-    assert (case.rubric.handler, case.invalid_gold, defects) == ("0-0-26", "", [])
-    assert case.metrics == ("keywords",)
-
-
-def test_a_handler_of_another_kind_is_not_taken_for_it(tmp_path: Path) -> None:
-    case, _, _ = load(tmp_path, "keywords:\n  - x\n  - post_handler: {module: m, func: f}", identity="0-0-26")
-    assert case.invalid_gold
 
 
 def test_a_malformed_pattern_makes_a_question_unsound(tmp_path: Path) -> None:
@@ -276,7 +173,7 @@ ANSWERS = "Given f(x) and 'g', please write a function.\nFunction signature is: 
 CLOSED = "def f(xs):\n    return max(xs)\n\n@str\ndef get_max(xs):\n    return 1\nassert f([1]) == get_max([1])"
 
 
-REDEFINED = [
+@each_row(
     ("python", CLOSED, ("get_max",)),
     ("python", CLOSED.replace("f(", "g("), ("get_max",)),
     ("python", CLOSED.replace("get_max", "max_of"), ("f",)),
@@ -290,10 +187,7 @@ REDEFINED = [
     ("r", "f <- function(x) { 1 }\nassert(f(1) == get_max(1))", ()),
     ("r", "get_max = function(x) 1\nassert(get_max(1) == 1)", ()),
     ("javascript", "function get_max() {}", ()),
-]
-
-
-@each_row(*REDEFINED)
+)
 def test_a_test_that_defines_the_answer_itself_is_found(language: str, code: str, names: tuple[str, ...]) -> None:
     repaired, found = without_redefinitions(code, language, ANSWERS)
     assert set(found) == set(names)
@@ -318,15 +212,14 @@ def test_a_definition_is_taken_out_of_the_test(tmp_path: Path) -> None:
 
 FRAMES = "import pandas as pd\ndef f(d):\n    return d * 2\ndf = pd.DataFrame({'a': [1, None], 'b': [3, 4]})\n"
 SHARED = "def f(v):\n    v.append(1)\n    return v\nv = [3]\nassert f(v) == solve(v)"
-MEANT = [
+
+
+@each_row(
     (FRAMES + "assert all(f(df) == solve(df))", "test compares labels", "return d * 2", "return d * 3"),
     (FRAMES + "assert all(solve(df) == f(df))", "test compares labels", "return d * 2", "return False"),
     (FRAMES + "assert solve(df).equals(f(df))", "test lets the answer decide", "return d * 2", "return Yes()"),
     (SHARED, "test changes what it hands over", "return [*d, 1]", "return d"),
-]
-
-
-@each_row(*MEANT)
+)
 def test_a_test_asserts_what_it_is_meant_to(code: str, kind: str, right: str, wrong: str) -> None:
     """Run as Python: what passed and should not fails, and what is right passes."""
     pytest.importorskip("pandas")
@@ -339,7 +232,7 @@ def test_a_test_asserts_what_it_is_meant_to(code: str, kind: str, right: str, wr
     exec(solved + f"{wrong}\n{code}", {})
 
 
-AS_IT_IS = [
+@each_row(
     ("python", FRAMES + "assert (f(df) == solve(df)).all().all()"),
     ("python", FRAMES + "assert f(df).equals(solve(df))"),
     ("python", "import numpy as np\nassert all(np.array([1]) == solve(1))"),
@@ -347,10 +240,7 @@ AS_IT_IS = [
     ("python", "from copy import deepcopy\n" + SHARED.replace("f(v) ==", "f(deepcopy(v)) ==")),
     ("r", "stopifnot(all(f(x) == g(x)))"),
     ("python", "assert all(f(1) == "),
-]
-
-
-@each_row(*AS_IT_IS)
+)
 def test_other_tests_stay_as_they_are(language: str, code: str) -> None:
     assert as_meant(code, language) == (code, {})
 

@@ -18,7 +18,7 @@ RIGHT_BUTTON = "<button form='my-form' type=\"submit\">Go</button>"
 TOP = "<div class='border-t-2 border-b-0 border-l-0'"
 
 
-ANSWERS = [
+@each_row(
     ("0-0-14", f"{ITEM}<span>x</span>", 2.0),
     ("0-0-14", "<Form.Item><Switch /><span>x</span></Form.Item>", 1.0),
     ("0-0-14", "<Form.Item><Switch /><span >x</Form.Item><span>", 1.0),
@@ -72,32 +72,26 @@ ANSWERS = [
     ("0-2-153", "<div class='border-0 border-t border-red-500'>", 3.0),
     ("0-2-153", "<div class='border-0 border-t border-red-500 border-x'>", 2.0),
     ("0-2-153", "", 0.0),
-]
-
-
-@each_row(*ANSWERS)
+)
 def test_an_answer_earns_these_points(question: str, text: str, points: float) -> None:
     found = CUSTOM[question](text)
     assert found.points == points
     assert found.details
 
 
-DEPLOYMENTS = [
+@each_row(
     ((True, True, False, False), 2.0),
     ((True, False, False, False), 1.0),
     ((True, True, True, False), 1.0),
     ((True, True, True, True), 2.0),
     ((False, False, True, False), 0.0),
     ((), 0.0),
-]
-
-
-@each_row(*DEPLOYMENTS)
+)
 def test_a_deployment_is_two_settings_and_no_careless_deletion(matched: tuple[bool, ...], points: float) -> None:
     assert AFTER_KEYWORDS["0-0-1"](Points(4.0, 4.0, ("a",)), matched) == Points(points, 2.0, ("a",))
 
 
-COPIES = [
+@each_row(
     ("matched: response string: navigator.clipboard.writeText(x), ans: .select()", 2.0),
     (f"unmatched: response string: a.select(); {COPY}, ans: x", 1.0),
     (f"unmatched: response string: navigator.clipboard.writeText; a.select(); {COPY}, ans: x", 2.0),
@@ -105,17 +99,9 @@ COPIES = [
     ("unmatched: response string: , ans: navigator.clipboard.writeText", 0.0),
     ("unmatched: match rate too low - 0.5", 0.0),
     ("", 0.0),
-]  # fmt: skip
-
-
-@each_row(*COPIES)
+)  # fmt: skip
 def test_copying_counts_by_what_was_filled_in(detail: str, points: float) -> None:
     assert AFTER_BLANKS["0-0-21"](Points(2.0, 2.0), (detail,)) == Points(points, 2.0)
-
-
-def test_a_question_has_one_handler_or_none() -> None:
-    names = [*CUSTOM, *AFTER_KEYWORDS, *AFTER_BLANKS]
-    assert len(set(names)) == len(names) == 8
 
 
 BUTTONS = st.lists(

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from benchmarks.handmade import fresh
 from benchmarks.handmade_infibench import as_csv, as_folder, spec
-from rows import each_row, table, tables_beside
+from rows import each_row, tabled, tables_beside
 from viva.benchmarks.infibench.cases import PROVES_NOTHING, area_of, areas
 from viva.benchmarks.infibench.caseset import read_cases
 from viva.benchmarks.infibench.infibench import BENCHMARK
-from viva.errors import DataError, MissingDataError
+from viva.errors import DataError
 from viva.types import ExamSpec, Sampling
 from within import within
 
@@ -51,13 +51,6 @@ def test_an_empty_test_file_asks_that_the_answer_runs(tmp_path: Path) -> None:
         read_cases(tmp_path / "b")
 
 
-def test_entries_may_have_weights_which_nothing_reads(tmp_path: Path) -> None:
-    as_folder(tmp_path, {"cases/a.yaml": spec("keywords: [x]")})
-    (tmp_path / "suite_v2.1.yaml").write_text("cases:\n  - {path: cases/a.yaml, weight: 7}\n")
-    (read,), _, _ = read_cases(tmp_path)
-    assert read.prompt == "Why?"
-
-
 def test_levels_and_addresses_are_read_where_they_lie_beside(tmp_path: Path) -> None:
     as_csv(tmp_path, [spec("keywords: [x]", "0-0-1"), spec("keywords: [x]", "0-0-2")])
     (tmp_path / "difficulty_levels.yaml").write_text(
@@ -83,13 +76,6 @@ def test_several_suites_ask_which(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"several suites: suite_a.yaml, suite_b.yml; say which with --data"):
         read_cases(tmp_path)
     assert len(read_cases(tmp_path / "suite_b.yml")[0]) == 1
-
-
-def test_no_data_is_told_from_damaged_data(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match=r"viva fetch infibench"):
-        read_cases(tmp_path)
-    with pytest.raises(DataError, match="there is no data folder"):
-        read_cases(tmp_path / "nowhere")
 
 
 # --- what strangers write ---
@@ -152,25 +138,23 @@ ERRORS = [
 
 
 def test_an_error_names_the_row_the_case_and_the_key(tmp_path: Path) -> None:
-    with table() as case:
-        for why, grading, message in ERRORS:
-            with case(why):
-                as_csv(tmp_path, [spec("keywords: [fine]", "q-0"), spec(grading)])
-                for published in (False, True):
-                    if why == "and" and published:
-                        continue  # the authors' grader takes the mapping's keys
-                    with pytest.raises(DataError, match=message) as caught:
-                        read_cases(tmp_path, published=published)
-                    assert str(caught.value).startswith("suite_v2.1_data.csv, row 3")
+    for (why, grading, message), case in tabled(*ERRORS):
+        with case:
+            as_csv(tmp_path, [spec("keywords: [fine]", "q-0"), spec(grading)])
+            for published in (False, True):
+                if why == "and" and published:
+                    continue  # the authors' grader takes the mapping's keys
+                with pytest.raises(DataError, match=message) as caught:
+                    read_cases(tmp_path, published=published)
+                assert str(caught.value).startswith("suite_v2.1_data.csv, row 3")
 
 
 def test_a_damaged_csv_says_what_is_wrong(tmp_path: Path) -> None:
-    with table() as case:
-        for content, message in TABLES["damaged"]:
-            with case(content):
-                (tmp_path / "suite_v2.1_data.csv").write_text(content, newline="")
-                with pytest.raises(DataError, match=message):
-                    read_cases(tmp_path)
+    for (content, message), case in tabled(*TABLES["damaged"]):
+        with case:
+            (tmp_path / "suite_v2.1_data.csv").write_text(content, newline="")
+            with pytest.raises(DataError, match=message):
+                read_cases(tmp_path)
 
 
 def test_a_file_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
@@ -238,14 +222,11 @@ def test_any_grading_is_read_or_refused_with_a_sentence(tmp_path: Path, grading:
 # --- areas and prompts ---
 
 
-AREAS = [
+@each_row(
     ("x", "JavaScript", "front-end"), ("x", "c++/c", "back-end"), ("x", "r", "DS & ML"), ("x", "c#", "back-end"),
     ("x", "dart", "mobile & desktop"), ("x", "bash", "IT operations"), ("4-17-3", "vba", "IT operations"),
     ("x", "vba", "other"), ("9-1-1", "vba", "other"),
-]  # fmt: skip
-
-
-@each_row(*AREAS)
+)  # fmt: skip
 def test_a_language_has_its_area_and_an_unlisted_one_that_of_its_id(identity: str, language: str, area: str) -> None:
     assert area_of(identity, language) == area
 

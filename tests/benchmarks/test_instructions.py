@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.card_layouts import overall
-from rows import table
+from rows import tabled
 from viva.benchmarks import CARD, CARDS, open_exam
 from viva.benchmarks.card.instructions import check, follows, sentences
 from viva.types import ExamSpec, Response
@@ -16,29 +16,26 @@ ROWS = tomllib.loads(Path(__file__).with_name("instructions.toml").read_text(enc
 
 
 def test_each_instruction_is_told_from_its_near_miss() -> None:
-    with table() as row:
-        for name, given, right, wrong in ROWS["checks"]:
-            with row((name, given)):
-                assert check(right, name, given)
-                assert not check(wrong, name, given)
+    for (name, given, right, wrong), row in tabled(*ROWS["checks"]):
+        with row:
+            assert check(right, name, given)
+            assert not check(wrong, name, given)
 
 
 def test_instructions_about_language() -> None:
     pytest.importorskip("langdetect")
-    with table() as row:
-        for name, given, right, wrong in ROWS["languages"]:
-            with row(name):
-                assert check(right, name, given)
-                assert not check(wrong, name, given)
+    for (name, given, right, wrong), row in tabled(*ROWS["languages"]):
+        with row:
+            assert check(right, name, given)
+            assert not check(wrong, name, given)
 
 
 def test_what_the_published_checkers_do_otherwise() -> None:
     pytest.importorskip("langdetect")
-    with table() as row:
-        for name, given, right, wrong, published in ROWS["published"]:
-            with row((name, right)):
-                assert [check(reply, name, given) for reply in (right, wrong)] == [True, False]
-                assert [check(reply, name, given, published=True) for reply in (right, wrong)] == published
+    for (name, given, right, wrong, published), row in tabled(*ROWS["published"]):
+        with row:
+            assert [check(reply, name, given) for reply in (right, wrong)] == [True, False]
+            assert [check(reply, name, given, published=True) for reply in (right, wrong)] == published
 
 
 def test_loosely_a_reply_may_have_a_first_line_a_last_line_and_asterisks_more() -> None:
@@ -50,10 +47,9 @@ def test_loosely_a_reply_may_have_a_first_line_a_last_line_and_asterisks_more() 
 
 
 def test_sentences() -> None:
-    with table() as row:
-        for text, count in ROWS["sentences"]:
-            with row(text):
-                assert len(sentences(text)) == count
+    for (text, count), row in tabled(*ROWS["sentences"]):
+        with row:
+            assert len(sentences(text)) == count
 
 
 def test_four_numbers_are_those_of_the_paper(tmp_path: Path) -> None:

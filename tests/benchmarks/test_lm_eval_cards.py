@@ -142,15 +142,6 @@ def test_what_a_task_says_of_exemplars_and_ways_of_asking(tmp_path: Path) -> Non
     assert next(iter(requests(card))).prompt == "Add.\n0 + 1000 = A:"
 
 
-def test_a_prompt_decides_the_signature(tmp_path: Path) -> None:
-    card = made(tmp_path, WRITTEN, SUMS)
-    before = exam_of(card)
-    card.write_text(card.read_text().replace("Add.", "Sum."))
-    after = exam_of(card)
-    assert before.fingerprint != after.fingerprint
-    assert before.templates != after.templates
-
-
 def test_rows_that_make_no_question_are_left_out_and_the_others_stay(tmp_path: Path) -> None:
     bad: list[dict[str, Any]] = [
         {"q": "no gold", "o": ["a", "b"], "a": "c"},

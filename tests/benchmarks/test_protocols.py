@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from benchmarks.card_layouts import overall
-from rows import table
+from rows import table, tabled
 from viva.benchmarks import CARD, CARDS, open_exam
 from viva.benchmarks.card.cardexam import CardExam
 from viva.errors import DataError
@@ -40,17 +40,16 @@ def test_bbh_is_asked_with_the_text_that_its_authors_published(tmp_path: Path) -
     assert asked == text.partition("-----\n")[2] + "\n\nQ: [ (\nA: Let's think step by step."
     bare = opened("bbh", tmp_path, rows, "brackets")
     assert prompt_text(bare.request(brackets, 0, Sampling()).prompt) == "Close the brackets.\n\nQ: [ (\nA:"
-    with table() as row:
-        for question, reply, value in (
-            (brackets, "We close [ and (. So the answer is ) ].", 1.0),
-            (brackets, "So the answer is ] ).", 0.0),
-            (letter, "It is red. So the answer is (B).", 1.0),
-            (letter, "It is red. So the answer is (C).", 0.0),
-            (word, "So the answer is yes.", 1.0),
-            (word, "So the answer is no.", 0.0),
-        ):
-            with row(reply):
-                assert exam.score(question, Response(text=reply)).value == value
+    for (question, reply, value), row in tabled(
+        (brackets, "We close [ and (. So the answer is ) ].", 1.0),
+        (brackets, "So the answer is ] ).", 0.0),
+        (letter, "It is red. So the answer is (B).", 1.0),
+        (letter, "It is red. So the answer is (C).", 0.0),
+        (word, "So the answer is yes.", 1.0),
+        (word, "So the answer is no.", 0.0),
+    ):
+        with row:
+            assert exam.score(question, Response(text=reply)).value == value
 
 
 def test_simpleqa_has_three_verdicts_and_an_unreadable_one_is_none(tmp_path: Path) -> None:
@@ -60,31 +59,30 @@ def test_simpleqa_has_three_verdicts_and_an_unreadable_one_is_none(tmp_path: Pat
     (question,) = exam.questions()
     assert question.tags["metadata.topic"] == "Metals"
     assert prompt_text(exam.request(question, 0, Sampling()).prompt) == "Which?"
-    with table() as row:
-        for verdicts, value, attempted, as_published in (
-            (["VERDICT: 2"], 1.0, 1.0, 1.0),
-            (["VERDICT: 1"], 0.0, 0.0, 0.0),
-            (["VERDICT: 0"], 0.0, 1.0, 0.0),
-            (["VERDICT: 7"], None, None, 0.0),
-            (["I like it."], None, None, 0.0),
-            (["VERDICT: 0", "VERDICT: 2"], None, None, 0.0),
-            ([], None, None, None),
-        ):
-            with row(verdicts):
-                evidence = Evidence(opinions=[Opinion(f"judge-{at}", ANSWER, one) for at, one in enumerate(verdicts)])
-                score = exam.score(question, Response(text="It is tin."), evidence)
-                assert score.value == value
-                assert score.parts.get("attempted") == attempted
-                assert (score.outcome == "ungraded") == (value is None)
-                if verdicts and value is None:  # a run keeps what cannot be read apart; an outage is no verdict
-                    failed = Evidence(failed=[msgspec.structs.replace(one, lost=False) for one in evidence.opinions])
-                    lost = Evidence(failed=[msgspec.structs.replace(one, lost=True) for one in evidence.opinions])
-                    assert published.score(question, Response(text="It is tin."), failed).parts["declined"] == 1
-                    assert published.score(question, Response(text="It is tin."), lost).outcome == "ungraded"
-                for reply in ("It is tin.", ""):  # the authors' judge is sent what is blank, too
-                    judged = published.score(question, Response(text=reply), evidence)
-                    assert judged.value == as_published
-                    assert judged.parts.get("attempted", 0.0) == (0.0 if value is None else attempted)
+    for (verdicts, value, attempted, as_published), row in tabled(
+        (["VERDICT: 2"], 1.0, 1.0, 1.0),
+        (["VERDICT: 1"], 0.0, 0.0, 0.0),
+        (["VERDICT: 0"], 0.0, 1.0, 0.0),
+        (["VERDICT: 7"], None, None, 0.0),
+        (["I like it."], None, None, 0.0),
+        (["VERDICT: 0", "VERDICT: 2"], None, None, 0.0),
+        ([], None, None, None),
+    ):
+        with row:
+            evidence = Evidence(opinions=[Opinion(f"judge-{at}", ANSWER, one) for at, one in enumerate(verdicts)])
+            score = exam.score(question, Response(text="It is tin."), evidence)
+            assert score.value == value
+            assert score.parts.get("attempted") == attempted
+            assert (score.outcome == "ungraded") == (value is None)
+            if verdicts and value is None:  # a run keeps what cannot be read apart; an outage is no verdict
+                failed = Evidence(failed=[msgspec.structs.replace(one, lost=False) for one in evidence.opinions])
+                lost = Evidence(failed=[msgspec.structs.replace(one, lost=True) for one in evidence.opinions])
+                assert published.score(question, Response(text="It is tin."), failed).parts["declined"] == 1
+                assert published.score(question, Response(text="It is tin."), lost).outcome == "ungraded"
+            for reply in ("It is tin.", ""):  # the authors' judge is sent what is blank, too
+                judged = published.score(question, Response(text=reply), evidence)
+                assert judged.value == as_published
+                assert judged.parts.get("attempted", 0.0) == (0.0 if value is None else attempted)
 
 
 def test_a_blank_is_worth_its_points_and_some_of_several_letters_half(tmp_path: Path) -> None:
@@ -114,33 +112,31 @@ def test_a_reply_that_earns_nothing_counts_as_its_authors_count_it(tmp_path: Pat
     ]
     share = ("Incorrect", "Not attempted", "Correct given attempted", "F-score")
     followed = ("Prompt level, strict", "Prompt level, loose", "Instruction level, strict", "Instruction level, loose")
-    with table() as row:
-        for card, rows, right, nothing, means in (
-            ("simpleqa", facts, "tin", "", dict(zip(share, (0, 1 / 2, 1, 2 / 3), strict=True)) | {"Correct": 1 / 2}),
-            ("ifeval", prompts, "tin", "", dict(zip(followed, (1 / 2, 1 / 2, 1 / 4, 1 / 4), strict=True))),
-            ("ifeval", prompts, "tin", "<think>so", dict(zip(followed, (1 / 2, 1 / 2, 1 / 4, 1 / 4), strict=True))),
-            ("gaokao-bench", blanks, "答案是A", "", {"Overall": 2 / 8}),
-            ("gaokao-bench", blanks, "答案是A", "题目有误", {"Overall": 2 / 8}),
-        ):
-            with row((card, nothing)):
-                (tmp_path / card).mkdir(exist_ok=True)
-                exam = opened(card, tmp_path / card, rows)
-                judged = Evidence(opinions=[Opinion("judge", ANSWER, "VERDICT: 2")])
-                first, second = exam.questions()
-                scores = [
-                    (first, exam.score(first, Response(text=right), judged)),
-                    (second, exam.score(second, Response(text=nothing))),
-                ]
-                assert scores[1][1].outcome in UNREADABLE
-                assert exam.constant() is None, "no answer is the same to all"
-                assert overall(exam, scores) == pytest.approx(means)
+    for (card, rows, right, nothing, means), row in tabled(
+        ("simpleqa", facts, "tin", "", dict(zip(share, (0, 1 / 2, 1, 2 / 3), strict=True)) | {"Correct": 1 / 2}),
+        ("ifeval", prompts, "tin", "", dict(zip(followed, (1 / 2, 1 / 2, 1 / 4, 1 / 4), strict=True))),
+        ("ifeval", prompts, "tin", "<think>so", dict(zip(followed, (1 / 2, 1 / 2, 1 / 4, 1 / 4), strict=True))),
+        ("gaokao-bench", blanks, "答案是A", "", {"Overall": 2 / 8}),
+        ("gaokao-bench", blanks, "答案是A", "题目有误", {"Overall": 2 / 8}),
+    ):
+        with row:
+            (tmp_path / card).mkdir(exist_ok=True)
+            exam = opened(card, tmp_path / card, rows)
+            judged = Evidence(opinions=[Opinion("judge", ANSWER, "VERDICT: 2")])
+            first, second = exam.questions()
+            scores = [
+                (first, exam.score(first, Response(text=right), judged)),
+                (second, exam.score(second, Response(text=nothing))),
+            ]
+            assert scores[1][1].outcome in UNREADABLE
+            assert exam.constant() is None, "no answer is the same to all"
+            assert overall(exam, scores) == pytest.approx(means)
 
 
 def test_drop_matches_spans_one_to_one_and_numbers_by_value() -> None:
-    with table() as row:
-        for said, accepted, exact, overlap in ROWS["drop"]:
-            with row((said, accepted)):
-                assert drop_scores(said, accepted) == (exact, overlap)
+    for (said, accepted, exact, overlap), row in tabled(*ROWS["drop"]):
+        with row:
+            assert drop_scores(said, accepted) == (exact, overlap)
 
 
 def test_only_cards_with_an_authors_script_are_graded_as_published(tmp_path: Path) -> None:

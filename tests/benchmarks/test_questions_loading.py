@@ -16,7 +16,7 @@ from viva.benchmarks.custom.questionloading import read_questions, sound_questio
 from viva.benchmarks.custom.questionmodel import Example, QuestionFile, tables
 from viva.errors import DataError
 from viva.sandbox.languagetables import languages
-from viva.scorers.rubric import code
+from viva.scorers.rubric import code, patterns
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.rubrics import (
     Accepted,
@@ -31,7 +31,6 @@ from viva.scorers.rubric.rubrics import (
     NotRule,
     Pattern,
     Rubric,
-    Rule,
     Similarity,
     Test,
     TruthPart,
@@ -99,32 +98,23 @@ questions:
 """
 RUBRIC = Rubric(
     keywords=(
-        Keyword(rule=Literally("zebra")),
-        Keyword(rule=Literally("1.0")),
+        Keyword(rule=Literally("zebra")), Keyword(rule=Literally("1.0")),
         Keyword(rule=Literally("vercel.json"), ignore_case=True, weight=2.0),
         Keyword(rule=Pattern(r"consumer[2-6]\s")),
-        Keyword(
-            rule=AnyOf((Literally("text one"), Pattern("two"), AllOf((Literally("three"), NotRule(Literally("four"))))))
-        ),
+        Keyword(rule=AnyOf((
+            Literally("text one"), Pattern("two"), AllOf((Literally("three"), NotRule(Literally("four")))),
+        ))),
         Keyword(rule=When(Literally("delete"), "item 1 matched and not previous matched"), negative=True),
     ),
-    blanks=Blanks(
-        template="a = ___; b = ___;",
-        marker="___",
-        strip=" ",
-        targets=(
-            Blank(accepted=(Accepted("foo"),)),
-            Blank(
-                accepted=(Accepted("x"), Accepted("y"), Accepted("z+", regex=True)),
-                ignore_case=True,
-                substring=True,
-                weight=0.5,
-            ),
+    blanks=Blanks(template="a = ___; b = ___;", marker="___", strip=" ", targets=(
+        Blank(accepted=(Accepted("foo"),)),
+        Blank(
+            accepted=(Accepted("x"), Accepted("y"), Accepted("z+", regex=True)), ignore_case=True, substring=True,
+            weight=0.5,
         ),
-    ),
+    )),
     tests=UnitTests(
-        language="cpp",
-        files=(("data.csv", "a,b\n1,2\n"), ("empty.txt", ""), ("copy.txt", "copied\n")),
+        language="cpp", files=(("data.csv", "a,b\n1,2\n"), ("empty.txt", ""), ("copy.txt", "copied\n")),
         tests=(
             Test(code="int main() { return 0; }"),
             Test(code="int main() {}", before="#include <set>", seconds=30.0, weight=3.0, longest_only=True),
@@ -138,9 +128,8 @@ RUBRIC = Rubric(
     choice=ChoicePart(options=("one", "two", "three"), answer="B"),
     truth=TruthPart(answer=True),
     judge=JudgePart(reference="So it is.", instructions="Be kind.", weight=4.0),
-    max_score=2.0,
-    min_score=0.5,
-)
+    max_score=2.0, min_score=0.5,
+)  # fmt: skip
 
 
 def read(text: str, folder: Path, name: str = "questions.yaml") -> QuestionFile:
@@ -224,11 +213,6 @@ def test_json_that_is_none_says_where(tmp_path: Path) -> None:
             assert [problem.line for problem in problems if word in problem.text] == [line], "\n".join(
                 map(str, problems)
             )
-
-
-def test_json_escapes_are_json_s(tmp_path: Path) -> None:
-    text = '{"title": "\\/ \\ud83d\\ude00 \\u00e4\\t", "questions": []}'
-    assert read(text, tmp_path, "a.json").title == "/ 😀 ä\t"
 
 
 def test_a_file_of_another_name_is_json_if_it_begins_like_it(tmp_path: Path) -> None:
@@ -403,10 +387,10 @@ def test_rules_nest_twenty_deep_and_no_deeper(tmp_path: Path) -> None:
 
 
 def test_many_slow_expressions_end_in_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viva.benchmarks.custom.traps.SECONDS", 1.0)
-    items = "".join(f"        - regex: '(x+x+)+y{number}'\n" for number in range(300))
-    text = f"questions:\n  - id: a\n    question: b\n    grading:\n      keywords:\n{items}"
-    found = read(text, tmp_path)
+    monkeypatch.setattr("viva.benchmarks.custom.traps.SECONDS", 0.2)
+    monkeypatch.setattr(patterns, "SECONDS", 0.1)
+    items = "".join(f"        - regex: '(x+x+)+y{number}'\n" for number in range(60))
+    found = read(f"questions:\n  - id: a\n    question: b\n    grading:\n      keywords:\n{items}", tmp_path)
     assert found.questions
     assert "takes forever" in found.problems[1].text
     assert any("not tried for speed" in problem.text for problem in found.problems)
@@ -450,12 +434,6 @@ def test_the_testable_languages_are_the_sandbox_s() -> None:
 @cache
 def valid() -> bytes:
     return (Path(__file__).parents[2] / "docs" / "own-questions.yaml").read_bytes()
-
-
-@settings(max_examples=3 * settings.default.max_examples)
-@given(content=st.binary(max_size=400) | st.text(max_size=400).map(lambda text: text.encode("utf-8", "replace")))
-def test_any_bytes_are_read_or_refused(content: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
-    _read_bytes(content, tmp_path_factory)
 
 
 PIECES = [
@@ -530,66 +508,16 @@ def _read_bytes(content: bytes, factory: pytest.TempPathFactory, name: str = "qu
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn"]), min_size=1, max_size=12).filter(
     str.strip
 )
-WEIGHTS = st.floats(0.25, 8.0)
-LEAVES = TEXTS.map(Literally) | st.sampled_from(["a+", r"\d{2,3}", "x|y", r"\.com$"]).map(Pattern)
-RULES: st.SearchStrategy[Rule] = st.recursive(
-    LEAVES,
-    lambda inner: st.lists(inner, min_size=1, max_size=3).map(lambda rules: AnyOf(tuple(rules)))
-    | st.lists(inner, min_size=1, max_size=3).map(lambda rules: AllOf(tuple(rules)))
-    | inner.map(NotRule),
-    max_leaves=6,
-)  # fmt: skip
-KEYWORDS = st.builds(Keyword, rule=RULES, weight=WEIGHTS, ignore_case=st.booleans(), negative=st.just(False))
-
-
-def spelled(rule: Rule) -> object:
-    """A rule as a question file says it."""
-    match rule:
-        case Literally(text=text):
-            return text
-        case Pattern(pattern=pattern):
-            return {"regex": pattern}
-        case AnyOf(rules=rules):
-            return {"any": [spelled(each) for each in rules]}
-        case AllOf(rules=rules):
-            return {"all": [spelled(each) for each in rules]}
-        case NotRule(rule=inner):
-            return {"not": spelled(inner)}
-    raise AssertionError(rule)
-
-
-def item(keyword: Keyword) -> dict[str, object]:
-    rule = spelled(keyword.rule)
-    beside = {"weight": keyword.weight, "ignore_case": keyword.ignore_case}
-    return {**(rule if isinstance(rule, dict) else {"text": rule}), **beside}
 
 
 @settings(max_examples=2 * settings.default.max_examples)
-@given(
-    keywords=st.lists(KEYWORDS, min_size=1, max_size=4),
-    title=TEXTS,
-    tags=st.dictionaries(TEXTS, TEXTS, max_size=3),
-    answer=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn"]), max_size=20),
-)
+@given(keywords=st.lists(TEXTS, min_size=1, max_size=4), title=TEXTS, tags=st.dictionaries(TEXTS, TEXTS, max_size=3))
 def test_what_is_written_is_what_is_read(
-    keywords: list[Keyword],
-    title: str,
-    tags: dict[str, str],
-    answer: str,
-    tmp_path_factory: pytest.TempPathFactory,
+    keywords: list[str], title: str, tags: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    document = {
-        "title": title,
-        "questions": [
-            {
-                "id": "a",
-                "question": "ask",
-                "tags": tags,
-                "grading": {"keywords": [item(keyword) for keyword in keywords]},
-                "examples": [{"answer": answer, "score": "below 1"}],
-            }
-        ],
-    }
+    examples = [{"answer": title[:-1], "score": "below 1"}]
+    asked = {"id": "a", "question": "ask", "tags": tags, "grading": {"keywords": keywords}, "examples": examples}
+    document = {"title": title, "questions": [asked]}
     folder = tmp_path_factory.getbasetemp()
     for name, text in {
         "questions.yaml": yaml.safe_dump(document, allow_unicode=True, sort_keys=False),
@@ -599,5 +527,5 @@ def test_what_is_written_is_what_is_read(
         assert not found.errors, "\n".join(map(str, found.errors))
         (question,) = found.questions
         assert (found.title, question.tags) == (title, tags)
-        assert question.rubric.keywords == tuple(keywords)
-        assert question.examples[0].answer == answer
+        assert question.rubric.keywords == tuple(Keyword(rule=Literally(each)) for each in keywords)
+        assert question.examples[0].answer == title[:-1]

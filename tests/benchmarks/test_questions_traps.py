@@ -38,87 +38,62 @@ def graded_by(grading: str) -> str:
     return QUESTION + "".join(f"      {line}\n" for line in dedent(grading).strip("\n").split("\n"))
 
 
-GRADINGS = [
+@each_row(
     # --- attributes at the wrong level, and the authors' names ---
     ("regex true beside a text", "keywords:\n  - text: v[0-9]\n    regex: true", 7, "holds the expression itself"),
     ("regex true beside content", "keywords:\n  - content: v[0-9]\n    regex: true", 6, "called `text`, or `regex`"),
     ("ignore_case inside a rule", "keywords:\n  - any:\n    - {text: a, ignore_case: true}", 7, "a keyword item"),
-    ("weight inside a rule", "keywords:\n  - all: [{text: a, weight: 2}, b]", 6, "belongs to a keyword item"),
     ("when inside a rule", "keywords:\n  - a\n  - all: [{text: b, when: previous matched}]", 7, "a keyword item"),
-    ("max inside an item", "keywords:\n  - {text: a, max: 1}", 6, "belongs to `grading`"),
-    ("language inside a case", "tests:\n  language: r\n  cases: [{code: x, language: r}]", 7, "belongs to `tests`"),
     ("weight for all tests", "tests:\n  language: r\n  weight: 2\n  cases: [x]", 7, "belongs to"),
     ("to_lower", "keywords:\n  - {text: a, to_lower: true}", 6, "called `ignore_case`"),
     ("neg", "keywords:\n  - {text: a, neg: true}", 6, "called `negative: true`"),
     ("or", "keywords:\n  - or: [a, b]", 6, "called `any`"),
-    ("and", "keywords:\n  - and: [a, b]", 6, "called `all`"),
     ("cond", "keywords:\n  - a\n  - {text: b, cond: \"context[-1]\"}", 7, "called `when`"),
     ("targets", "blanks:\n  template: a [blank] b\n  targets: [x]", 7, "called `answers`"),
     ("blank_str", "blanks: {template: a _ b, blank_str: _, answers: [x]}", 5, "called `marker`"),
-    ("substr_match", "blanks:\n  template: a [blank] b\n  answers: [{text: x, substr_match: true}]", 7, "substring"),
     ("unit_test", "unit_test: {}", 5, "called `tests`"),
     ("max_score", "keywords: [a]\nmax_score: 1", 6, "called `max`"),
-    ("max_score of a similarity", "similarity:\n  - {metric: rougeL, references: [a], max_score: 1}", 6, "`high`"),
     ("customized", "customized: {module: grader, func: grade}", 5, "never run"),
-    ("post_handler", "keywords:\n  - post_handler: {module: m, func: f}", 6, "never run"),
     ("a slip of the pen", "keyword: [a]", 5, "did you mean `keywords`"),
-    ("another", "keywords:\n  - {text: a, wieght: 2}", 6, "did you mean `weight`"),
-    ("capital letters", "keywords:\n  - {text: a, Weight: 2}", 6, "did you mean `weight`"),
     ("a hyphen", "keywords:\n  - {text: a, ignore-case: true}", 6, "did you mean `ignore_case`"),
     ("a text with a colon", "keywords:\n  - display: flex", 6, "needs quotes"),
     ("a merge key", "keywords:\n  - <<: {text: a}", 6, "merging"),
     # --- the wrong shape ---
-    ("a mapping of items", "keywords:\n  text: a", 6, "a mapping where a list belongs"),
-    ("a text of items", "keywords: a", 5, "a text where a list belongs"),
     ("nothing at all", "keywords:", 5, "nothing where a list belongs"),
-    ("a mapping inside any", "keywords:\n  - any: {text: a, regex: b}", 6, "a mapping where a list belongs"),
-    ("a mapping of answers", "blanks:\n  template: a [blank] b\n  answers: {text: x}", 7, "a mapping where a list"),
-    ("a mapping of similarities", "similarity: {metric: rougeL, references: [a]}", 5, "a mapping where a list"),
     ("one reference as a text", "similarity:\n  - metric: rougeL\n    references: a", 7, "a text where a list"),
-    ("one case as a mapping", "tests:\n  language: r\n  cases: {code: x}", 7, "a mapping where a list"),
     ("a list as an item", "keywords:\n  - [a, b]", 6, "any: [...]"),
     ("a list inside not", "keywords:\n  - not: [a, b]", 6, "`not` takes one rule"),
     ("two kinds beside each other", "keywords:\n  - {text: a, regex: b}", 6, "beside each other"),
     ("an item that looks for nothing", "keywords:\n  - {weight: 2}", 6, "nothing to look for"),
     ("grading as a list", "- keywords: [a]", 5, "a list where a mapping belongs"),
     ("the same key twice", "keywords: [a]\nkeywords: [b]", 6, "already, in line 5"),
-    ("the same key of an item", "keywords:\n  - text: a\n    text: b", 7, "already, in line 6"),
     ("an unquoted bracket", "keywords:\n  - text: [blank]", 6, "needs quotes"),
     ("a comment for a text", "keywords:\n  - text: #main", 6, "is empty"),
     ("null for a text", "keywords:\n  - null", 6, "is null"),
     # --- values ---
     ("a truth value for a weight", "keywords:\n  - {text: a, weight: true}", 6, "true is a truth value"),
-    ("a yes for a weight", "keywords:\n  - {text: a, weight: yes}", 6, "truth value"),
     ("a text for a weight", "keywords:\n  - {text: a, weight: \"2\"}", 6, "without quotes"),
     ("a word for a weight", "keywords:\n  - {text: a, weight: two}", 6, "expected a number"),
     ("no number", "keywords:\n  - {text: a, weight: .nan}", 6, "finite"),
-    ("no end", "keywords:\n  - {text: a, weight: .inf}", 6, "finite"),
     ("too large for a float", "keywords:\n  - {text: a, weight: 1e999}", 6, "from 0 to"),
     ("a negative weight", "keywords:\n  - {text: a, weight: -1}", 6, "negative: true"),
     ("a negative weight of a test", "tests:\n  language: r\n  cases: [{code: x, weight: -1}]", 7, "not negative"),
     ("yes for true", "keywords:\n  - {text: a, ignore_case: yes}", 6, "true or false"),
-    ("a quoted true", "keywords:\n  - {text: a, ignore_case: \"true\"}", 6, "true or false"),
     ("an empty keyword", "keywords:\n  - \"\"", 6, "empty text"),
     ("an empty expression", "keywords:\n  - regex: ''", 6, "empty expression"),
     ("an expression that does not compile", "keywords:\n  - regex: 'f(oo'", 6, "malformed"),
-    ("one deep inside", "keywords:\n  - any:\n    - a\n    - not: {regex: '*'}", 8, "malformed"),
-    ("an expression of a blank", "blanks:\n  template: a [blank] b\n  answers: [{regex: '['}]", 7, "malformed"),
     ("any of nothing", "keywords:\n  - any: []", 6, "never hold"),
     ("all of nothing", "keywords:\n  - all: []", 6, "always hold"),
     # --- conditions ---
     ("a condition before the first", "keywords:\n  - {text: a, when: previous matched}", 6, "no item before"),
     ("a later item", "keywords:\n  - a\n  - {text: b, when: item 3 matched}\n  - c", 7, "an item after it"),
     ("the item itself", "keywords:\n  - a\n  - {text: b, when: item 2 matched}", 7, "itself"),
-    ("item 0", "keywords:\n  - a\n  - {text: b, when: item 0 matched}", 7, "cannot be read at column 1"),
     ("Python", "keywords:\n  - a\n  - {text: b, when: \"context[-1].startswith('match')\"}", 7, "cannot be read"),
     ("half a condition", "keywords:\n  - a\n  - {text: b, when: item 1 matched and}", 7, "column"),
     # --- totals ---
     ("no part", "{}", 5, "nothing in it can earn"),
-    ("no item", "keywords: []", 5, "no item"),
     ("only negative items", "keywords:\n  - {text: a, negative: true}", 6, "takes points away"),
-    ("weights of 0 only", "keywords:\n  - {text: a, weight: 0}", 5, "nothing in it can earn"),
     ("min above max", "keywords: [a, b]\nmax: 1\nmin: 2", 7, "no more than an empty one"),
-    ("max 0", "keywords: [a]\nmax: 0", 6, "0"),
     ("min below 0", "keywords: [a]\nmin: -1", 6, "from 0"),
     # --- blanks ---
     ("no marker", "blanks:\n  template: a ____ b\n  answers: [x]", 6, "does not occur"),
@@ -126,20 +101,16 @@ GRADINGS = [
     ("neighbours", "blanks:\n  template: a [blank][blank] b\n  answers: [x, y]", 6, "nothing between"),
     ("nothing but blanks", "blanks:\n  template: \"[blank] \"\n  answers: [x]", 6, "nothing but blanks"),
     ("a blank at the beginning", "blanks: {template: \"[blank] = value\", answers: [x]}", 5, "begins with a blank"),
-    ("a blank at the end", "blanks: {template: \"value = [blank]\", answers: [x]}", 5, "ends with a blank"),
     ("an empty marker", "blanks: {template: a b, marker: \"\", answers: [x]}", 5, "everywhere"),
     ("no template", "blanks: {answers: [x]}", 5, "`template` is missing"),
     # --- tests ---
     ("an unknown language", "tests: {language: cobol, cases: [x]}", 5, "cannot be in 'cobol'"),
     ("a language without tests", "tests: {language: php, cases: [x]}", 5, "python"),
-    ("no language", "tests: {cases: [x]}", 5, "`language` is missing"),
     ("no case", "tests: {language: r, cases: []}", 5, "no test"),
     ("an empty test", "tests: {language: r, cases: [{code: \"\"}]}", 5, "empty test"),
     ("code and file", "tests: {language: r, cases: [{code: x, file: y}]}", 5, "beside each other"),
     ("no such file", "tests: {language: r, cases: [{file: nothing.R}]}", 5, "No such file"),
     ("a path upwards", "tests: {language: r, cases: [{file: ../secret.R}]}", 5, "without `..`"),
-    ("an absolute path", "tests: {language: r, cases: [{file: /etc/passwd}]}", 5, "downwards"),
-    ("a folder", "tests: {language: r, cases: [{file: .}]}", 5, "not a plain file"),
     ("a file name with a folder", "tests: {language: r, cases: [x], files: {a/b.csv: x}}", 5, "plain file name"),
     ("a file name upwards", "tests: {language: r, cases: [x], files: {\"..\": x}}", 5, "plain file name"),
     ("no time", "tests: {language: r, cases: [{code: x, seconds: 0}]}", 5, "from 0.1"),
@@ -147,23 +118,15 @@ GRADINGS = [
     # --- similarity, choice, truth, judge ---
     ("an unknown metric", "similarity: [{metric: bleu, references: [a]}]", 5, "no metric"),
     ("low above high", "similarity: [{metric: rougeL, references: [a], low: 0.5, high: 0.2}]", 5, "less than `high`"),
-    ("low above the usual high", "similarity: [{metric: rougeL, references: [a], low: 0.6}]", 5, "less than `high`"),
     ("nothing ROUGE can see", "similarity: [{metric: rougeL, references: [互斥锁]}]", 5, "nothing can be alike"),
     ("no reference", "similarity: [{metric: rougeL, references: []}]", 5, "no reference"),
     ("not an option", "choice: {options: [x, y], answer: C}", 5, "none of the options"),
-    ("the option itself", "choice: {options: [x, y], answer: y}", 5, "B for 'y'"),
     ("a small letter", "choice: {options: [x, y], answer: b}", 5, "capital letter: B"),
     ("one option", "choice: {options: [x], answer: A}", 5, "at least two"),
     ("the same option twice", "choice: {options: [x, \" x\"], answer: A}", 5, "read alike"),
     ("a truth of yes", "truth: {answer: yes}", 5, "true or false"),
-    ("no truth", "truth: {}", 5, "`answer` is missing"),
     ("an empty reference", "judge: {reference: \"\"}", 5, "empty reference"),
-]  # fmt: skip
-
-DOUBTS = tables_beside(__file__)["doubts"]
-
-
-@each_row(*GRADINGS)
+)  # fmt: skip
 def test_what_looks_right_and_is_wrong_is_an_error_in_its_line(
     name: str, grading: str, line: int, word: str, *, tmp_path: Path
 ) -> None:
@@ -178,10 +141,11 @@ def test_what_looks_right_and_is_wrong_is_an_error_in_its_line(
     assert not read.questions
 
 
-@each_row(*DOUBTS)
+@each_row(*tables_beside(__file__)["doubts"])
 def test_what_is_probably_not_meant_is_a_warning_in_its_line(
-    name: str, grading: str, line: int, word: str, *, tmp_path: Path
+    name: str, grading: str, line: int, word: str, *, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(patterns, "SECONDS", 0.1)
     path = tmp_path / "questions.yaml"
     path.write_text(graded_by(grading), encoding="utf-8")
     read = read_questions(path)
@@ -227,11 +191,12 @@ def test_no_published_expression_is_slow(published: Path) -> None:
 
 
 GOOD = QUESTION + "      keywords: [yes, indeed]\n" + EXAMPLES
-FILES = [
+
+
+@each_row(
     ("nothing but comments", "# later\n", 1, "nothing but comments"),
     ("a list of questions", "- id: one\n", 1, "write `questions:` above it"),
     ("a text", "hello\n", 1, "a mapping belongs"),
-    ("no questions", "title: Mine\n", 1, "`questions` is missing"),
     ("an empty list", "questions: []\n", 1, "no question"),
     ("a mapping of questions", "questions:\n  one: {id: one}\n", 2, "a mapping where a list belongs"),
     ("InfiBench's own suite", "cases: [a.yaml]\n", 1, "viva run infibench"),
@@ -243,42 +208,29 @@ FILES = [
     ("an id with a path", GOOD.replace("id: one", "id: ../one"), 2, "letters, digits"),
     ("the same id twice", GOOD + GOOD.split("\n", 1)[1], 9, "line 2 already"),
     ("no question text", GOOD.replace("    question: What is asked?\n", ""), 2, "`question` is missing"),
-    ("a blank question", GOOD.replace("What is asked?", "' '"), 3, "empty question"),
     ("no grading", "questions:\n  - id: one\n    question: What?\n", 2, "`grading` is missing"),
     ("tags as a list", GOOD + "    tags: [back-end]\n", 9, "expected a mapping"),
-    ("tags of tags", GOOD + "    tags: {area: {part: x}}\n", 9, "a mapping where a text belongs"),
     ("an example without a score", GOOD + "      - {answer: x}\n", 9, "`score` is missing"),
     ("an example without an answer", GOOD + "      - {score: full}\n", 9, "`answer` is missing"),
     ("a score of 2", GOOD + "      - {answer: x, score: 2}\n", 9, "from 0 to 1"),
-    ("a score of 3/2", GOOD + "      - {answer: x, score: 3/2}\n", 9, "from 0 to 1"),
     ("a score in words", GOOD + "      - {answer: x, score: half}\n", 9, "is no score"),
-    ("a score of true", GOOD + "      - {answer: x, score: true}\n", 9, "score"),
     ("a score that cannot be", GOOD + "      - {answer: x, score: 0.3}\n", 9, "not possible"),
     ("a third for a rounded third", GOOD + "      - {answer: x, score: 0.33}\n", 9, "not possible"),
     ("a full score out of reach", GOOD.replace("indeed]", "indeed]\n      max: 3"), 8, "no answer scores more"),
     ("a tag of YAML", GOOD + "      - {answer: !!python/object:os.system x, score: 1}\n", 9, "begins with !"),
-    ("an alias of nothing", GOOD + "      - *bold\n", 9, "begins with *"),
     ("an escape", GOOD.replace("indeed]", 'indeed, "\\d"]'), 5, "single quotes"),
     ("a colon in a text", GOOD.replace("What is asked?", "What: is it?"), 3, "needs quotes"),
     ("a tab", GOOD.replace("    examples", "\texamples"), 6, "tab"),
     ("an open quote", GOOD + "    tags: {area: \"x}\n", 9, "not closed"),
-    ("an open bracket", GOOD + "    tags: {area: x\n", 10, "not closed"),
     ("indentation", GOOD.replace("    examples", "   examples"), 6, "indentation"),
     ("a second document", GOOD + "---\n" + GOOD, 9, "second document"),
     ("a control character", GOOD.replace("asked", "as\x07ked"), 3, "control character"),
     ("a list for a key", "? [a]\n: b\n", 1, "cannot be a key"),
-]  # fmt: skip
-
-
-@each_row(*FILES)
+)  # fmt: skip
 def test_a_file_that_is_not_quite_one_says_where(name: str, text: str, line: int, word: str, *, tmp_path: Path) -> None:
     problems = problems_of(text, tmp_path)
     errors = [problem for problem in problems if problem.severity == "error"]
     assert [problem.line for problem in errors if word in problem.text] == [line], "\n".join(map(str, problems))
-
-
-def test_the_file_that_the_near_misses_are_made_of_is_sound(tmp_path: Path) -> None:
-    assert problems_of(GOOD, tmp_path) == ()
 
 
 def test_questions_that_ask_the_same_are_named(tmp_path: Path) -> None:
@@ -306,6 +258,8 @@ def test_all_problems_are_said_at_once_and_in_order(tmp_path: Path) -> None:
     )
     problems = problems_of(text, tmp_path)
     assert [problem.line for problem in problems] == [2, 5, 8]
+    (bell,) = problems_of(GOOD.replace("asked", "as\x07ked"), tmp_path)
+    assert (bell.line, bell.column) == (3, 25)
 
 
 def test_a_question_with_an_error_is_left_out_and_the_others_stay(tmp_path: Path) -> None:

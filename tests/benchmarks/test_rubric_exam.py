@@ -8,13 +8,12 @@ import pytest
 
 from evidence import heard, opinion
 from rows import each_row
-from viva.benchmarks import open_exam
 from viva.benchmarks.custom.questionfiles import BENCHMARK as OWN
 from viva.benchmarks.custom.questionfiles import HERE, tag_layouts
 from viva.benchmarks.rubric_exam import Item, RubricExam
 from viva.errors import DataError
 from viva.prompting import Templates, read_templates
-from viva.scorers.rubric.rubrics import ChoicePart, JudgePart, Keyword, Literally, Pattern, Rubric, Test, UnitTests
+from viva.scorers.rubric.rubrics import ChoicePart, JudgePart, Keyword, Literally, Rubric, Test, UnitTests
 from viva.types import ANSWER, ExamSpec, Execution, Failure, Message, Question, Response, Sampling, Score
 
 KEYWORDS = Rubric(keywords=(Keyword(rule=Literally("alpha")), Keyword(rule=Literally("beta"), weight=3.0)))
@@ -53,12 +52,6 @@ def test_the_system_prompt_is_a_turn_of_its_own_and_left_out_where_there_is_none
     assert exam_of(KEYWORDS).request(question, 0, Sampling()).prompt == (Message("user", "How?"),)
 
 
-def test_a_base_model_gets_both_on_separate_lines() -> None:
-    question = next(exam_of(KEYWORDS).questions())
-    assert exam_of(KEYWORDS, system="S", form="base").request(question, 0, Sampling()).prompt == "S\nHow?"
-    assert exam_of(KEYWORDS, form="base").request(question, 0, Sampling()).prompt == "How?"
-
-
 @each_row((None, 1024, 1024), (4096, 1024, 1024), (105, 1024, 100), (1, 9, 1))
 def test_a_reply_may_be_as_long_as_the_context_leaves(context: int | None, limit: int, sent: int) -> None:
     exam = exam_of(KEYWORDS, context=context)
@@ -69,17 +62,14 @@ def test_a_reply_may_be_as_long_as_the_context_leaves(context: int | None, limit
 # What it is worth
 
 
-REPLIES = [
+@each_row(
     ("alpha and beta", 1.0, "right"),
     ("only alpha", 0.25, "partly"),
     ("neither", 0.0, "wrong"),
     ("I'm sorry, but I can't help with that.", 0.0, "refused"),
     ("I'm sorry, but I can't help with beta.", 0.75, "partly"),
     (" \n", None, "empty"),
-]
-
-
-@each_row(*REPLIES)
+)
 def test_points_become_shares_and_a_refusal_without_points_is_one(text: str, value: float | None, outcome: str) -> None:
     found = score(KEYWORDS, text)
     assert (found.value, found.outcome) == (value, outcome)
@@ -96,18 +86,14 @@ def test_as_published_an_empty_answer_is_graded_like_any_other() -> None:
     assert (found.value, found.outcome) == (0.0, "empty")
 
 
-THINKING = [
+@each_row(
     ("<think>alpha? beta?</think>neither", 0.0, "wrong"),
     ("<think>neither</think>alpha and beta", 1.0, "right"),
     ("<think>alpha, beta, and so on", None, "empty"),
-]
-
-
-@each_row(*THINKING)
+)
 def test_thinking_earns_nothing(text: str, value: float | None, outcome: str) -> None:
     found = score(KEYWORDS, text)
-    assert (found.value, found.outcome) == (value, outcome)
-    assert score(KEYWORDS, text, as_published=True).value == 1.0
+    assert (found.value, found.outcome, score(KEYWORDS, text, as_published=True).value) == (value, outcome, 1.0)
 
 
 def test_an_outage_and_a_question_without_a_rule_are_unscored() -> None:
@@ -116,11 +102,6 @@ def test_an_outage_and_a_question_without_a_rule_are_unscored() -> None:
     assert (failed.value, failed.outcome) == (None, "error")
     unsound = score(KEYWORDS, "alpha", answer=None)
     assert (unsound.value, unsound.outcome, unsound.explanation) == (None, "unsound", "no rule for it")
-
-
-def test_a_pattern_that_takes_too_long_makes_its_question_unsound_and_nothing_hangs() -> None:
-    found = score(Rubric(keywords=(Keyword(rule=Pattern(r"(a|a)*(a|a)*(a|a)*b\d")),)), "a" * 4000 + "!")
-    assert found.outcome in ("unsound", "wrong")
 
 
 # Programs
@@ -140,15 +121,6 @@ def test_as_published_the_exit_status_decides_and_silence_is_run_as_well() -> No
     assert {request.proof for request in exam.executions(question, Response(text=FENCED))} == {"exit"}
     assert len(exam.executions(question, Response(text=""))) == 2
     assert exam_of(TESTS).executions(question, Response(text="")) == ()
-
-
-VERDICTS = [(("passed", "passed"), 1.0), (("passed", "failed"), 0.5), (("timeout", "compile"), 0.0)]
-
-
-@each_row(*VERDICTS)
-def test_passed_tests_earn_their_weight(verdicts: tuple[str, str], value: float) -> None:
-    found = score(TESTS, FENCED, executions=[Execution(verdict) for verdict in verdicts])  # type: ignore[arg-type]
-    assert found.value == value
 
 
 @each_row((), (None, None), (Execution("passed"), Execution("toolchain", "no python")))
@@ -194,14 +166,6 @@ def test_a_part_for_a_judge_waits_for_one_and_fences_the_answer() -> None:
 
 
 # Settings and tables
-
-
-@each_row({"shots": 1}, {"chain_of_thought": True}, {"only": "comprehension"})
-def test_settings_that_rubrics_do_not_have_are_refused(
-    settings: dict[str, int] | dict[str, bool] | dict[str, str],
-) -> None:
-    with pytest.raises(DataError, match=r"--(shots|cot|only)"):
-        open_exam(ExamSpec(benchmark="infibench", **settings), None)  # type: ignore[arg-type]
 
 
 def test_question_files_need_a_file() -> None:

@@ -59,10 +59,7 @@ def test_requests_have_the_keys_that_they_have_in_the_whole_exam(name: str) -> N
         assert keys(opened(name, f"{number}/3")) == whole[number - 1 :: 3]
 
 
-NO_SHARDS = tables_beside(__file__)["no_shards"]
-
-
-@each_row(*NO_SHARDS)
+@each_row(*tables_beside(__file__)["no_shards"])
 def test_what_is_no_shard_is_refused_in_a_sentence(text: str) -> None:
     with pytest.raises(VivaError, match="I/N"):
         read_shard(text)

@@ -23,7 +23,6 @@ MORE = """
 """
 """What the bundled trees lack: a comma and a quotation mark left over, a modifier inside a noun phrase, and names that
 are coordinated."""
-REPAIRED = tables_beside(__file__)["repaired"]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,7 @@ def counts(tmp_path_factory: pytest.TempPathFactory) -> Counter[tuple[str, str]]
     return summed
 
 
-@each_row(*REPAIRED)
+@each_row(*tables_beside(__file__)["repaired"])
 def test_quirks_are_there_as_published_and_gone_by_default(what: str, *, counts: Counter[tuple[str, str]]) -> None:
     assert counts[what, "as published"] > 0
     assert counts[what, "default"] == 0

@@ -1,7 +1,6 @@
 """SynEval's scores: the gold answer, near-misses, base and chat forms, and the authors' readings on request."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.handmade_syneval import exam, one, rows, write
+from benchmarks.handmade_syneval import exam, write
 from rows import each_row, tabled
 from viva.benchmarks.syneval.facts import Item
 from viva.benchmarks.syneval.syneval import behind_quote, grade, shown_phrase
 from viva.contracts import Exam
 from viva.scorers.spans import tokens
-from viva.types import SCORED, Failure, Question, Response, Score
+from viva.types import SCORED, Response, Score
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-QUOTED = re.compile("“[^“”]*”")
 
 
 @pytest.fixture(scope="module")
@@ -31,46 +29,24 @@ def score(sat: Exam, part: str, text: str, stop: str = "stop") -> Score:
     return sat.score(question, Response(text=text, stop_reason=stop))  # type: ignore[arg-type]
 
 
-def test_gold_answers_score_1_wrong_ones_0_and_empty_ones_nothing(folder: Path) -> None:
-    from viva.runs.checks import failures
-
-    for form in ("chat", "base"):
-        for shots in (0, 5):
-            sat = exam(folder, form=form, shots=shots)
-            assert failures(sat) == [], (form, shots)
-            assert len(sat) == 68
-
-
 TRUE, SUBJECT, VERB = "0-GS-TF-0", "0-GS-FITB", "0-MVP-FITB"
 """The gold answers are true, "the gardener", "gave"; and of 0-GS-MC it is A."""
 READ: list[tuple[str, str, float | None, str]] = [
-    (TRUE, "True", 1.0, "right"),
     (TRUE, "TRUE.", 1.0, "right"),
-    (TRUE, "**True**", 1.0, "right"),
-    (TRUE, "Yes", 1.0, "right"),
     (TRUE, "The answer is “True”", 1.0, "right"),
     (TRUE, "False", 0.0, "wrong"),
     (TRUE, "Maybe.", None, "unparsed"),
-    ("0-GS-MC", "A", 1.0, "right"),
+    (TRUE, " \n", None, "empty"),
     ("0-GS-MC", "(A)", 1.0, "right"),
-    ("0-GS-MC", "Option A", 1.0, "right"),
     ("0-GS-MC", "The gardener", 1.0, "right"),
     ("0-GS-MC", "A lantern", 0.0, "wrong"),
     ("0-GS-MC", "The answer is “B.”", 0.0, "wrong"),
     ("0-GS-MC", "A or B", None, "unparsed"),
-    (SUBJECT, "the gardener", 1.0, "right"),
-    (SUBJECT, "The gardener.", 1.0, "right"),
     (SUBJECT, "“The gardener” is the grammatical subject of “gave”.", 1.0, "right"),
     (SUBJECT, "The grammatical subject of “gave” is “the gardener”.", 1.0, "right"),
     (SUBJECT, "gardener", 1 / 3, "partly"),
-    (SUBJECT, "the old gardener", 0.4, "partly"),
-    (SUBJECT, "gardener the", 0.25, "partly"),
     (SUBJECT, "ripe pears", 0.0, "wrong"),
-    (VERB, "gave", 1.0, "right"),
     (VERB, "The gardener is the subject of “gave”.", 1.0, "right"),
-    (VERB, "gave the children", 0.25, "partly"),
-    (SUBJECT, "", None, "empty"),
-    (TRUE, " \n", None, "empty"),
 ]
 
 
@@ -106,21 +82,6 @@ def test_golden_replies_are_read_and_scored_as_labelled() -> None:
                 assert found.value == pytest.approx((one_of["f1"] + one_of["exact"]) / 2, abs=1e-6)
 
 
-def test_the_value_of_a_blank_and_its_outcome() -> None:
-    for (reply, value, outcome), row in tabled(
-        ("The door.", 1.0, "right"),
-        ("a gate", 1.0, "right"),
-        ("door", 1 / 3, "partly"),
-        ("a window", 1 / 4, "partly"),
-        ("windows", 0.0, "wrong"),
-        ("There is none.", 0.0, "wrong"),
-    ):
-        with row:
-            found = blank(reply, "the door", "a gate")
-            assert (found.value, found.outcome) == (pytest.approx(value), outcome)
-    assert blank("%", "%").value == 0.0, "no word, nothing in common"
-
-
 def test_what_was_not_read_earns_nothing_and_says_why() -> None:
     unread = "I do not know."
     for (reply, stop, outcome), row in tabled(
@@ -134,33 +95,6 @@ def test_what_was_not_read_earns_nothing_and_says_why() -> None:
         with row:
             found = blank(reply, "the door", stop=stop)
             assert (found.value, found.outcome, found.parts) == (None, outcome, {})
-
-
-def test_a_blank_is_worth_the_mean_of_exact_match_and_f1(folder: Path) -> None:
-    near = score(exam(folder), SUBJECT, "gardener")
-    assert near.parts == {"exact": 0.0, "f1": pytest.approx(2 / 3)}
-    assert near.answer == "gardener"
-    assert "'the gardener'" in near.explanation
-    assert score(exam(folder), SUBJECT, "the gardener").parts == {"exact": 1.0, "f1": 1.0}
-    assert score(exam(folder), TRUE, "True").parts == {}
-
-
-def test_other_accepted_phrases_are_as_right(tmp_path: Path) -> None:
-    row = one("FITB", accepted=["the woman who gardens"])
-    sat = exam(write(tmp_path, [row]))
-    for text, value in (("the gardener", 1.0), ("the woman who gardens", 1.0), ("the woman", pytest.approx(1 / 3))):
-        assert score(sat, "FITB", text).value == value
-
-
-def test_a_reply_cut_off_before_it_said_anything_is_truncated(folder: Path) -> None:
-    for part in (TRUE, "0-GS-MC", SUBJECT):
-        assert score(exam(folder), part, "", "length").outcome == "truncated"
-
-
-def test_an_outage_is_no_zero(folder: Path) -> None:
-    question = next(iter(exam(folder).questions()))
-    found = exam(folder).score(question, Response(error=Failure("timeout", "late")))
-    assert (found.value, found.outcome) == (None, "error")
 
 
 # Base models go on inside a quotation mark
@@ -207,20 +141,13 @@ def test_the_phrase_that_a_question_shows(question: str, shown: str) -> None:
 # As published
 
 
-PUBLISHED: list[tuple[str, str, float | None]] = [
-    (TRUE, "True", 1.0),
+PUBLISHED: list[tuple[str, str, float | None]] = [  # the readings are in test_syneval_published.py
     (TRUE, "true.", 1.0),
     (TRUE, "Yes", 0.0),
     (TRUE, "TRUE", None),
-    (TRUE, "The answer is “True”", 1.0),
-    ("0-GS-MC", "A", 1.0),
     ("0-GS-MC", "A lantern", 1.0),
     ("0-GS-MC", "(A)", None),
-    ("0-GS-MC", "The answer is “Anything", 1.0),
-    (SUBJECT, "the gardener", 1.0),
     (SUBJECT, "The subject of “gave” is “the gardener”.", 1.0),
-    (SUBJECT, "there is no gardener", 0.0),
-    (SUBJECT, "the gardener\nripe pears", 1.0),
     (SUBJECT, "Sure.\nthe gardener", 0.0),
 ]
 
@@ -241,35 +168,3 @@ def test_as_published_a_base_model_is_read_with_the_words_before_its_own(folder:
         assert score(sat, part, text).value == 1.0, text
     # Without a closing mark nothing is quoted, and the whole line is compared: two words of six.
     assert score(sat, SUBJECT, "The gardener").parts == {"exact": 0.0, "f1": 0.5}
-
-
-# Properties
-
-
-def questions(sat: Exam) -> st.SearchStrategy[Question]:
-    return st.sampled_from(list(sat.questions()))
-
-
-@given(st.data(), st.text(), st.sampled_from(["chat", "base"]), st.booleans())
-def test_scoring_is_total_bounded_and_deterministic(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, text: str, form: str, published: bool
-) -> None:
-    where = tmp_path_factory.getbasetemp() / "properties"
-    sat = exam(where if where.exists() else write(where), form=form, as_published=published)
-    question = data.draw(questions(sat))
-    found = sat.score(question, Response(text=text))
-    assert found == sat.score(question, Response(text=text))
-    assert (found.value is None) == (found.outcome not in SCORED)
-    if found.value is not None:
-        assert 0.0 <= found.value <= 1.0
-        assert all(0.0 <= part <= 1.0 for part in found.parts.values())
-        if question.kind == "span":
-            assert found.value == (found.parts["exact"] + found.parts["f1"]) / 2
-
-
-def test_every_handmade_blank_is_made_of_its_sentence() -> None:
-    """So that a gold answer is among what baseline/random may draw, in lower case at least."""
-    blanks = [row for row in rows() if row["format"] == "FITB"]
-    assert len(blanks) == 18
-    assert all(row["answer"].lower() in row["sentence"].lower() for row in blanks)
-    assert all(QUOTED.search(row["question"]) for row in blanks)

@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 from benchmarks.handmade import counted, opened
 from benchmarks.handmade_syneval import changed, exam, exemplars, one, rows, write
 from rows import tabled
-from viva.benchmarks import open_exam
 from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, MAX_LINE, Item, read_items
-from viva.errors import DataError, MissingDataError
-from viva.types import ExamSpec
+from viva.errors import DataError
 
 DEEP = b'{"id":' + b"[" * 200_000
 
@@ -40,11 +38,7 @@ def test_a_set_is_a_folder_or_lies_in_a_folder_of_sets(tmp_path: Path) -> None:
     assert whole.fingerprint == inner.fingerprint
 
 
-def test_where_there_is_no_set_it_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match=r"viva build syneval .*makes one"):
-        exam(tmp_path)
-    with pytest.raises(DataError, match="no data folder"):
-        exam(tmp_path / "nowhere")
+def test_a_file_is_no_set(tmp_path: Path) -> None:
     (tmp_path / "test.jsonl").write_text("{}", encoding="utf-8")
     with pytest.raises(DataError, match="takes the folder of a set"):
         exam(tmp_path / "test.jsonl")
@@ -142,13 +136,6 @@ def test_exemplars_are_held_to_the_same(tmp_path: Path) -> None:
         exam(write(tmp_path, shown=[exemplars()[0], one("MC", answer="?")]), shots=1)
 
 
-def test_an_empty_file_and_one_of_blank_lines_are_no_sets(tmp_path: Path) -> None:
-    for content in (b"", b"\n \n"):
-        (tmp_path / "test.jsonl").write_bytes(content)
-        with pytest.raises(DataError, match="is empty"):
-            exam(tmp_path)
-
-
 def test_blank_lines_a_byte_order_mark_and_windows_line_ends_do_no_harm(tmp_path: Path) -> None:
     folder = write(tmp_path)
     plain = exam(folder)
@@ -223,28 +210,6 @@ def test_too_few_exemplars_and_exemplars_that_are_asked_are_noted(tmp_path: Path
     assert "GS FITB" not in found
     assert counted(exam(folder, shots=3))["exemplar is asked", "noted"] == 1
     assert counted(exam(folder)) == {}, "nothing is shown"
-
-
-# Settings
-
-
-def test_settings_that_it_does_not_have_are_refused(tmp_path: Path) -> None:
-    folder = write(tmp_path)
-    for (settings, why), row in tabled(
-        ({"language": "zh"}, "no language 'zh'; it has: en"),
-        ({"shots": 6}, "at most 5 exemplars"),
-        ({"chain_of_thought": True}, "no --cot: it asks for the answer alone"),
-        ({"only": "comprehension"}, "no --only comprehension: no question needs a judge"),
-    ):
-        with row, pytest.raises(DataError, match=why):
-            open_exam(ExamSpec(benchmark="syneval", **settings), folder)
-
-
-def test_a_limit_spreads_over_the_set(tmp_path: Path) -> None:
-    sat = exam(write(tmp_path), limit=17)
-    ids = [question.id for question in sat.questions()]
-    assert len(sat) == 17
-    assert ids == [row["id"] for row in rows()][::4]
 
 
 # Properties

@@ -1,7 +1,6 @@
 """What SynEval shows a model: wordings, exemplars by seed, limits; and what a model that knows nothing draws from."""
 
 import json
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError
 from viva.prompting import estimate_tokens, prompt_text
-from viva.types import ExamSpec, Generate, Message, Question, Sampling
+from viva.types import ExamSpec, Generate, Question, Sampling
 
 PAPER = Sampling(max_tokens=256)
 
@@ -43,38 +42,6 @@ def shown(prompt: str) -> list[str]:
     return [line.removeprefix("Sentence: ") for line in prompt.splitlines() if line.startswith("Sentence: ")]
 
 
-# Zero-shot
-
-
-def test_a_chat_model_is_told_the_form_of_the_answer(folder: Path) -> None:
-    system, user = exam(folder).request(named(exam(folder), "0-GS-MC"), 0, PAPER).prompt
-    assert isinstance(system, Message)
-    assert isinstance(user, Message)
-    assert (system.role, user.role) == ("system", "user")
-    assert "grammar" in system.content
-    task, block = user.content.split("\n\n")
-    assert task.endswith("Reply with the letter A, B, C or D, and nothing else.")
-    assert block == (
-        f"Sentence: {SENTENCES[0]}\nQuestion: Which phrase is the grammatical subject of “gave”?\n"
-        "A. The gardener\nB. A lantern\nC. Seven hills\nD. Under glass\nAnswer:"
-    )
-
-
-def test_every_format_has_its_own_task(folder: Path) -> None:
-    for part, asked in (("0-GS-TF", "True or False"), ("0-GS-MC", "the letter"), ("0-GS-FITB", "missing phrase")):
-        assert asked in text(exam(folder), part)
-        assert "Reply with" not in text(exam(folder, form="base"), part)
-
-
-def test_a_base_model_goes_on_inside_the_quotation_mark_and_stops_at_the_line(folder: Path) -> None:
-    sat = exam(folder, form="base")
-    asked = sat.request(named(sat, "0-GS-FITB"), 0, PAPER)
-    assert isinstance(asked.prompt, str)
-    assert asked.prompt.endswith("Question: ____ is the grammatical subject of “gave”.\nAnswer: The answer is “")
-    assert asked.sampling.stop == ("\n",)
-    assert exam(folder).request(named(sat, "0-GS-FITB"), 0, PAPER).sampling.stop == ()
-
-
 # Few-shot
 
 
@@ -92,19 +59,6 @@ def test_exemplars_are_of_the_same_knowledge_point_and_format_with_their_answers
                 assert kinds[sentence + asked.removeprefix("Question: ")] == own
                 assert "Answer: The answer is “" in block
             assert "Reply with" not in prompt
-
-
-def test_the_answer_of_an_exemplar_is_in_the_form_of_the_paper(folder: Path) -> None:
-    for part, answers in (
-        ("0-GS-TF", ("“True”", "“False”")),
-        ("0-GS-MC", ("“A.”", "“B.”", "“C.”", "“D.”")),
-        ("2-CO-FITB", ("“Sang”", "“Snow”")),
-    ):
-        prompt = text(exam(folder, shots=2), part)
-        lines = [line for line in prompt.splitlines() if line.startswith("Answer: ")]
-        assert len(lines) == 2
-        assert all(line.removeprefix("Answer: The answer is ") in answers for line in lines)
-        assert prompt.endswith("\nAnswer:")
 
 
 def test_each_seed_draws_its_own_exemplars_and_always_the_same(folder: Path) -> None:
@@ -169,13 +123,6 @@ def test_exemplars_that_do_not_fit_go_the_longest_first_and_are_counted(folder: 
     assert set(all_of_them[:-1]) - set(kept) == {max(all_of_them[:-1], key=len)}
     assert [lost(one, "0-GS-MC") for one in (tight, whole)] == [1, 0]
     assert text(exam(folder, shots=3, context=capacity), "0-GS-MC") == text(whole, "0-GS-MC")
-
-
-@given(st.integers(0, 60), st.integers(0, 2**32))
-def test_a_shuffle_is_a_permutation(length: int, seed: int) -> None:
-    import random
-
-    assert sorted(_shuffled(random.Random(seed), length)) == list(range(length))
 
 
 def test_every_exemplar_of_a_pool_is_as_likely() -> None:
@@ -276,30 +223,3 @@ def test_own_wordings_replace_the_bundled_ones_and_must_hold_what_is_asked(folde
     with pytest.raises(DataError, match=r"lacks \{sentence\}"):
         opened({"FITB": {"block": "{question}"}})
     assert json.dumps(dict(exam(folder).templates))
-
-
-def test_as_published_exemplars_are_turns_of_a_chat_and_parts_of_a_text(folder: Path) -> None:
-    published, one = exam(folder, shots=2, as_published=True), exam(folder, shots=2)
-    question = named(published, "0-GS-MC")
-    prompt = published.request(question, 0, PAPER).prompt
-    assert not isinstance(prompt, str)
-    assert [message.role for message in prompt] == ["system", "user", "assistant", "user", "assistant", "user"]
-    _, first, answer, *_, last = (message.content for message in prompt)
-    assert "answer the last.\n\nSentence: " in first
-    assert re.fullmatch(r"Answer: The answer is “[A-D]\.”", answer)
-    assert last.startswith("Sentence: ")
-    assert last.endswith(question.options[3][1:])
-    usual = one.request(named(one, "0-GS-MC"), 0, PAPER).prompt
-    assert not isinstance(usual, str)
-    assert [message.role for message in usual] == ["system", "user"]
-    base = exam(folder, shots=2, as_published=True, form="base")
-    assert isinstance(base.request(named(base, "0-GS-MC"), 0, PAPER).prompt, str)
-
-
-def test_a_files_prompts_are_asked_and_an_empty_part_leaves_nothing(folder: Path) -> None:
-    from viva.benchmarks.syneval import syneval
-
-    given = {"system": "You teach grammar.", "TF": {"ask": "Reply."}, "FITB": {"task": "These have blanks.", "ask": ""}}
-    sat = syneval.BENCHMARK.open(ExamSpec(benchmark="syneval"), folder, given)
-    assert text(sat, "FITB").startswith("[system]\nYou teach grammar.\n\n[user]\nThese have blanks.\n\nSentence: ")
-    assert "\nReply.\n\nSentence: " in text(sat, "TF")

@@ -108,11 +108,6 @@ def test_oa_over_points_counts_every_knowledge_point_and_format_alike(folder: Pa
     assert found.cells[0][-1].mean == pytest.approx(statistics.fmean([*of_points, *blanks]))
 
 
-def test_the_headline_is_oa_over_all(folder: Path) -> None:
-    sat = exam(folder)
-    assert broken_down(graded(sat, mixed)).cell(sat.headline()).mean == cells(sat)["Overall"]["OA"].mean
-
-
 def test_the_columns_are_means_over_questions(folder: Path) -> None:
     sat = exam(folder)
     scored = graded(sat, mixed)
@@ -184,11 +179,6 @@ def test_tables_across_models_have_the_papers_columns(folder: Path) -> None:
         for point, cell in zip(across[name].columns, across[name].cells[0], strict=True):
             assert cell == by_point["Overall" if point == "All" else point][name]
     assert [cell.mean for cell in across["oa"].cells[0]] == [columns["OA"].mean for columns in by_point.values()]
-
-
-def test_the_titles_say_how_many_exemplars_were_shown(folder: Path) -> None:
-    assert all("zero-shot" in layout.title for layout in exam(folder).layouts())
-    assert all("5-shot" in layout.title for layout in exam(folder, shots=5).layouts())
 
 
 def test_categories_are_listed_by_knowledge_point(folder: Path) -> None:

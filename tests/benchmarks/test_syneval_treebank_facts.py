@@ -54,14 +54,6 @@ def chance(sat: Exam) -> dict[str, dict[str, float]]:
     }
 
 
-@pytest.mark.parametrize("form", ["chat", "base"])
-def test_gold_answers_score_1_whatever_they_look_like(blanks: Path, form: str) -> None:
-    from viva.runs.checks import failures, sample
-
-    opened = exam(blanks, form=form)
-    assert failures(opened, sample(opened, 1200)) == []
-
-
 def test_chance_in_the_papers_mix_of_questions_is_the_papers(blanks: Path) -> None:
     """Table 6 has 22.20 and 23.21 per cent F1, 0.42 and 0.68 per cent exact. Its questions are drawn by tags;
     these are all facts that there are."""

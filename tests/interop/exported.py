@@ -66,4 +66,4 @@ def results(run: Path) -> dict[tuple[str, str], Result]:
 
 def scores(run: Path) -> list[dict[str, object]]:
     """The rows of scores.jsonl."""
-    return [json.loads(line) for line in (run / "scores.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in (run / "scores.jsonl").read_bytes().splitlines()]

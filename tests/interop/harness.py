@@ -10,19 +10,9 @@ Generate = Callable[[str], str]
 Likelihood = Callable[[str, str], float]
 
 
-def evaluate(
-    tasks: Mapping[str, Any] | list[str],
-    include: Path,
-    out: Path,
-    generate: Generate,
-    likelihood: Likelihood = lambda prompt, text: -1.0,
-    **more: Any,
-) -> dict[str, Any]:
-    """The results, and in `out` the files that lm-eval's own tracker writes (`--output_path --log_samples`)."""
+def answering(generate: Generate, likelihood: Likelihood) -> Any:
+    """A model that answers so."""
     from lm_eval.api.model import LM
-    from lm_eval.evaluator import simple_evaluate
-    from lm_eval.loggers import EvaluationTracker
-    from lm_eval.tasks import TaskManager
 
     class Answering(LM):
         tokenizer_name = "none"
@@ -39,9 +29,25 @@ def evaluate(
         def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
             return "\n".join(f"<{turn['role']}>{turn['content']}" for turn in chat_history)
 
+    return Answering()
+
+
+def evaluate(
+    tasks: Mapping[str, Any] | list[str],
+    include: Path,
+    out: Path,
+    generate: Generate,
+    likelihood: Likelihood = lambda prompt, text: -1.0,
+    **more: Any,
+) -> dict[str, Any]:
+    """The results, and in `out` the files that lm-eval's own tracker writes (`--output_path --log_samples`)."""
+    from lm_eval.evaluator import simple_evaluate
+    from lm_eval.loggers import EvaluationTracker
+    from lm_eval.tasks import TaskManager
+
     tracker = EvaluationTracker(output_path=str(out))
     results = simple_evaluate(
-        model=Answering(),
+        model=answering(generate, likelihood),
         tasks=tasks,
         task_manager=TaskManager(include_path=str(include), include_defaults=False),
         log_samples=True,

@@ -55,13 +55,6 @@ def test_wrong_use_is_a_sentence(arguments: list[str], sentence: str, *, run: Pa
     assert not list(tmp_path.iterdir())
 
 
-def test_every_format_is_in_the_help() -> None:
-    assert set(ALL) <= set(FORMATS)
-    for parameter in export_command.params:
-        if parameter.name == "to":
-            assert all(name in str(parameter.help) for name in FORMATS)  # type: ignore[attr-defined]
-
-
 def test_a_run_without_scores_is_told_how_to_get_them(run: Path, tmp_path: Path) -> None:
     bare = Path(shutil.copytree(run, tmp_path / "bare"))
     (bare / "scores.jsonl").unlink()
@@ -122,10 +115,7 @@ def test_without_the_questions_there_is_an_export_without_prompts(
 
 
 def test_without_gold_nothing_tells_it(tmp_path: Path) -> None:
-    run_command.main(
-        ["cmmlu", "--limit", "4", "--model", "baseline/first", "--run", str(tmp_path / "run"), "--progress", "quiet"],
-        standalone_mode=False,
-    )
+    asked(tmp_path)
     for gold in (True, False):
         for form in ("inspect", "lm-eval", "every-eval-ever"):
             exported(tmp_path / "run", form, tmp_path / f"{form}-{gold}", *(() if gold else ("--no-gold",)))
@@ -144,64 +134,75 @@ def test_without_gold_nothing_tells_it(tmp_path: Path) -> None:
         assert (explained == {""}) is not gold
 
 
+# What it may not write over
+
+
+def asked(folder: Path) -> Path:
+    command = ["cmmlu", "--model", "baseline/first", "--limit", "4", "--run", str(folder / "run")]
+    run_command.main([*command, "--progress", "quiet"], standalone_mode=False)
+    return folder / "run"
+
+
+@pytest.mark.parametrize("form", ["inspect", "every-eval-ever", "parquet"])
+def test_two_runs_of_one_name_are_not_written_over_one_another(tmp_path: Path, form: str) -> None:
+    run, other = asked(tmp_path), tmp_path / "elsewhere" / "run"
+    shutil.copytree(run, other)
+    with pytest.raises(VivaError, match="are two runs of one name"):
+        told(export_command, run, other, "--to", form, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["log.json", "log.eval"])
+def test_a_file_is_replaced_only_if_it_is_a_log_of_ours(tmp_path: Path, name: str) -> None:
+    run = asked(tmp_path)
+    out = tmp_path / name
+    out.write_text('{"version": 2, "thesis": "mine"}')
+    with pytest.raises(VivaError, match="replaces nothing else"):
+        told(export_command, run, "--to", "inspect", "--out", out, "--force")
+    assert "thesis" in out.read_text()
+    out.unlink()
+    first = exported(run, "inspect", out).read_bytes()
+    assert exported(run, "inspect", out, "--force").read_bytes() == first
+
+
 # Every Eval Ever
 
 TEXT, NUMBER, TRUTH = (str,), (int, float), (bool,)
 RECORD: dict[str, Any] = {
-    "schema_version": TEXT,
-    "evaluation_id": TEXT,
-    "retrieved_timestamp": TEXT,
+    "schema_version": TEXT, "evaluation_id": TEXT, "retrieved_timestamp": TEXT,
     "source_metadata": {
-        "source_type": {"evaluation_run"},
-        "source_organization_name": TEXT,
+        "source_type": {"evaluation_run"}, "source_organization_name": TEXT,
         "evaluator_relationship": {"first_party", "third_party", "collaborative", "other"},
     },
     "eval_library": {"name": {"viva"}, "version": TEXT},
-    "model_info": {
-        "name": TEXT,
-        "id": TEXT,
-        "additional_details": {
-            "deployment_type": {"self_deployed", "externally_managed", "unknown"},
-            "model_availability": {"open_weights", "closed_weights", "unknown"},
+    "model_info": {"name": TEXT, "id": TEXT, "additional_details": {
+        "deployment_type": {"self_deployed", "externally_managed", "unknown"},
+        "model_availability": {"open_weights", "closed_weights", "unknown"},
+    }},
+    "evaluation_results": [{
+        "evaluation_name": TEXT,
+        "source_data": {"dataset_name": TEXT, "source_type": {"other"}},
+        "metric_config": {
+            "lower_is_better": {False}, "score_type": {"continuous"}, "min_score": NUMBER, "max_score": NUMBER,
         },
-    },
-    "evaluation_results": [
-        {
-            "evaluation_name": TEXT,
-            "source_data": {"dataset_name": TEXT, "source_type": {"other"}},
-            "metric_config": {
-                "lower_is_better": {False},
-                "score_type": {"continuous"},
-                "min_score": NUMBER,
-                "max_score": NUMBER,
-            },
-            "score_details": {
-                "score": NUMBER,
-                "uncertainty": {
-                    "standard_error": {"value": NUMBER},
-                    "confidence_interval": {"lower": NUMBER, "upper": NUMBER, "confidence_level": NUMBER},
-                    "num_samples": (int,),
-                },
-            },
-        }
-    ],
+        "score_details": {"score": NUMBER, "uncertainty": {
+            "standard_error": {"value": NUMBER}, "num_samples": (int,),
+            "confidence_interval": {"lower": NUMBER, "upper": NUMBER, "confidence_level": NUMBER},
+        }},
+    }],
     "detailed_evaluation_results": {"format": {"jsonl"}, "file_path": TEXT, "checksum": TEXT, "total_rows": (int,)},
-}
+}  # fmt: skip
 """What the schema (0.3.0) requires, and what we always give: names, and types or the values allowed."""
 INSTANCE: dict[str, Any] = {
-    "schema_version": TEXT,
-    "evaluation_id": TEXT,
-    "model_id": TEXT,
-    "evaluation_name": TEXT,
-    "sample_id": TEXT,
+    "schema_version": TEXT, "evaluation_id": TEXT, "model_id": TEXT, "evaluation_name": TEXT, "sample_id": TEXT,
     "interaction_type": {"single_turn"},
     "input": {"raw": TEXT, "reference": [TEXT]},
     "output": {"raw": [TEXT]},
-    "answer_attribution": [
-        {"turn_idx": (int,), "source": TEXT, "extracted_value": TEXT, "extraction_method": TEXT, "is_terminal": TRUTH}
-    ],
+    "answer_attribution": [{
+        "turn_idx": (int,), "source": TEXT, "extracted_value": TEXT, "extraction_method": TEXT, "is_terminal": TRUTH,
+    }],
     "evaluation": {"score": NUMBER, "is_correct": TRUTH},
-}
+}  # fmt: skip
 ONLY_TEXT = {"additional_details", "details", "metadata"}
 """Free fields, whose values must all be strings."""
 
@@ -327,21 +328,13 @@ def test_a_sample_id_is_no_path(text: str) -> None:
     assert found.isprintable()
 
 
-@each_row(
-    ("csbench-en", "csbench-en"), ("gpt-4.1", "gpt-4.1"), ("my_set", "my_set"), ("..", None), ("", None), ("模型", None)
-)
-def test_file_parts(text: str, part: str | None) -> None:
-    if part is not None:
-        assert file_part(text) == part
-    else:
-        assert re.fullmatch(r"x-[0-9a-f]{8}", file_part(text))
-
-
 def test_models_have_the_names_that_lm_eval_gives_them_and_never_share_one() -> None:
     assert file_part("openai/gpt-4o_mini", between="__") == "openai__gpt-4o_mini"
     names = ["a/b", "a__b", "a___b", "a_/b", "a//b", "a b", "a?b", "a__b/c", "a/b__c"]
     assert len({file_part(name, between="__") for name in names}) == len(names)
     assert len({file_part(name) for name in names}) == len(names)
+    assert [file_part(name) for name in ("csbench-en", "gpt-4.1", "my_set")] == ["csbench-en", "gpt-4.1", "my_set"]
+    assert all(re.fullmatch(r"x-[0-9a-f]{8}", file_part(name)) for name in ("..", "", "模型"))
 
 
 # What the page says

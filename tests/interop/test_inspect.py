@@ -20,7 +20,7 @@ from servers.fixtures import Viva
 from servers.verdicts import obedient
 from viva.types import Question
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.peers("inspect_ai")]
 os.environ.update(INSPECT_LOG_LEVEL="error", DO_NOT_TRACK="1")
 LIMIT = 24
 
@@ -116,7 +116,6 @@ def test_the_entry_point_names_the_module_of_tasks() -> None:
     assert point.value == "viva.interop.inspect_tasks"
 
 
-@pytest.mark.peers("inspect_ai")
 def test_every_benchmark_is_found_by_inspects_registry(logs: dict[str, Any]) -> None:
     from inspect_ai._util.entrypoints import ensure_entry_points
     from inspect_ai._util.registry import registry_find, registry_unqualified_name
@@ -127,7 +126,6 @@ def test_every_benchmark_is_found_by_inspects_registry(logs: dict[str, Any]) -> 
     assert names >= {"csbench", "clrbench", "cmmlu", "infibench", "syneval"}
 
 
-@pytest.mark.peers("inspect_ai")
 def test_inspect_scores_cmmlu_as_we_do_and_we_grade_its_log(logs: dict[str, Any], tmp_path: Path) -> None:
     plain = direct(tmp_path / "plain", "cmmlu", "--limit", LIMIT, limit=LIMIT)
     assert metrics(logs["cmmlu"])["Average"] == pytest.approx(plain["mean"])
@@ -138,7 +136,6 @@ def test_inspect_scores_cmmlu_as_we_do_and_we_grade_its_log(logs: dict[str, Any]
     assert {(row["usage"]["input"], row["usage"]["output"]) for row in rows} == {(11, 3)}
 
 
-@pytest.mark.peers("inspect_ai")
 def test_a_process_that_never_saw_inspect_reads_its_log(logs: dict[str, Any], viva: Viva) -> None:
     """Inspect packs its logs in a way that Python's zipfile learns from it alone."""
     given = ("grade", "cmmlu", logs["cmmlu"].location, "--limit", LIMIT, "--format", "json", "--progress", "quiet")
@@ -147,7 +144,6 @@ def test_a_process_that_never_saw_inspect_reads_its_log(logs: dict[str, Any], vi
     assert ended.overall["n"] == LIMIT
 
 
-@pytest.mark.peers("inspect_ai")
 def test_three_outcomes_stay_three(logs: dict[str, Any], tmp_path: Path) -> None:
     log = logs["csbench"]
     plain = direct(tmp_path / "plain", "csbench", "--limit", LIMIT, limit=LIMIT)
@@ -161,14 +157,12 @@ def test_three_outcomes_stay_three(logs: dict[str, Any], tmp_path: Path) -> None
     assert log.results.scores[0].unscored_samples == sum(math.isnan(score.value) for score in kept.values())
 
 
-@pytest.mark.peers("inspect_ai")
 def test_a_log_says_what_produced_its_number(logs: dict[str, Any]) -> None:
     said = logs["cmmlu"].eval.metadata["viva"]
     assert said["signature"].startswith(f"benchmark:cmmlu.12|lang:zh|shots:0|cot:no|form:chat|only:all|n:{LIMIT}|")
     assert said["data"].endswith(".sample")
 
 
-@pytest.mark.peers("inspect_ai")
 def test_a_json_log_is_read_and_prompts_were_ours(logs: dict[str, Any], tmp_path: Path) -> None:
     location = logs["csbench"].location
     assert location.endswith(".json")
@@ -183,7 +177,6 @@ def test_a_json_log_is_read_and_prompts_were_ours(logs: dict[str, Any], tmp_path
     assert [(turn.role, turn.text) for turn in sample.input] == [(turn.role, turn.content) for turn in prompt]
 
 
-@pytest.mark.peers("inspect_ai")
 def test_somebody_elses_order_of_options_is_turned_back_and_epochs_are_samples(
     logs: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -192,7 +185,6 @@ def test_somebody_elses_order_of_options_is_turned_back_and_epochs_are_samples(
     assert ended.overall == direct(tmp_path / "plain", "cmmlu", "--limit", LIMIT, limit=LIMIT, samples=2)
 
 
-@pytest.mark.peers("inspect_ai")
 def test_a_sample_that_failed_or_ran_into_a_limit_is_no_zero(logs: dict[str, Any], tmp_path: Path) -> None:
     from inspect_ai.log import EvalError, read_eval_log, write_eval_log
     from inspect_ai.log._log import EvalSampleLimit
@@ -210,7 +202,6 @@ def test_a_sample_that_failed_or_ran_into_a_limit_is_no_zero(logs: dict[str, Any
     assert [row["error"].split(":")[0] for row in rows if row["text"] is None] == ["error", "limit"]
 
 
-@pytest.mark.peers("inspect_ai")
 def test_a_judge_is_asked_through_inspects_models(logs: dict[str, Any], tmp_path: Path) -> None:
     from inspect_ai.model import ModelAPI, ModelOutput, modelapi
 
@@ -236,7 +227,6 @@ def test_a_judge_is_asked_through_inspects_models(logs: dict[str, Any], tmp_path
     assert "judge:patient/judgex1" in log.eval.metadata["viva"]["signature"]
 
 
-@pytest.mark.peers("inspect_ai")
 def test_infibench_is_the_best_of_ten_epochs(logs: dict[str, Any]) -> None:
     from viva.interop import inspect_tasks
 
@@ -245,7 +235,6 @@ def test_infibench_is_the_best_of_ten_epochs(logs: dict[str, Any]) -> None:
     assert [one.__registry_info__.name.rpartition("/")[2] for one in task.epochs_reducer] == ["max"]
 
 
-@pytest.mark.peers("inspect_ai")
 def test_what_is_no_log_is_refused(logs: dict[str, Any], tmp_path: Path) -> None:
     whole = Path(logs["cmmlu"].location).read_bytes()
     deep = '{"version": 2, "status": "success", "eval": ' + '{"a": ' * 200_000 + "1" + "}" * 200_001
@@ -261,7 +250,6 @@ def test_what_is_no_log_is_refused(logs: dict[str, Any], tmp_path: Path) -> None
         assert "Traceback" not in ended.err
 
 
-@pytest.mark.peers("inspect_ai")
 def test_names_in_a_zip_file_are_no_paths(logs: dict[str, Any], tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()

@@ -12,6 +12,7 @@ from interop.command import command, grade
 from interop.replies import dice, reply_to
 from viva.types import Question, Sampling
 
+pytestmark = [pytest.mark.slow, pytest.mark.peers("lm_eval", "datasets")]
 THEIRS = """\
 task: theirs_{name}
 custom_dataset: !function theirs.load
@@ -140,8 +141,6 @@ def direct(folder: Path, benchmark: str, samples: int = 1) -> dict[str, Any]:
     return ended.overall
 
 
-@pytest.mark.slow
-@pytest.mark.peers("lm_eval", "datasets")
 @pytest.mark.parametrize("benchmark", ["cmmlu", "csbench", "syneval"])
 def test_lm_eval_scores_our_tasks_as_we_do_and_we_grade_what_it_wrote(
     outputs: dict[str, Any], tmp_path: Path, benchmark: str
@@ -154,16 +153,12 @@ def test_lm_eval_scores_our_tasks_as_we_do_and_we_grade_what_it_wrote(
     assert "by id" in ended.err
 
 
-@pytest.mark.slow
-@pytest.mark.peers("lm_eval", "datasets")
 def test_what_is_unscored_is_counted_and_no_zero(outputs: dict[str, Any]) -> None:
     results = outputs["ours"]["results"]["viva_csbench"]
     assert results["viva_unscored,none"] > 0
     assert results["viva,none"] > 0.3
 
 
-@pytest.mark.slow
-@pytest.mark.peers("lm_eval", "datasets")
 def test_somebody_elses_task_is_matched_by_text_and_its_letters_by_their_options(
     outputs: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -173,8 +168,6 @@ def test_somebody_elses_task_is_matched_by_text_and_its_letters_by_their_options
     assert ended.overall == direct(tmp_path / "plain", "cmmlu", samples=2)
 
 
-@pytest.mark.slow
-@pytest.mark.peers("lm_eval", "datasets")
 def test_an_option_chosen_by_likelihood_is_its_letter(outputs: dict[str, Any], tmp_path: Path) -> None:
     (samples,) = (outputs["folder"] / "others").rglob("samples_theirs_choose_*.jsonl")
     ended = grade(tmp_path, "cmmlu", samples)
@@ -183,8 +176,6 @@ def test_an_option_chosen_by_likelihood_is_its_letter(outputs: dict[str, Any], t
     assert ended.overall["outcomes"]["right"] == round(acc * 96)
 
 
-@pytest.mark.slow
-@pytest.mark.peers("lm_eval", "datasets")
 def test_a_results_folder_is_read_whole_and_two_answers_to_a_question_are_refused(
     outputs: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -196,8 +187,6 @@ def test_a_results_folder_is_read_whole_and_two_answers_to_a_question_are_refuse
     assert "not matched" in ended.err
 
 
-@pytest.mark.slow
-@pytest.mark.peers("lm_eval", "datasets")
 def test_a_run_needs_the_original_no_more(outputs: dict[str, Any], tmp_path: Path) -> None:
     (samples,) = (outputs["folder"] / "ours").rglob("samples_viva_cmmlu_*.jsonl")
     copy = tmp_path / samples.name

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.lm_eval_rows import TASKS, rows
+from interop.harness import answering
 from rows import each_row, table, tabled
 from viva.benchmarks import CARD, open_exam
 from viva.benchmarks.card.cardtable import typed
@@ -181,22 +182,12 @@ def test_chat_messages_are_those_of_lm_eval(opened: Callable[[str], Both]) -> No
 def replying(both: Both, replies: dict[str, str]) -> dict[str, float]:
     """lm-eval's own means over replies, by prompt; likelihoods are drawn from the texts."""
     import lm_eval
-    from lm_eval.api.model import LM
 
-    class Replay(LM):
-        def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-            return [replies[one.args[0]] for one in requests]
-
-        def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
-            return [(likelihood(*one.args), False) for one in requests]
-
-        def loglikelihood_rolling(self, requests: list[Any], disable_tqdm: bool = False) -> list[float]:
-            raise NotImplementedError
-
+    model = answering(replies.__getitem__, likelihood)
     task = both.theirs
     task.set_config("num_fewshot", both.fields.num_fewshot or 0)
     task.set_fewshot_seed(1234)
-    ended: Any = lm_eval.evaluate(Replay(), {"tasks": {task.task_name: task}}, bootstrap_iters=0, log_samples=False)
+    ended: Any = lm_eval.evaluate(model, {"tasks": {task.task_name: task}}, bootstrap_iters=0, log_samples=False)
     (found,) = ended["results"].values()
     return {name: value for name, value in found.items() if isinstance(value, float) and "stderr" not in name}
 

@@ -50,7 +50,9 @@ def prompt(one: Question, head: str = "Answer the question.\n\n") -> str:
 
 
 Q = {one.id: one for one in SET}
-TABLE: list[tuple[str, Item, str | None, str]] = [
+
+
+@each_row(
     ("the id alone", item(ids=("2",)), "2", ID),
     ("an id of nobody's", item(ids=("99",)), None, "none of this set's"),
     ("the id, and its text", item(Q["2"].text, ids=("2",)), "2", ID),
@@ -83,10 +85,7 @@ TABLE: list[tuple[str, Item, str | None, str]] = [
     ("the same in a document", item(Q["13"].text, options=Q["13"].options), "13", TEXT),
     ("the same in another order, with its gold", item(Q["13"].text, options=("y", "z", "x"), gold="C"), "13", TEXT),
     ("nothing at all", item(), None, "neither an id nor a text"),
-]  # fmt: skip
-
-
-@each_row(*TABLE)
+)  # fmt: skip
 def test_an_item_is_matched_or_refused(what: str, one: Item, wanted: str | None, how: str) -> None:
     matching = QuestionMatcher(SET).match([one])
     if wanted is None:

@@ -136,54 +136,30 @@ def test_data_sets_of_parquet_and_as_saved_to_disk(tmp_path: Path, plain: dict[s
     for part in range(2):
         pl.DataFrame(rows[part::2]).write_parquet(tmp_path / "parquet" / "data" / f"train-0000{part}.parquet")
     DatasetDict({"test": Dataset.from_list(rows)}).save_to_disk(str(tmp_path / "saved"))
-    columns = ("--question-column", "asked", "--text-column", "said")
     for name in ("parquet", "saved"):
-        ended = grade(tmp_path, "cmmlu", name, *columns)
+        ended = grade(tmp_path, "cmmlu", name, "--question-column", "asked", "--text-column", "said")
         assert (ended.code, ended.overall) == (0, plain), ended.err
     wrong = grade(tmp_path, "cmmlu", "saved", "--question-column", "asked", "--text-column", "nothing")
     assert wrong.code == 2
     assert "no column 'nothing'; it has: 'asked', 'said', 'note'" in wrong.err
 
 
-def test_a_conversation_in_a_column_is_its_last_turn(tmp_path: Path, plain: dict[str, Any]) -> None:
-    chats = ([{"role": "user", "content": asked(q)}, {"role": "assistant", "content": reply_to(q)}] for q in cmmlu())
-    pl.DataFrame([{"id": q.id, "messages": chat} for q, chat in zip(cmmlu(), chats, strict=True)]).write_parquet(
-        tmp_path / "chats.parquet"
-    )
-    ended = grade(tmp_path, "cmmlu", "chats.parquet", "--text-column", "messages", "--question-column", "id")
-    assert ended.overall == plain
-
-
-def test_the_table_of_the_questions_in_a_folder_of_answers_is_no_model(tmp_path: Path, plain: dict[str, Any]) -> None:
-    (tmp_path / "set").mkdir()
+def test_the_table_of_the_questions_is_no_model_that_knows_them_all(tmp_path: Path, plain: dict[str, Any]) -> None:
+    golds = [{"id": q.id, "question": q.text, "answer": q.answer} for q in cmmlu()]
+    write_csv(tmp_path / "set.csv", golds, ("id", "question", "answer"))
+    assert "every reply is the gold answer" in grade(tmp_path, "cmmlu", "set.csv").err
+    refused = grade(tmp_path, "cmmlu", "set.csv", "--text-column", "question")
+    assert (refused.code, "its question's own text" in refused.err) == (2, True)
+    (tmp_path / "set").mkdir()  # beside answers it is passed over
     pl.DataFrame([{"question": q.id, "reply": reply_to(q)} for q in cmmlu()]).write_parquet(tmp_path / "set/a.parquet")
     golds = [{"question": q.id, "text": q.text, "answer": q.answer} for q in cmmlu()]
     pl.DataFrame(golds).write_parquet(tmp_path / "set/q.parquet")
     assert grade(tmp_path, "cmmlu", "set").overall == plain
 
 
-def test_the_table_of_the_questions_is_no_model_that_knows_them_all(tmp_path: Path) -> None:
-    golds = [{"id": q.id, "question": q.text, "answer": q.answer} for q in cmmlu()]
-    write_csv(tmp_path / "set.csv", golds, ("id", "question", "answer"))
-    assert "every reply is the gold answer" in grade(tmp_path, "cmmlu", "set.csv").err
-    refused = grade(tmp_path, "cmmlu", "set.csv", "--text-column", "question")
-    assert (refused.code, "its question's own text" in refused.err) == (2, True)
-
-
-def test_tables_with_columns_of_any_name(tmp_path: Path, plain: dict[str, Any]) -> None:
-    rows = [{"prompt": asked(q), "out": reply_to(q)} for q in cmmlu()]
-    write_csv(tmp_path / "t.csv", rows, ("prompt", "out"))
-    packed = write_jsonl(tmp_path / "t.jsonl", rows).read_bytes()
-    (tmp_path / "t.jsonl.gz").write_bytes(gzip.compress(packed))
-    for name in ("t.csv", "t.jsonl.gz"):
-        ended = grade(tmp_path, "cmmlu", name, "--question-column", "prompt", "--text-column", "out")
-        assert (ended.code, ended.overall) == (0, plain), ended.err
-
-
 def batched(question: Question) -> dict[str, Any]:
     """A line of the results of a batch, as OpenAI writes them."""
-    message = {"role": "assistant", "content": reply_to(question)}
-    body = {"model": "gpt-x", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    body = {"model": "gpt-x", "choices": [{"index": 0, "message": said(question), "finish_reason": "stop"}]}
     return {"id": "batch_1", "custom_id": question.id, "response": {"status_code": 200, "body": body}, "error": None}
 
 
@@ -194,19 +170,30 @@ def messaged(question: Question) -> dict[str, Any]:
     return {"custom_id": question.id, "result": {"type": "succeeded", "message": message}}
 
 
+def said(question: Question) -> dict[str, str]:
+    return {"role": "assistant", "content": reply_to(question)}
+
+
+def chat(question: Question) -> list[dict[str, str]]:
+    return [{"role": "user", "content": asked(question)}, said(question)]
+
+
+COLUMNS = ("--question-column", "ask", "--text-column", "out")
+
+
 @each_row(
     ("openai.jsonl", batched),
     ("anthropic.jsonl", messaged),
     ("asked.jsonl", lambda q: {"id": 5, "question": q.text, "gold": "A", "prediction": reply_to(q)}),
     ("gold.jsonl", lambda q: {"id": q.id, "answer": q.answer, "model_answer": reply_to(q)}),
     ("eee.jsonl", lambda q: {"model_id": "x/y", "sample_id": q.id, "output": {"raw": [reply_to(q)]}}),
-    (
-        "chat.jsonl",
-        lambda q: {"messages": [{"role": "user", "content": asked(q)}, {"role": "assistant", "content": reply_to(q)}]},
-    ),
+    ("chat.jsonl", lambda q: {"messages": chat(q)}),
+    ("own.parquet", lambda q: {"ask": q.id, "out": chat(q)}),
+    ("own.csv", lambda q: {"ask": asked(q), "out": reply_to(q)}),
+    ("own.jsonl.gz", lambda q: {"ask": asked(q), "out": reply_to(q)}),
     ("drawn.jsonl", lambda q: {"question_id": q.id, "outputs": [reply_to(q), reply_to(q)]}),
     ("helm.json", lambda q: {"request": {"prompt": asked(q)}, "result": {"completions": [{"text": reply_to(q)}]}}),
-    ("lighteval.jsonl", lambda q: {"doc": {"query": asked(q), "id": "3"}, "model_response": {"text": [reply_to(q)]}}),
+    ("lighteval.jsonl", lambda q: {"doc": {"query": asked(q)}, "model_response": {"text": [reply_to(q)]}}),
     ("parts.jsonl", lambda q: {"id": q.id, "reply": [{"type": "text", "text": part} for part in (reply_to(q), "")]}),
     ("several.jsonl", lambda q: {"id": q.id, "response": {"choices": [{"text": reply_to(q)}, {"text": reply_to(q)}]}}),
     ("list.json", lambda q: {"id": q.id, "completion": reply_to(q)}),
@@ -214,15 +201,21 @@ def messaged(question: Question) -> dict[str, Any]:
     ("semicolons.csv", lambda q: f"{q.id};{reply_to(q)!r}"),
 )
 def test_whatever_people_keep_answers_in_is_read(name: str, row: Any, *, tmp_path: Path, plain: dict[str, Any]) -> None:
-    rows = [row(question) for question in cmmlu()]
+    rows, path = [row(question) for question in cmmlu()], tmp_path / name
     if name.endswith(".jsonl"):
-        write_jsonl(tmp_path / name, rows)
+        write_jsonl(path, rows)
+    elif name.endswith(".gz"):
+        path.write_bytes(gzip.compress(write_jsonl(tmp_path / "rows", rows).read_bytes()))
+    elif name.endswith(".parquet"):
+        pl.DataFrame(rows).write_parquet(path)
+    elif name == "own.csv":
+        write_csv(path, rows, ("ask", "out"))
     elif name.endswith(".csv"):
-        (tmp_path / name).write_text("\n".join(["id;reply", *rows]))
+        path.write_text("\n".join(["id;reply", *rows]))
     else:
         kept = {"pairs.json": dict, "helm.json": lambda rows: {"request_states": rows}}.get(name, list)
-        (tmp_path / name).write_text(json.dumps(kept(rows)))
-    ended = grade(tmp_path, "cmmlu", name)
+        path.write_text(json.dumps(kept(rows)))
+    ended = grade(tmp_path, "cmmlu", name, *(COLUMNS if name.startswith("own.") else ()))
     assert (ended.code, ended.overall["mean"]) == (0, plain["mean"]), ended.err
     assert ended.overall["n"] == (2 if name in ("drawn.jsonl", "several.jsonl") else 1) * len(rows)
 
@@ -295,7 +288,9 @@ def sample(**more: Any) -> dict[str, Any]:
 
 
 DEEP = '{"doc_id": 0, "doc": ' + '{"a": ' * 100_000 + "1" + "}" * 100_000 + ', "resps": [["B"]]}'
-HOSTILE: list[tuple[str, str, str]] = [  # lm-eval's are named samples_*, OpenCompass's *.json
+
+
+@each_row(  # lm-eval's are named samples_*, OpenCompass's *.json
     ("samples_deep.jsonl", DEEP, "nested too deep"),
     ("samples_cut.jsonl", json.dumps(sample())[:200], "is no JSON"),
     ("samples_list.jsonl", '["doc_id", "resps"]\n', "is no JSON object"),
@@ -305,10 +300,7 @@ HOSTILE: list[tuple[str, str, str]] = [  # lm-eval's are named samples_*, OpenCo
     ("text.json", '{"0": {"prediction": "B"}, "../x": {"prediction": "B"}}', "no prediction of OpenCompass"),
     ("broken.parquet", "PAR1 and nothing of a table", "is no table"),
     ("no_table.arrow", "no table", "is no table"),
-]
-
-
-@each_row(*HOSTILE)
+)
 def test_a_hostile_file_is_refused_with_a_sentence(name: str, content: str, said: str, *, tmp_path: Path) -> None:
     (folder := tmp_path / Path(name).stem).mkdir(exist_ok=True)
     (folder / name).write_text(content, encoding="utf-8")

@@ -64,14 +64,13 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(params=["sqlite", "file"])
-def store(request: pytest.FixtureRequest, empty_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+@pytest.fixture
+def store(empty_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A client of an empty store, which `viva export` writes to."""
     import mlflow
 
     shutil.copy(empty_database, tmp_path / "mlflow.db")
-    place = f"sqlite:///{tmp_path}/mlflow.db" if request.param == "sqlite" else (tmp_path / "mlruns").as_uri()
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    place = f"sqlite:///{tmp_path}/mlflow.db"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", place)
     monkeypatch.delenv("MLFLOW_EXPERIMENT_NAME", raising=False)
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")

@@ -14,6 +14,8 @@ from cli.told import told
 from interop.exported import export_command, exported, hostile_run, results, scores
 from viva.errors import VivaError
 
+pytestmark = pytest.mark.peers("inspect_ai")
+
 
 @pytest.fixture(scope="module")
 def logs() -> Any:
@@ -31,7 +33,6 @@ def opened(logs: Any, folder: Path) -> list[Any]:
     return [logs.read_eval_log(info) for info in logs.list_eval_logs(str(folder))]
 
 
-@pytest.mark.peers("inspect_ai")
 def test_a_log_a_model_and_exam_is_listed_with_our_numbers(logs: Any, run: Path, out: Path) -> None:
     infos = logs.list_eval_logs(str(out))
     assert {info.task for info in infos} == {"ours"}
@@ -53,7 +54,6 @@ def test_a_log_a_model_and_exam_is_listed_with_our_numbers(logs: Any, run: Path,
         assert log.results.total_samples == 15
 
 
-@pytest.mark.peers("inspect_ai")
 def test_samples_are_our_answers_and_a_missing_score_is_no_zero(logs: Any, run: Path, out: Path) -> None:
     rows = {(row["model"], row["question"], row.get("sample", 0)): row for row in scores(run)}
     seen: set[str] = set()
@@ -74,7 +74,6 @@ def test_samples_are_our_answers_and_a_missing_score_is_no_zero(logs: Any, run: 
     assert seen >= {"right", "partly", "wrong", "empty", "ungraded", "error"}
 
 
-@pytest.mark.peers("inspect_ai")
 def test_a_sample_has_what_was_asked_and_what_came_back(logs: Any, out: Path) -> None:
     log = next(log for log in opened(logs, out) if log.eval.model.startswith("replay/"))
     sample = next(sample for sample in log.samples if (sample.id, sample.epoch) == ("tcp", 1))
@@ -84,18 +83,6 @@ def test_a_sample_has_what_was_asked_and_what_came_back(logs: Any, out: Path) ->
     assert sample.metadata["kind"] == "free"
 
 
-@pytest.mark.peers("inspect_ai")
-def test_inspects_own_mean_over_the_samples_is_ours(logs: Any, run: Path, out: Path) -> None:
-    from inspect_ai.scorer import SampleScore, mean
-
-    for log in opened(logs, out):
-        weighed = [sample.scores["viva"] for sample in log.samples]
-        counted = [SampleScore(score=score) for score in weighed if not math.isnan(score.as_float())]
-        assert mean()(counted) == pytest.approx(results(run)[log.eval.task, log.eval.model].overall.mean)
-        assert log.results.scores[0].unscored_samples == len(weighed) - len(counted)
-
-
-@pytest.mark.peers("inspect_ai")
 def test_summaries_headers_and_single_samples_can_be_read_alone(logs: Any, out: Path) -> None:
     for info in logs.list_eval_logs(str(out)):
         header = logs.read_eval_log(info, header_only=True)
@@ -109,7 +96,6 @@ def test_summaries_headers_and_single_samples_can_be_read_alone(logs: Any, out: 
         assert sum(1 for _ in logs.read_eval_log_samples(info, all_samples_required=False)) == 15
 
 
-@pytest.mark.peers("inspect_ai")
 def test_a_json_log_says_the_same(logs: Any, run: Path, out: Path, tmp_path: Path) -> None:
     with pytest.raises(VivaError, match=r"one log.*here are 2: name a folder"):
         told(export_command, run, "--to", "inspect", "--out", tmp_path / "one.json")
@@ -141,7 +127,6 @@ def opened_exams(name: str) -> list[Any]:
     return [exam for exam, _ in open_exams((name,), TaskOptions())]
 
 
-@pytest.mark.peers("inspect_ai")
 def test_hostile_texts_come_back_as_they_were_and_choose_no_path(logs: Any, tmp_path: Path) -> None:
     run = hostile_run(tmp_path)
     out = exported(run, "inspect", tmp_path / "logs")
@@ -167,7 +152,6 @@ def test_hostile_texts_come_back_as_they_were_and_choose_no_path(logs: Any, tmp_
     assert not replies
 
 
-@pytest.mark.peers("inspect_ai")
 def test_the_view_server_shows_them(logs: Any, out: Path) -> None:
     import httpx
     from inspect_ai._view.fastapi_server import view_server_app
@@ -188,7 +172,6 @@ def test_the_view_server_shows_them(logs: Any, out: Path) -> None:
     assert shown["results"]["scores"][0]["metrics"]["mean"]["value"] in (0.25, 0.5)
 
 
-@pytest.mark.peers("inspect_ai")
 def test_what_we_wrote_we_grade_to_the_same_scores(logs: Any, tmp_path: Path) -> None:
     from viva.cli.grade.grade import grade_command
 

@@ -1,8 +1,6 @@
 # ruff: noqa: E501 (a reply is one line, however long)
 """Near misses and properties of the letter reader: what commits, and what only looks like it."""
 
-import itertools
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,22 +21,8 @@ STATEMENTS = (
     "Antwort: {}", "Die richtige Antwort ist {}.", "Ich wähle {}.", "Option {} ist korrekt.",
     "Réponse : {}", "La bonne réponse est {}.", "Je choisis l'option {}.", "C'est {}.",
 )  # fmt: skip
-HOSTILE = (
-    "A", "(", "answer is ", " ", "**", "\\boxed{", "\\boxed{\\text{", "<think>", "</think>", "A. ", "A B ", "A\n", "选", "答案是", "\n",
-    "Question: ", "\nQuestion", "```", "~~a", "<a", "not ", "if ", "A and ", "(A) ", "' ", "l'", "\u200b", "\x00", "\ud800", "İ", "1.", "e.g. ",
-    "Answer: A\n", "B is correct. ", "I cannot ", "wait, ", "\n\nA. x\nB. y\nC. z\nD. w", "\n \n", "a ", "- ", "$", "_", "\\", "stack",
-)  # fmt: skip
 FULL_WIDTH = str.maketrans(
     {chr(code): chr(code + 0xFEE0) for code in range(0x21, 0x7F) if chr(code) not in "\\{}*_<>`$"}
-)
-
-PIECES = (
-    "A B C D a ( ) . , : ; ? answer is the not but correct wrong 答案 是 选 不 正确 错误 \\boxed{ } ** <think> </think> or and if "
-    "therefore Antwort nicht richtig la réponse est pas = / ``` [ ] stack option wait 1"
-)
-replies = st.one_of(
-    st.text(alphabet=st.characters(), max_size=120),
-    st.lists(st.sampled_from(["\n", *PIECES.split()]), max_size=40).map(" ".join),
 )
 
 
@@ -52,13 +36,6 @@ def test_options_repeated_in_full_count_as_their_letter(options, reply, read):
     assert read_choice(reply, options=options).read == read
 
 
-@each_row(*itertools.product(STATEMENTS, "ABCDEF"))
-def test_a_plain_statement_is_read_in_every_language(statement, letter):
-    reading = read_choice(statement.format(letter), letters="ABCDEF")
-    assert reading.read == letter
-    assert reading.rule
-
-
 @given(
     st.sampled_from(STATEMENTS), st.sampled_from("ABCD"),
     st.text(alphabet=" \t\n\u3000", max_size=5), st.text(alphabet=" \t\n\u200b", max_size=5), st.sampled_from(["", "**", "__", "***"]),
@@ -66,17 +43,6 @@ def test_a_plain_statement_is_read_in_every_language(statement, letter):
 def test_white_space_and_emphasis_do_not_matter(statement: str, letter: str, before: str, after: str, mark: str):
     assert read_choice(before + statement.format(letter) + after).read == letter
     assert read_choice(before + statement.format(mark + letter + mark) + after).read == letter
-
-
-@given(replies)
-def test_any_text_is_read_the_same_every_time_with_its_span_inside(reply: str):
-    reading = read_choice(reply, options=("Stack", "Queue", "A tree", "1"))
-    assert reading == read_choice(reply, options=("Stack", "Queue", "A tree", "1"))
-    assert reading.read in {*"ABCD", "unparsed", "empty", "refused"}
-    assert not reading.committed or reading.span is not None
-    if reading.span:
-        start, end = reading.span
-        assert 0 <= start < end <= len(reply)
 
 
 @each_row(*(each for each in STATEMENTS if "\\" not in each))
@@ -114,7 +80,11 @@ def test_of_a_very_long_reply_head_and_tail_are_read():
     assert (filler + "\nThe answer is C.")[start:end] == "answer is C"
 
 
-@each_row(*HOSTILE)
+@each_row(
+    "A", "(", "answer is ", " ", "**", "\\boxed{", "\\boxed{\\text{", "<think>", "</think>", "A. ", "A B ", "A\n", "选", "答案是", "\n",
+    "Question: ", "\nQuestion", "```", "~~a", "<a", "not ", "if ", "A and ", "(A) ", "' ", "l'", "\u200b", "\x00", "\ud800", "İ", "1.", "e.g. ",
+    "Answer: A\n", "B is correct. ", "I cannot ", "wait, ", "\n\nA. x\nB. y\nC. z\nD. w", "\n \n", "a ", "- ", "$", "_", "\\", "stack",
+)  # fmt: skip
 def test_a_long_reply_of_anything_is_read_quickly(unit):
     reply = (unit * (LONG // len(unit) + 1))[:LONG]
     with within(2):

@@ -1,14 +1,12 @@
 """Who decides an aspect: expert beats judge beats similarity; panels by mean, median and majority."""
 
-import statistics
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence import opinion
-from rows import tabled, tables_beside
-from viva.scorers.resolution import ALIKE, Panel, decide, marks_by_judge, review_item, settle, spread
+from rows import each_row, tabled, tables_beside
+from viva.scorers.resolution import Panel, decide, marks_by_judge, review_item, settle, spread
 from viva.scorers.verdict import read_mark, undecided
 from viva.types import ANSWER, RATIONALE, Mark, Opinion
 
@@ -70,26 +68,24 @@ def test_a_panel_that_is_tied_is_not_overruled_by_similarity() -> None:
 # Panels
 
 
-def test_what_a_panels_verdicts_become() -> None:
-    cases = (
-        ({}, None, None, None),
-        ({"a": ()}, None, None, None),
-        ({"a": (0.5,)}, 0.5, 0.5, 0.5),
-        ({"a": (1.0,), "b": (0.0,)}, 0.5, 0.5, None),
-        ({"a": (1.0,), "b": (0.5,)}, 0.75, 0.75, None),
-        ({"a": (1.0,), "b": (0.5,), "c": (0.0,)}, 0.5, 0.5, None),
-        ({"a": (1.0,), "b": (1.0,), "c": (0.0,)}, 2 / 3, 1.0, 1.0),
-        ({"a": (1.0, 1.0), "b": (0.0,)}, 0.5, 1.0, 1.0),  # a judge that was asked twice has one voice in the mean
-        ({"a": (1.0, 0.0), "b": ()}, 0.5, 0.5, None),  # who gave no mark has none
-        ({"a": (1.0, 1.0), "b": (0.0, 0.0)}, 0.5, 0.5, None),
-        ({"a": (0.5, 0.5, 1.0), "b": (1.0,)}, 5 / 6, 0.75, None),
-        ({"a": (0.0,), "b": (0.0,), "c": (1.0,), "d": (1.0,), "e": (0.5,)}, 0.5, 0.5, None),
-    )
-    for (opinions, mean, median, majority), row in tabled(*cases):
-        with row:
-            assert settle(opinions, "mean") == (None if mean is None else pytest.approx(mean))
-            assert settle(opinions, "median") == median
-            assert settle(opinions, "majority") == majority
+@each_row(
+    ({}, None, None, None),
+    ({"a": ()}, None, None, None),
+    ({"a": (0.5,)}, 0.5, 0.5, 0.5),
+    ({"a": (1.0,), "b": (0.0,)}, 0.5, 0.5, None),
+    ({"a": (1.0,), "b": (0.5,)}, 0.75, 0.75, None),
+    ({"a": (1.0,), "b": (0.5,), "c": (0.0,)}, 0.5, 0.5, None),
+    ({"a": (1.0,), "b": (1.0,), "c": (0.0,)}, 2 / 3, 1.0, 1.0),
+    ({"a": (1.0, 1.0), "b": (0.0,)}, 0.5, 1.0, 1.0),  # a judge that was asked twice has one voice in the mean
+    ({"a": (1.0, 0.0), "b": ()}, 0.5, 0.5, None),  # who gave no mark has none
+    ({"a": (1.0, 1.0), "b": (0.0, 0.0)}, 0.5, 0.5, None),
+    ({"a": (0.5, 0.5, 1.0), "b": (1.0,)}, 5 / 6, 0.75, None),
+    ({"a": (0.0,), "b": (0.0,), "c": (1.0,), "d": (1.0,), "e": (0.5,)}, 0.5, 0.5, None),
+)
+def test_what_a_panels_verdicts_become(opinions, mean, median, majority) -> None:
+    assert settle(opinions, "mean") == (None if mean is None else pytest.approx(mean))
+    assert settle(opinions, "median") == median
+    assert settle(opinions, "majority") == majority
 
 
 PANEL = st.dictionaries(st.sampled_from("abcde"), st.lists(st.sampled_from(SCALE), max_size=4).map(tuple), max_size=5)
@@ -110,16 +106,6 @@ def test_a_panel_stays_between_its_verdicts_whatever_their_order(opinions, panel
         assert value == given_[0]
     if panel != "majority" and given_:
         assert value is not None
-
-
-@given(st.lists(st.sampled_from(SCALE), min_size=1), st.sampled_from(PANELS))
-def test_one_judge_asked_often(verdicts: list[float], panel: Panel) -> None:
-    value = settle({"judge": verdicts}, panel)
-    if panel == "majority":
-        assert value in (None, *statistics.multimode(verdicts))
-        assert (value is None) == (len(statistics.multimode(verdicts)) > 1)
-    else:
-        assert value == pytest.approx(getattr(statistics, panel)(verdicts))
 
 
 def test_spread() -> None:
@@ -150,13 +136,7 @@ def test_a_draft_shows_all_that_was_written_and_each_judges_mean() -> None:
     assert draft.reasons == "mean of 2 verdicts\n\na: Good.\nVERDICT: 1\n\na: x"
 
 
-def test_a_mark_of_three_steps_and_none() -> None:
-    replies = TABLES["a mark of three steps and none"]
-    for (reply, mark, none), row in tabled(*replies):
-        with row:
-            assert read_mark(opinion(reply), SCALE) == mark
-            assert undecided(opinion(reply)) == none
-
-
-def test_the_threshold_is_the_papers() -> None:
-    assert ALIKE == 0.90
+@each_row(*TABLES["a mark of three steps and none"])
+def test_a_mark_of_three_steps_and_none(reply, mark, none) -> None:
+    assert read_mark(opinion(reply), SCALE) == mark
+    assert undecided(opinion(reply)) == none

@@ -15,34 +15,13 @@ TABLES = tables_beside(__file__)
 SAME = TABLES["same"]
 OTHER = TABLES["other"]
 PIECES = st.lists(
-    st.sampled_from(
-        [
-            *"0123456789xyi+-*/^_(){}[]|!,;=.% $\\",
-            r"\frac",
-            r"\sqrt",
-            r"\pm",
-            r"\text{",
-            r"\cup",
-            "12",
-            r"\left(",
-            r"\pi",
-            r"\boxed{",
-            r"\in",
-            r"\le",
-            "<",
-            "and",
-            r"\{",
-            r"\}",
-            r"\sin",
-            r"\begin{pmatrix}",
-            r"\end{pmatrix}",
-            "cm",
-            "(x,y)=",
-            "\u2248",
-        ]
-    ),
+    st.sampled_from([
+        *"0123456789xyi+-*/^_(){}[]|!,;=.% $\\", "\\frac", "\\sqrt", "\\pm", "\\text{", "\\cup", "12", "\\left(",
+        "\\pi", "\\boxed{", "\\in", "\\le", "<", "and", "\\{", "\\}", "\\sin", "cm", "(x,y)=", "\u2248",
+        "\\begin{pmatrix}", "\\end{pmatrix}",
+    ]),
     max_size=24,
-).map("".join)
+).map("".join)  # fmt: skip
 
 
 def test_answers_are_the_same_by_value() -> None:

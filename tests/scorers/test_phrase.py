@@ -35,15 +35,6 @@ def read(reply: str, **known: Any) -> tuple[str, tuple[str, ...]]:
     return reading.read if phrase is None else "", tokens(phrase or "")
 
 
-def test_the_golden_file_is_large_and_varied():
-    rows = golden()
-    assert len(rows) >= 150
-    assert len({row["id"] for row in rows}) == len(rows)
-    assert len({row["reply"] for row in rows}) > 0.9 * len(rows)
-    assert {row["knowledge_point"] for row in rows} == {"GS", "SC", "DO", "IO", "MVP", "ADJ", "ADV", "CO", "PPA"}
-    assert {row.get("unread", "") for row in rows} == {"", "unparsed", "empty", "refused"}
-
-
 def test_golden_replies_are_read_as_labelled():
     for known, row in tabled(*golden()):
         with row:
@@ -67,24 +58,9 @@ def test_offsets_point_to_what_was_read():
     assert reply[slice(*reading.span)] == "the crooked door"
 
 
-def test_words_are_never_taken_away():
-    for phrase in ("the board", "a board", "to the board", "not the board", "will have been", "'s", "has n't been"):
-        assert read(f"“{phrase}”", sentence="Nothing.") == ("", tokens(phrase))
-
-
 def test_a_phrase_may_be_a_word_that_names_an_outcome():
     for word in ("refused", "empty", "unparsed"):
         assert read(word, sentence="Nothing.") == ("", (word,))
-
-
-def test_what_the_question_shows_is_not_the_answer_where_the_reply_repeats_it():
-    for reply in (
-        "The direct object of “painted” is “the crooked door”.",
-        "“the crooked door” is the direct object of “painted”.",
-        "“painted” has the direct object “the crooked door”.",
-        "For painted, the direct object is the crooked door.",
-    ):
-        assert read_phrase(reply, shown="painted", sentence=SENTENCE)[0] == "the crooked door", reply
 
 
 def test_the_role_asked_for_decides_between_statements():
@@ -117,11 +93,6 @@ def test_listing_every_phrase_earns_no_exact_match():
             score = score_span((phrase or "",), (gold,))
             assert not score.exact, reply
             assert score.f1 <= 0.4, reply
-
-
-def test_one_answer_is_read_of_many_given():
-    many = "\n".join(f"Answer: {each}" for each in ("the storm", "the crooked door", "the bay"))
-    assert read_phrase(many, sentence=SENTENCE)[0] == "the bay"
 
 
 # Properties.
@@ -174,13 +145,10 @@ def test_the_gold_answer_earns_full_marks_however_it_is_dressed(phrase: str, for
     assert score_span((said or "",), (phrase,)).exact, (reply, reading)
 
 
-HOSTILE = (
+@each_row(
     "“", '"', "'", "**", "*a ", "`", "“a” ", "the direct object of ", "is ", "the the ", "\n", "- a\n", "Answer: ", "a. B", "(", "[", "{",
     "<b>", "not ", "“a” or ", "it is ", "the subject of “x” is “y”. ", "wait, ", " -- ", "'a ", "_a ", "x' ",
 )  # fmt: skip
-
-
-@each_row(*HOSTILE)
 def test_hostile_replies_take_no_time(piece):
     with within(30 * SECONDS):
         read_phrase((piece * LONG)[:LONG], shown="met", roles=("subject",), sentence=SENTENCE)

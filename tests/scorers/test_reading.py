@@ -12,7 +12,7 @@ from viva.scorers.choice import read_choice
 from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
 from viva.scorers.phrase import read_phrase
-from viva.scorers.reading import boxed, marked, stated
+from viva.scorers.reading import EMPTY, REFUSED, UNPARSED, boxed, marked, stated
 from viva.scorers.reading.parsers import read_formula, read_number, read_term
 from viva.scorers.selection import read_selection
 from viva.scorers.truth import read_truth
@@ -33,14 +33,6 @@ REASONS = (
     "Let $x=1$. Then $x+1 = 2$, and so on.\n",
     "If it were so, the answer is 99. ",
 )
-FORMULAS: tuple[tuple[str, str | None], ...] = (
-    ("Thus there are 7 possible values of $x$.", "7"), ("I think it's complicated.", None), ("Let's do it step by step.", None), ("The answer is unknown.", None),
-    ("The answer is that no such triangle exists.", None), ("We have $x=3$ and $y=4$. Let me think", None), ("\\boxed{2} and \\boxed{3}", "2,3"),
-    ("The answer is \\text{east}", "east"), ("The answer is 5 apples.", "5"), ("Hence the probability is $\\frac{1}{3}$.", "1/3"), ("The answer is not $\\boxed{5}$", None),
-    ("So the roots are $x = 0.5$ and $x = -1$.", "-1, 1/2"), ("By the formula the answer is $x = 1 \\pm \\sqrt{2}$.", "1+\\sqrt2, 1-\\sqrt2"),
-    ("So they sold $3250$ tickets.", "3,250"), ("We know that $x > 2$ holds.", None), ("So $x = 2$, and 3 is no root.", None), ("Die Antwort ist $\\{0, 4\\}$.", "0, 4"), ("The answer is one million.", "1,000,000"), ('{"answer": "\\frac{1}{2}"}', "0.5"), ('{"answer": "7\\pi"}', "7\\pi"), ("So the value of $6.7 - 4.6$ is $2.1$.", "2.1"), ("So the domain is $(-\\infty, \\infty)$.", "\\mathbb{R}"),
-    ("The answer is 5. But that is wrong.", None), ("The solution to the inequality is \\( x \\in (-6, 10) \\).", "(-6,10)"), ("So the period is 2π.", "2\\pi"), ("Therefore the line is $$y = 2x + 3.$$", "y=2x+3"), ("Hence the line is y = 2x + 3.", "y=2x+3"), ("**Answer: x² + 5x + 6**", "x^2+5x+6"), ("So, $56.78 - 43.6 = 13.18$.", "13.18"),
-)  # fmt: skip
 METALS = ("iron", "tin", "gold", "lead")
 TEN = (*(f"text {place}" for place in range(9)), "heart failure")
 LETTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -82,7 +74,14 @@ def test_numbers_and_what_is_none(reply: str, number: str | None) -> None:
     assert found is None or number is None or same_number(found, [number]) is not None
 
 
-@each_row(*FORMULAS)
+@each_row(
+    ("Thus there are 7 possible values of $x$.", "7"), ("I think it's complicated.", None), ("Let's do it step by step.", None), ("The answer is unknown.", None),
+    ("The answer is that no such triangle exists.", None), ("We have $x=3$ and $y=4$. Let me think", None), ("\\boxed{2} and \\boxed{3}", "2,3"),
+    ("The answer is \\text{east}", "east"), ("The answer is 5 apples.", "5"), ("Hence the probability is $\\frac{1}{3}$.", "1/3"), ("The answer is not $\\boxed{5}$", None),
+    ("So the roots are $x = 0.5$ and $x = -1$.", "-1, 1/2"), ("By the formula the answer is $x = 1 \\pm \\sqrt{2}$.", "1+\\sqrt2, 1-\\sqrt2"),
+    ("So they sold $3250$ tickets.", "3,250"), ("We know that $x > 2$ holds.", None), ("So $x = 2$, and 3 is no root.", None), ("Die Antwort ist $\\{0, 4\\}$.", "0, 4"), ("The answer is one million.", "1,000,000"), ('{"answer": "\\frac{1}{2}"}', "0.5"), ('{"answer": "7\\pi"}', "7\\pi"), ("So the value of $6.7 - 4.6$ is $2.1$.", "2.1"), ("So the domain is $(-\\infty, \\infty)$.", "\\mathbb{R}"),
+    ("The answer is 5. But that is wrong.", None), ("The solution to the inequality is \\( x \\in (-6, 10) \\).", "(-6,10)"), ("So the period is 2π.", "2\\pi"), ("Therefore the line is $$y = 2x + 3.$$", "y=2x+3"), ("Hence the line is y = 2x + 3.", "y=2x+3"), ("**Answer: x² + 5x + 6**", "x^2+5x+6"), ("So, $56.78 - 43.6 = 13.18$.", "13.18"),
+)  # fmt: skip
 def test_formulas_and_what_is_none(reply: str, formula: str | None) -> None:
     said, reading = read_formula(reply)
     assert (said is None) == (formula is None), (said, reading)
@@ -100,15 +99,14 @@ def test_terms_and_phrases(reply: str, text: str | None) -> None:
         assert term.same == text
 
 
-def test_what_is_mostly_said_of_an_answer_is_one_where_it_is_accepted() -> None:
-    for (reply, same), row in tabled(
-        ("not True is False, and False and True is False. So the answer is False.", "False"),
-        ("(not True) and (True) = False\n\n**Answer: False**", "False"),
-        ("Yes, the sentence is plausible.", "yes"), ("No. Nobody plays so.", "no"), ("Yesterday was Monday, so tomorrow is", None),
-    ):  # fmt: skip
-        with row:
-            term, _ = read_term(reply, ["False", "yes", "no"])
-            assert (term.same if term else None) == same
+@each_row(
+    ("not True is False, and False and True is False. So the answer is False.", "False"),
+    ("(not True) and (True) = False\n\n**Answer: False**", "False"),
+    ("Yes, the sentence is plausible.", "yes"), ("No. Nobody plays so.", "no"), ("Yesterday was Monday, so tomorrow is", None),
+)  # fmt: skip
+def test_what_is_mostly_said_of_an_answer_is_one_where_it_is_accepted(reply, same) -> None:
+    term, _ = read_term(reply, ["False", "yes", "no"])
+    assert (term.same if term else None) == same
 
 
 @each_row(*LETTERS)
@@ -149,7 +147,8 @@ def test_a_span_is_what_the_reading_rests_on() -> None:
 PIECES = st.lists(
     st.sampled_from([
         "\\boxed{", "}", "<answer>", "</answer>", '{"answer": ', '"', "The answer is ", "####", "\n", "$", "\\(", "\\)", "\\frac{", "{", "\\text{", "5", "1,0", "{,}", "k", " million",
-        "between ", " and ", " or ", "not ", "A", "(B)", "- [x] C", "答案是", "【答案】", "So it is ", "**", ".", "?", "\\in", "(-6, 10)", "=", "Ответ: ", "\ud800", "\x00", "İ", "です", "^", "_",
+        "between ", " and ", " or ", "not ", "A", "(B)", "- [x] C", "答案是", "【答案】", "So it is ", "**", ".", "?", "\\in", "(-6, 10)", "=", "wait, ", "if ", "nicht ", "是", "不", "false", "True", "correct", "stack", "```", "<think>",
+        "</think>", "A, C", "Ответ: ", "\ud800", "\x00", "İ", "です", "^", "_",
     ]),
     max_size=20,
 ).map("".join)  # fmt: skip
@@ -164,8 +163,21 @@ def test_every_reader_reads_any_reply(reply: str) -> None:
             term, _ = read_term(reply, ["5", "(-5, 10)"], ended=ended)
             words, _ = read_phrase(reply, ended=ended)
             read_choice(reply, options=METALS, exemplars=5, ended=ended)
-        read_selection(reply, letters="ABCD", options=METALS)
-        read_truth(reply)
+        for read, known in (
+            (lambda: read_choice(reply, options=("stack", "Queue", "A tree", "1")), {*"ABCD"}),
+            (lambda: read_selection(reply, letters="ABCD", options=("stack", "B", "*", "")), None),
+            (lambda: read_truth(reply), {"true", "false"}),
+        ):
+            reading = read()
+            assert reading == read(), "the same every time"
+            assert reading.committed == (reading.read not in {UNPARSED, EMPTY, REFUSED})
+            assert not reading.committed or known is None or reading.read in known
+            assert not reading.committed or reading.read.isalpha()
+            if reading.committed and known is None:
+                assert reading.read == "".join(sorted(set(reading.read) & {*"ABCD"}))
+            start, end = reading.span or (0, len(reply))
+            assert 0 <= start < end <= len(reply) or not reading.committed
+            assert reading.span or not reading.committed
         read_phrase(reply, shown="5", sentence="The answer is 5.")
         if number:
             same_number(number, ["5", "5%"])

@@ -1,22 +1,21 @@
 # ruff: noqa: E501 (a reply is one line, however long)
-"""Replies as models write them, reasoning and all, labelled before they were read; and the early exits of short ones."""
+"""Replies as models write them, reasoning, conclusions and prose, labelled before they were read; the exits of short ones.
+
+Four commitments too weak to be told from what only looks like one are labelled unparsed, which is the lesser mistake.
+"""
 
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rows import each_row, tabled, tables_beside
 from viva.scorers import choice
 from viva.scorers.choice import read_choice
 from viva.scorers.optiontext import OptionTexts, is_lone_letter, with_own_text
+from viva.scorers.selection import read_selection
 from viva.scorers.truth import read_truth
 
 TABLES = tables_beside(__file__)
-CHOICES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = TABLES["choices"]
-TRUTHS = TABLES["truths"]
-
 CUES = (
     "", "Answer: ", "ANSWER: ", "Answer:", "The answer is ", "The correct answer is ", "Final answer: ", "Option ", "答案：", "答案是", "正确答案：", "因此，答案是", "选", "故选",
     "应选", "Antwort: ", "Die richtige Antwort ist ", "Lösung: ", "Réponse : ", "La bonne réponse est ", "## ", "- ", "> ",
@@ -33,14 +32,26 @@ AWKWARD = (
 )
 
 
-@each_row(*CHOICES)
+@each_row(*TABLES["choices"])
 def test_the_letter_that_reasoning_ends_in(language, read, reply, options):
     assert read_choice(reply, options=options).read == read
 
 
-@each_row(*TRUTHS)
+@each_row(*TABLES["truths"])
 def test_the_truth_value_that_reasoning_ends_in(language, read, reply):
     assert read_truth(reply).read == read
+
+
+@each_row(*TABLES["selections"])
+def test_the_selection_that_prose_states(reply, read):
+    assert read_selection(reply, letters="ABCD", options=("Stack", "Queue", "Linked list", "Tree")).read == read
+
+
+def test_contradicting_answers_are_named():
+    said = "Queues are first in, first out. The answer is (B). Trees branch at every node. The answer is (D)."
+    assert read_choice(said).rule == "several answers: B, then D"
+    listed = "The answer is (C). The answer is (D). The answer is (A)."
+    assert read_choice(listed).rule == "several answers: C, then D, A in a list"
 
 
 @pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow, id="all")])
@@ -60,21 +71,6 @@ def test_a_lone_letter_is_that_letter_whatever_the_options(step: int, monkeypatc
     for (shape, letter), row in tabled(*lone):
         with row:
             assert read_choice(shape.format(letter), options=ORDINARY).read == letter, "by the rules"
-
-
-@given(
-    st.sampled_from(CUES), st.sampled_from(("{}. {}", "{}) {}", "({}) {}", "**{}.** {}", "{}、{}", "{}：{}", "{}. {}.", "**{}. {}**")),
-    st.integers(0, 3), st.sampled_from((ORDINARY, ("栈", "队列", "树", "图"), ("TCP and UDP", "IP", "ARP, RARP", "10.0.0.1"))),
-)  # fmt: skip
-def test_the_rules_read_a_letter_with_its_own_text_no_other_way(
-    cue: str, shape: str, place: int, options: tuple[str, ...]
-):
-    reply = cue + shape.format("ABCD"[place], options[place])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(choice, "with_own_text", lambda text, texts: None)
-        general = read_choice(reply, options=options).read
-    assert read_choice(reply, options=options).read == "ABCD"[place]
-    assert general in {"ABCD"[place], "unparsed"}  # "A、a stack" may be a list to them
 
 
 @each_row(*itertools.product(AWKWARD, range(4)))

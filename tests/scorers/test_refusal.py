@@ -5,20 +5,8 @@ from viva.scorers.choice import read_choice
 from viva.scorers.reading import WINDOW, refusal
 from viva.scorers.truth import read_truth
 
-REFUSALS = tables_beside(__file__)["refusals"]
-NO_REFUSALS = (
-    "I don't know.",
-    "I am not sure.",
-    "I cannot determine which one it is.",
-    "The server cannot respond to the client.",
-    "Keine Ahnung.",
-    "Je ne sais pas.",
-    "我不知道。",
-    "A stack cannot be read from below.",
-)
 
-
-@each_row(*REFUSALS)
+@each_row(*tables_beside(__file__)["refusals"])
 def test_declining_is_read_as_refused_and_a_commitment_beats_it(reply):
     assert read_choice(reply).read == "refused"
     assert read_truth(reply).read == "refused"
@@ -28,7 +16,16 @@ def test_declining_is_read_as_refused_and_a_commitment_beats_it(reply):
     assert read_truth(reply + "\n\nAnswer: False").read == "false"
 
 
-@each_row(*NO_REFUSALS)
+@each_row(
+    "I don't know.",
+    "I am not sure.",
+    "I cannot determine which one it is.",
+    "The server cannot respond to the client.",
+    "Keine Ahnung.",
+    "Je ne sais pas.",
+    "我不知道。",
+    "A stack cannot be read from below.",
+)
 def test_not_knowing_is_not_declining(reply):
     assert read_choice(reply).read == "unparsed"
 

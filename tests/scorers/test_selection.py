@@ -64,47 +64,40 @@ def test_the_letters_that_an_answer_names(reply: str, read: str) -> None:
     assert read_selection(reply, letters="ABCDE", options=STRUCTURES).read == read
 
 
-def test_options_of_all_kinds() -> None:
-    replies: tuple[tuple[str, tuple[str, ...], str], ...] = (
-        ("C", LANGUAGES, "C"),  # the letter was asked for
-        ("C++", LANGUAGES, "B"),
-        ("C, C++", LANGUAGES, "AB"),
-        ("C++ and C#", LANGUAGES, "BC"),
-        ("Java, Ada and SPARK", LANGUAGES, "DE"),
-        ("A. C, C. C#", LANGUAGES, "AC"),
-        ("B) C++ D) Java", LANGUAGES, UNPARSED),
-        ("A. C++", LANGUAGES, UNPARSED),  # its letter says one thing, its text another
-        ("C, Java", LANGUAGES, "AD"),
-        ("AC", SHORT, "A"),  # with commas between letters it would have been two
-        ("A, C", SHORT, "AC"),
-        ("CA", SHORT, "C"),
-        ("AC, DC", SHORT, "AB"),
-        ("None of the above", SHORT, "D"),
-        ("all of the above", SHORT, "E"),
-        ("E", SHORT, "E"),
-        ("AB", SHORT, "AB"),
-        ("yes", ("yes", "Yes.", "no"), UNPARSED),  # two options read alike
-        ("A, B", ("yes", "Yes.", "no"), "AB"),
-        ("all", ("x", "y"), "AB"),
-        ("C", ("x", "y"), UNPARSED),
-        ("I and J", tuple("qrstuvwxyz"), "IJ"),
-        ("A, I", tuple("qrstuvwxyz"), "AI"),
-        (
-            "A. A 与 B 相等\nC. B和C都为零",
-            ("A 与 B 相等", "A 大于 B", "B和C都为零"),
-            "AC",
-        ),  # letters in the options' own texts
-        ("B和C都为零", ("A 与 B 相等", "A 大于 B", "B和C都为零"), "C"),
-    )
-    for (reply, options, read), row in tabled(*replies):
-        with row:
-            letters = "ABCDEFGHIJ"[: len(options)]
-            assert read_selection(reply, letters=letters, options=options).read == read
-
-
-@each_row("A, C", "AC", "(a) and (c)", "Options A and C")
-def test_letters_need_no_texts(reply: str) -> None:
-    assert read_selection(reply, letters="ABCD").read == "AC"
+@each_row(
+    ("C", LANGUAGES, "C"),  # the letter was asked for
+    ("C++", LANGUAGES, "B"),
+    ("C, C++", LANGUAGES, "AB"),
+    ("C++ and C#", LANGUAGES, "BC"),
+    ("Java, Ada and SPARK", LANGUAGES, "DE"),
+    ("A. C, C. C#", LANGUAGES, "AC"),
+    ("B) C++ D) Java", LANGUAGES, UNPARSED),
+    ("A. C++", LANGUAGES, UNPARSED),  # its letter says one thing, its text another
+    ("C, Java", LANGUAGES, "AD"),
+    ("AC", SHORT, "A"),  # with commas between letters it would have been two
+    ("A, C", SHORT, "AC"),
+    ("CA", SHORT, "C"),
+    ("AC, DC", SHORT, "AB"),
+    ("None of the above", SHORT, "D"),
+    ("all of the above", SHORT, "E"),
+    ("E", SHORT, "E"),
+    ("AB", SHORT, "AB"),
+    ("yes", ("yes", "Yes.", "no"), UNPARSED),  # two options read alike
+    ("A, B", ("yes", "Yes.", "no"), "AB"),
+    ("all", ("x", "y"), "AB"),
+    ("C", ("x", "y"), UNPARSED),
+    ("I and J", tuple("qrstuvwxyz"), "IJ"),
+    ("A, I", tuple("qrstuvwxyz"), "AI"),
+    (
+        "A. A 与 B 相等\nC. B和C都为零",
+        ("A 与 B 相等", "A 大于 B", "B和C都为零"),
+        "AC",
+    ),  # letters in the options' own texts
+    ("B和C都为零", ("A 与 B 相等", "A 大于 B", "B和C都为零"), "C"),
+)
+def test_options_of_all_kinds(reply, options, read) -> None:
+    letters = "ABCDEFGHIJ"[: len(options)]
+    assert read_selection(reply, letters=letters, options=options).read == read
 
 
 SELECTIONS = st.sets(st.sampled_from("ABCDE"), min_size=1).map(lambda chosen: "".join(sorted(chosen)))
@@ -129,26 +122,12 @@ HOSTILE = (
     "A", "C", "a", "F", ", ", " and ", " or ", "not ", "A. ", "(B) ", "a stack", "a queue", "\n", ";", "ABC", "option ", "all of the above", "*", "\\boxed{",
     "}", "[", "'", '"', "–", "+", "C++", "\u200b", "\ud800", "\x00", "１", "Ａ", "İ", "ß", "ﬁ",
 )  # fmt: skip
-REPLIES_ANY = st.one_of(st.text(st.characters()), st.lists(st.sampled_from(HOSTILE), max_size=30).map("".join))
-
-
-@given(REPLIES_ANY, st.sampled_from([(), STRUCTURES, SHORT, LANGUAGES, ("", " ", "*", "x", "y")]))
-def test_any_text_is_read_the_same_every_time_and_only_as_letters_in_order(text: str, options) -> None:
-    reading = read_selection(text, letters="ABCDE", options=options)
-    assert reading == read_selection(text, letters="ABCDE", options=options)
-    if reading.committed:
-        assert reading.read == "".join(sorted(set(reading.read)))
-        assert set(reading.read) <= set("ABCDE")
-        assert reading.span
-        assert text[slice(*reading.span)].strip()
-    else:
-        assert reading.read in {UNPARSED, EMPTY, REFUSED}
 
 
 def test_a_long_answer_is_read_quickly() -> None:
     units = (*HOSTILE, " ", "A, ", "A. x\n", "(", "A-", "x, ", "a stack, ", " and", "A." + " " * 50)
-    for (unit, size), row in tabled(*itertools.product(units, (19_990, thorough.LONG))):
-        reply = "A" + (unit * (size // len(unit) + 1))[:size]
+    for unit, row in tabled(*units):
+        reply = "A" + (unit * (thorough.LONG // len(unit) + 1))[: thorough.LONG]
         with row, within(1):
             read_selection(reply, letters="ABCDE", options=STRUCTURES)
 
@@ -161,13 +140,6 @@ def test_exactly_the_gold_earns_all_a_part_of_it_half_and_anything_else_nothing(
         with row:
             assert grade_selection(chosen, gold) == wanted
             assert grade_selection(chosen[::-1] + chosen, gold) == wanted
-
-
-def test_half_marks_are_no_way_to_full_ones() -> None:
-    """Naming everything earns nothing, unless everything is right; naming one letter at random earns at most a half."""
-    assert grade_selection("ABCDE", "ABCD") == 0.0
-    assert grade_selection("ABCDE", "ABCDE") == 1.0
-    assert [grade_selection(letter, "AC") for letter in "ABCD"] == [0.5, 0.0, 0.5, 0.0]
 
 
 # Prose that states a selection at its end
@@ -231,12 +203,9 @@ def test_letters_that_are_merely_mentioned_are_no_selection(letters: list[str], 
     assert read_selection(reply, letters="ABCDE", options=STRUCTURES).read == UNPARSED
 
 
-PROSE = (
+@each_row(
     "So the answer is ", "so ", ", ", "I think that ", "since x, ", "* ", "and then now ", "选", "因此", "\\boxed{", "\n- ", "x ",
 )  # fmt: skip
-
-
-@each_row(*PROSE)
 def test_prose_is_read_quickly(unit: str) -> None:
     reply = (unit * 30_000)[:30_000]
     with within(1):

@@ -16,9 +16,6 @@ from viva.scorers.spans import common_length, score_span, tokens
 from within import within
 
 PHRASES = st.text(alphabet="abt he0.,:;'\"`-$%/\\()“”’n&\n\u00e9", max_size=40)
-MIXED = """the Mr. U.S. company's workers' 5 $5 3.5% % $ & -- 1,000 7/8 10:30 can't cannot gonna wanna o'neill, n't
-    d'ye a,b more'n 'n 'tis 's etc... x; y: plan. and/or it's, well-known i.e., wan na u.s.: 'big' "x" (y) é c++ ."""
-WORDS = st.lists(st.sampled_from(MIXED.split()), max_size=8).map(" ".join)
 LISTS = st.lists(st.sampled_from("abcde"), max_size=30)
 
 # fmt: off
@@ -86,11 +83,6 @@ def test_of_equals_the_first_counts():
     assert score_span(("the", "board"), ("the board",)).candidate == "the"
 
 
-def test_exact_is_never_said_of_a_near_miss():
-    assert not score_span(("the board",), ("the board of directors",)).exact
-    assert not score_span(("the board of directors",), ("the board",)).exact
-
-
 def test_without_candidates_or_gold_answers_nothing_is_earned():
     assert score_span((), ("the board",)).f1 == 0
     assert score_span(("the board",), ()).f1 == 0
@@ -118,18 +110,6 @@ def test_scores_are_bounded_and_swapping_swaps_precision_and_recall(answer: str,
 @given(PHRASES)
 def test_the_gold_answer_is_exact_unless_it_has_no_token(gold: str):
     assert score_span((gold,), (gold,)).exact == bool(tokens(gold))
-
-
-@given(st.text())
-def test_any_text_has_tokens_and_always_the_same(text: str):
-    assert tokens(text) == tokens(text)
-    assert score_span((text,), (text, "the board")).f1 in (0.0, 1.0)
-
-
-@pytest.mark.slow
-@given(st.one_of(PHRASES, WORDS))
-def test_words_are_split_as_nltk_splits_them(text: str):
-    assert tokens(text) == by_nltk(text)
 
 
 def by_nltk(text: str) -> tuple[str, ...]:

@@ -171,22 +171,20 @@ def test_the_end_of_a_long_reply_is_compared() -> None:
             assert (said.same if said else None) == same
 
 
-def test_a_long_reply_that_states_nothing_is_no_answer() -> None:
-    replies = (
-        (LONG + ".", False),
-        ("word " * LONGEST_TERM, True),
-        ("word " * (LONGEST_TERM + 1), False),
-        (LONG + ". So the answer is a queue.", True),  # wrong, and no less an answer
-        (LONG + ". The answer is a queue. It is hard to say more.", True),
-        ("栈" * 2 * LONGEST_TERM, False),
-        ("栈", True),
-        ("queue", True),
-    )
-    for (reply, states), row in tabled(*replies):
-        with row:
-            said, _ = read_term(reply, ["stack"])
-            assert (said is not None) == states
-            assert said is None or said.same is None
+@each_row(
+    (LONG + ".", False),
+    ("word " * LONGEST_TERM, True),
+    ("word " * (LONGEST_TERM + 1), False),
+    (LONG + ". So the answer is a queue.", True),  # wrong, and no less an answer
+    (LONG + ". The answer is a queue. It is hard to say more.", True),
+    ("栈" * 2 * LONGEST_TERM, False),
+    ("栈", True),
+    ("queue", True),
+)
+def test_a_long_reply_that_states_nothing_is_no_answer(reply, states) -> None:
+    said, _ = read_term(reply, ["stack"])
+    assert (said is not None) == states
+    assert said is None or said.same is None
 
 
 @given(TEXTS, TEXTS)

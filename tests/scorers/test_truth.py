@@ -25,10 +25,6 @@ STATEMENTS = {
     ),
 }  # fmt: skip
 PLAIN = [(reply, read) for read, all_ in STATEMENTS.items() for reply in all_]
-HOSTILE = (
-    "true ", "T", "false\n", "not ", "is ", "the statement ", "True or ", "对", "不", "不是", "是", "该说法", "nicht ", "it is true that ", " ", "\n",
-    "**", "(", "<think>", "\\boxed{", "\u200b", "\ud800", "\x00", "İ", "if ", "wait, ", "Question: ", "so ", "yes ", "no, ",
-)  # fmt: skip
 
 
 @each_row(*((reply, read) for read, all_ in REPLIES.items() for reply in all_))
@@ -45,29 +41,10 @@ def test_plain_statements_are_read_in_any_wrapping(row: tuple[str, str], before:
     assert read_truth(before + mark + reply + mark + after).read == read
 
 
-PIECES = (
-    "true false not is the statement answer : . , ? yes no 正确 错误 不 是 该说法 wahr falsch nicht die Aussage vrai faux pas est "
-    "wait so if partly or and \\boxed{ } T F"
-)
-
-
-@given(
-    st.one_of(
-        st.text(alphabet=st.characters(), max_size=120),
-        st.lists(st.sampled_from(["\n", *PIECES.split()]), max_size=40).map(" ".join),
-    )
-)
-def test_any_text_is_read_the_same_every_time_with_its_span_inside(reply: str):
-    reading = read_truth(reply)
-    assert reading == read_truth(reply)
-    assert reading.read in {"true", "false", "unparsed", "empty", "refused"}
-    assert not reading.committed or reading.span is not None
-    if reading.span:
-        start, end = reading.span
-        assert 0 <= start < end <= len(reply)
-
-
-@each_row(*HOSTILE)
+@each_row(
+    "true ", "T", "false\n", "not ", "is ", "the statement ", "True or ", "对", "不", "不是", "是", "该说法", "nicht ", "it is true that ", " ", "\n",
+    "**", "(", "<think>", "\\boxed{", "\u200b", "\ud800", "\x00", "İ", "if ", "wait, ", "Question: ", "so ", "yes ", "no, ",
+)  # fmt: skip
 def test_a_long_reply_of_anything_is_read_quickly(unit):
     reply = (unit * (LONG // len(unit) + 1))[:LONG]
     with within(2):

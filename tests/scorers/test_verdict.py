@@ -4,16 +4,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence import opinion
-from rows import each_row, table, tables_beside
+from rows import each_row, tables_beside
 from thorough import LONG, SECONDS
 from viva.scorers.verdict import read_mark, undecided
 from within import within
 
 TEN = range(1, 11)
 NONCE = "3f9a1c7e2b"
+
+
 # One of them has a Cyrillic Е: VЕRDICT.
-BARE = tables_beside(__file__)["bare"]
-CARRIED = (
+@each_row(*tables_beside(__file__)["bare"])
+def test_a_bare_verdict_between_one_and_ten(reply, verdict):
+    assert read_mark(opinion(reply), TEN) == verdict
+
+
+@each_row(
     (f"VERDICT {NONCE}: 7", 7),
     (f"Good.\nVERDICT {NONCE}: 7\n", 7),
     (f"VERDICT {NONCE}:7.", 7),
@@ -69,14 +75,6 @@ CARRIED = (
     ('Here: {"code": "3f9a1c7e2b", "verdict": "8"}', None),
     ('{"code": "3f9a1c7e2b", "verdict": "8"} VERDICT: 10', None),
 )
-
-
-@each_row(*BARE)
-def test_a_bare_verdict_between_one_and_ten(reply, verdict):
-    assert read_mark(opinion(reply), TEN) == verdict
-
-
-@each_row(*CARRIED)
 def test_a_verdict_that_carries_a_nonce(reply, verdict):
     assert read_mark(opinion(reply, nonce=NONCE), TEN) == verdict
     assert not undecided(opinion(reply, nonce=NONCE))
@@ -122,23 +120,9 @@ def test_total_and_in_range(reply: str, nonce: str):
     assert verdict is None or not undecided(opinion(reply, nonce=nonce))
 
 
-def test_a_megabyte_of_anything_is_read_quickly():
-    with table() as row:
-        for unit in (
-            "VERDICT: 3\n",
-            "VERDICT:",
-            " ",
-            "\n",
-            "*",
-            "9",
-            "VERDICT: 9/",
-            "\ud800",
-            "\u200b",
-            "`",
-            "{",
-            "[[",
-        ):
-            reply = (unit * (LONG // len(unit) + 1))[:LONG]
-            for nonce in ("", NONCE):
-                with row((unit, nonce)), within(2 * SECONDS):
-                    read_mark(opinion(reply, nonce=nonce), TEN)
+@each_row("VERDICT: 3\n", "VERDICT:", " ", "\n", "*", "9", "VERDICT: 9/", "\ud800", "\u200b", "`", "{", "[[")
+def test_a_megabyte_of_anything_is_read_quickly(unit):
+    reply = (unit * (LONG // len(unit) + 1))[:LONG]
+    for nonce in ("", NONCE):
+        with within(2 * SECONDS):
+            read_mark(opinion(reply, nonce=nonce), TEN)

@@ -80,17 +80,16 @@ def test_a_set_is_fetched_once_and_says_from_where_how_much_and_under_which_lice
 def test_either_hash_verifies_and_any_other_content_is_refused(hub: Hub, tmp_path: Path) -> None:
     pin(tmp_path, BLOB)
     assert got(tmp_path / "blob").asked == 1
-    with table() as row:
-        for wrong, linked in (("f" * 64, ""), ("f" * 40, ""), (PIN, "e" * 64)):
-            with row((wrong, linked)):
-                pin(tmp_path, wrong)
-                hub.linked = {PATH: linked}
-                to = tmp_path / f"to-{wrong[:3]}{linked[:3]}"
-                with pytest.raises(DataError, match=r"hash|SHA-256") as refused:
-                    got(to)
-                assert "By hand" in str(refused.value)
-                assert there(to) == set()
-                assert fetched_folder("sums") is None
+    for (wrong, linked), row in tabled(("f" * 64, ""), ("f" * 40, ""), (PIN, "e" * 64)):
+        with row:
+            pin(tmp_path, wrong)
+            hub.linked = {PATH: linked}
+            to = tmp_path / f"to-{wrong[:3]}{linked[:3]}"
+            with pytest.raises(DataError, match=r"hash|SHA-256") as refused:
+                got(to)
+            assert "By hand" in str(refused.value)
+            assert there(to) == set()
+            assert fetched_folder("sums") is None
 
 
 def test_a_second_hand_hash_is_marked_and_another_file_is_refused_with_its_whole_hash(hub: Hub, tmp_path: Path) -> None:
@@ -122,15 +121,14 @@ def test_a_second_hand_hash_is_marked_and_another_file_is_refused_with_its_whole
 
 
 def test_a_cut_connection_is_resumed_and_a_server_without_ranges_begins_again(hub: Hub, tmp_path: Path) -> None:
-    with table() as row:
-        for ranges in (True, False):
-            with row(ranges):
-                hub.ranges, hub.cut, hub.asked = ranges, [60_000, 50_000], []
-                assert (got(tmp_path / str(ranges)).folder / "test.jsonl").read_bytes() == CONTENT
-                begun = [asked.range for asked in hub.asked]
-                assert begun[0] == ""
-                assert begun[1].startswith("bytes=")
-                assert len(begun) == 3
+    for ranges, row in tabled(True, False):
+        with row:
+            hub.ranges, hub.cut, hub.asked = ranges, [60_000, 50_000], []
+            assert (got(tmp_path / str(ranges)).folder / "test.jsonl").read_bytes() == CONTENT
+            begun = [asked.range for asked in hub.asked]
+            assert begun[0] == ""
+            assert begun[1].startswith("bytes=")
+            assert len(begun) == 3
 
 
 def test_what_no_hash_verifies_is_never_two_files_in_one(hub: Hub, tmp_path: Path) -> None:
@@ -167,18 +165,17 @@ def test_a_connection_that_is_cut_again_and_again_says_what_is_kept_and_how_to_g
 
 def test_what_a_process_left_is_resumed_and_what_is_not_of_this_file_is_thrown_away(hub: Hub, tmp_path: Path) -> None:
     folder = tmp_path / "cache" / "sums"
-    with table() as row:
-        for begun, requests in ((CONTENT[:100_000], 1), (b"x" * 1_000, 2), (CONTENT + b"more", 2)):
-            with row(len(begun)):
-                folder.mkdir(parents=True, exist_ok=True)
-                (folder / ".test.jsonl.partial").write_bytes(begun)
-                hub.asked = []
-                assert (got().folder / "test.jsonl").read_bytes() == CONTENT
-                assert hub.asked[0].range == f"bytes={len(begun)}-"
-                assert len(hub.asked) == requests
-                assert there(folder) == {"test.jsonl"}
-                for path in folder.iterdir():
-                    path.unlink()
+    for (begun, requests), row in tabled((CONTENT[:100_000], 1), (b"x" * 1_000, 2), (CONTENT + b"more", 2)):
+        with row:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / ".test.jsonl.partial").write_bytes(begun)
+            hub.asked = []
+            assert (got().folder / "test.jsonl").read_bytes() == CONTENT
+            assert hub.asked[0].range == f"bytes={len(begun)}-"
+            assert len(hub.asked) == requests
+            assert there(folder) == {"test.jsonl"}
+            for path in folder.iterdir():
+                path.unlink()
 
 
 def test_a_token_goes_to_its_host_and_never_to_another(
@@ -207,22 +204,15 @@ def test_a_token_goes_to_its_host_and_never_to_another(
 
 
 def test_every_refusal_says_what_to_do(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with table() as row:
-        for status, headers, token, said in REFUSALS["refusals"]:
-            with row((status, headers)):
-                monkeypatch.setenv("HF_TOKEN", token)
-                hub.refuse = [(status, headers)]
-                with pytest.raises(DataError) as refused:
-                    got(tmp_path / "to")
-                assert all(one in str(refused.value) for one in (*said, "By hand", "VIVA_DATA"))
-                assert "\x1b" not in str(refused.value)
-                assert there(tmp_path / "to") == set()
-
-
-def test_the_hash_that_a_later_answer_of_a_redirect_names_counts(hub: Hub) -> None:
-    hub.refuse, hub.linked = [(307, {"Location": PATH})], {PATH: "e" * 64}
-    with pytest.raises(DataError, match="the set has moved"):
-        got()
+    for (status, headers, token, said), row in tabled(*REFUSALS["refusals"]):
+        with row:
+            monkeypatch.setenv("HF_TOKEN", token)
+            hub.refuse = [(status, headers)]
+            with pytest.raises(DataError) as refused:
+                got(tmp_path / "to")
+            assert all(one in str(refused.value) for one in (*said, "By hand", "VIVA_DATA"))
+            assert "\x1b" not in str(refused.value)
+            assert there(tmp_path / "to") == set()
 
 
 def test_a_short_wait_is_waited_for(hub: Hub) -> None:
@@ -237,13 +227,12 @@ def test_a_short_wait_is_waited_for(hub: Hub) -> None:
 
 
 def test_redirects_come_to_an_end_and_only_the_web_is_asked(hub: Hub) -> None:
-    with table() as row:
-        for target, why in ((PATH, "redirects more than"), ("file:///etc/passwd", "no web address")):
-            with row(target):
-                hub.refuse = [(302, {"Location": target})] * 20
-                with pytest.raises(DataError, match=why):
-                    got()
-                hub.refuse = []
+    for (target, why), row in tabled((PATH, "redirects more than"), ("file:///etc/passwd", "no web address")):
+        with row:
+            hub.refuse = [(302, {"Location": target})] * 20
+            with pytest.raises(DataError, match=why):
+                got()
+            hub.refuse = []
 
 
 def test_a_file_without_a_hash_is_recorded_only_when_somebody_says_so(hub: Hub, tmp_path: Path) -> None:
@@ -300,28 +289,27 @@ def test_places_of_this_machine_come_before_the_network(
     hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     cache = tmp_path / "hub" / "datasets--some--sums"
-    with table() as row:
-        for place in (
-            cache / "snapshots" / COMMIT / "data" / "test.jsonl",
-            cache / "blobs" / PIN,
-            tmp_path / "data" / "sums" / "test.jsonl",
-            tmp_path / "to" / "sums" / "test.jsonl",
-        ):
-            with row(str(place.relative_to(tmp_path))):
-                monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-                monkeypatch.setenv("VIVA_DATA", str(tmp_path / "data"))
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(CONTENT)
-                assert got(tmp_path / "to").asked == 0
-                assert (tmp_path / "to" / "sums" / "test.jsonl").read_bytes() == CONTENT
-                for path in (place, *(tmp_path / "to" / "sums").iterdir()):
-                    path.unlink(missing_ok=True)
-                # something else at this place is passed by
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(b"another")
-                assert got(tmp_path / "to").asked == 1
-                for path in (place, *(tmp_path / "to" / "sums").iterdir()):
-                    path.unlink(missing_ok=True)
+    for place, row in tabled(
+        cache / "snapshots" / COMMIT / "data" / "test.jsonl",
+        cache / "blobs" / PIN,
+        tmp_path / "data" / "sums" / "test.jsonl",
+        tmp_path / "to" / "sums" / "test.jsonl",
+    ):
+        with row:
+            monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+            monkeypatch.setenv("VIVA_DATA", str(tmp_path / "data"))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(CONTENT)
+            assert got(tmp_path / "to").asked == 0
+            assert (tmp_path / "to" / "sums" / "test.jsonl").read_bytes() == CONTENT
+            for path in (place, *(tmp_path / "to" / "sums").iterdir()):
+                path.unlink(missing_ok=True)
+            # something else at this place is passed by
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(b"another")
+            assert got(tmp_path / "to").asked == 1
+            for path in (place, *(tmp_path / "to" / "sums").iterdir()):
+                path.unlink(missing_ok=True)
 
 
 def test_without_a_network_a_copied_folder_is_enough(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -347,32 +335,22 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_a_file_of_sources_cannot_leave_its_folder_and_says_what_is_wrong(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     good = f'[sums]\nrepository = "hf:some/sums"\ncommit = "{COMMIT}"\n[sums.files]\n"test.jsonl" = ""\n'
-    with table() as row:
-        for change, said in (
-            (("test.jsonl", "../test.jsonl"), "leaves"),
-            (("test.jsonl", "/etc/passwd"), "leaves"),
-            ((COMMIT, "main"), "a branch moves"),
-            (('= ""', '= "abc"'), "a hash is"),
-            (("hf:some/sums", "hf:some/../sums"), "OWNER/NAME"),
-            (("commit", "comit"), "comit"),
-            (("[sums", "[Sums"), "lower-case"),
-            (("[sums]", "[sums"), "no TOML"),
-        ):
-            with row(said):
-                own.unlink(missing_ok=True)
-                own.write_text(good.replace(*change), encoding="utf-8")
-                with pytest.raises(DataError, match=said) as refused:
-                    sources()
-                assert "own.toml" in str(refused.value)
-
-
-def test_what_viva_sources_says_is_laid_over_field_by_field(tmp_path: Path) -> None:
-    own = tmp_path / "own.toml"
-    own.write_text(f'[gsm8k]\nrepository = "hf:me/sums"\ncommit = "{COMMIT}"\n', encoding="utf-8")
-    changed = sources()["gsm8k"]
-    assert changed.addresses("test.jsonl")[-1].endswith(f"me/sums/resolve/{COMMIT}/grade_school_math/data/test.jsonl")
-    assert changed.licence == "MIT"
-    assert len(changed.files) == 2
+    for (change, said), row in tabled(
+        (("test.jsonl", "../test.jsonl"), "leaves"),
+        (("test.jsonl", "/etc/passwd"), "leaves"),
+        ((COMMIT, "main"), "a branch moves"),
+        (('= ""', '= "abc"'), "a hash is"),
+        (("hf:some/sums", "hf:some/../sums"), "OWNER/NAME"),
+        (("commit", "comit"), "comit"),
+        (("[sums", "[Sums"), "lower-case"),
+        (("[sums]", "[sums"), "no TOML"),
+    ):
+        with row:
+            own.unlink(missing_ok=True)
+            own.write_text(good.replace(*change), encoding="utf-8")
+            with pytest.raises(DataError, match=said) as refused:
+                sources()
+            assert "own.toml" in str(refused.value)
 
 
 NAMES = [

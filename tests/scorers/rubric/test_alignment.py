@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import tabled
+from rows import each_row, tabled
 from viva.scorers.rubric import alignment
 from viva.scorers.rubric.alignment import AlignmentError, align
 from within import within
@@ -61,19 +61,9 @@ def check(template: str, text: str) -> None:
 PIECES = ["a", "b", "c", " ", "\n", "é", "e\u0301", "😀", "\ud83d", "[blank]", "the ", "ab", "abc", ", "]
 
 
-@given(st.text("ab", min_size=1, max_size=24), st.text("ab", min_size=1, max_size=40))
-def test_two_letters(template: str, text: str):
-    check(template, text)
-
-
-@given(st.text("abc#", min_size=1, max_size=24), st.text("abc.", min_size=1, max_size=60))
-def test_letters_that_only_one_side_has(template: str, text: str):
-    check(template, text)
-
-
 @given(
     st.lists(st.sampled_from(PIECES), min_size=1, max_size=15).map("".join),
-    st.lists(st.sampled_from(PIECES), min_size=1, max_size=25).map("".join),
+    st.lists(st.sampled_from(PIECES), min_size=1, max_size=25).map("".join) | st.text("ab#", min_size=1, max_size=40),
 )
 def test_words_marks_and_every_kind_of_character(template: str, text: str):
     check(template, text)
@@ -110,20 +100,18 @@ def test_larger_random_texts_of_every_density():
             check(template[:40] + text[:30], template)
 
 
-def test_the_smallest_tables():
-    cases = (
-        ("a", "a"),
-        ("a", "b"),
-        ("ab", " "),
-        ("a" * 40, "a"),
-        ("a", "a" * 40),
-        ("ab", "ba"),
-        ("😀", "😀" * 9),
-        ("\x00a", "a\x00"),
-    )
-    for (template, text), row in tabled(*cases):
-        with row:
-            check(template, text)
+@each_row(
+    ("a", "a"),
+    ("a", "b"),
+    ("ab", " "),
+    ("a" * 40, "a"),
+    ("a", "a" * 40),
+    ("ab", "ba"),
+    ("😀", "😀" * 9),
+    ("\x00a", "a\x00"),
+)
+def test_the_smallest_tables(template, text):
+    check(template, text)
 
 
 def prose(rng: random.Random, length: int) -> str:
@@ -134,16 +122,6 @@ def prose(rng: random.Random, length: int) -> str:
             (". ", ", ", ".\n", "();\n")
         )
     return text[:length]
-
-
-def test_a_long_answer_takes_less_than_half_a_second():
-    """20 KB against 1 KB, the template somewhere in it: 0.15 to 0.2 s of CPU time on a machine with other work."""
-    rng = random.Random(1)
-    template = prose(rng, 1_000)
-    for text in (prose(rng, 20_000), prose(rng, 9_000) + template + prose(rng, 10_000), template + prose(rng, 19_000)):
-        align(template, text[:100])
-        with within(0.5):
-            align(template, text)
 
 
 @pytest.mark.parametrize("length", [50_000, pytest.param(300_000, marks=pytest.mark.slow)])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row, table, tabled, tables_beside
+from rows import each_row, table, tables_beside
 from viva.scorers.rubric.blanks import BlanksError, fill_in, grade_blanks
 from viva.scorers.rubric.patterns import PatternError
 from viva.scorers.rubric.rubrics import Accepted, Blank, Blanks
@@ -33,18 +33,16 @@ def grade(target: Blank, word: str) -> tuple[float, str]:
     return points.points, details[0]
 
 
-def test_what_was_filled_in_is_found():
-    answers = (
-        ("Use open() to open the file,\nthen close() to close it.\n", ["open()", "close()"]),
-        ("Sure!\n\nUse `open` to open the file,\nthen 'shut' to close it.\n\nGood luck.", ["open", "shut"]),
-        ("Use [open] to open the file,\nthen [blank] to close it.\n", ["[open]", "[blank]"]),
-        ("Use to open the file,\nthen to close it.\n", ["", ""]),
-        ("Use to to open the file,\nthen 关闭 to close it.\n", ["to", "关闭"]),
-        ("Use 😀 to open the file,\nthen x\ny to close it.\n", ["😀", "x\ny"]),
-    )
-    for (text, found), row in tabled(*answers):
-        with row:
-            assert filled(text) == found
+@each_row(
+    ("Use open() to open the file,\nthen close() to close it.\n", ["open()", "close()"]),
+    ("Sure!\n\nUse `open` to open the file,\nthen 'shut' to close it.\n\nGood luck.", ["open", "shut"]),
+    ("Use [open] to open the file,\nthen [blank] to close it.\n", ["[open]", "[blank]"]),
+    ("Use to open the file,\nthen to close it.\n", ["", ""]),
+    ("Use to to open the file,\nthen 关闭 to close it.\n", ["to", "关闭"]),
+    ("Use 😀 to open the file,\nthen x\ny to close it.\n", ["😀", "x\ny"]),
+)
+def test_what_was_filled_in_is_found(text, found):
+    assert filled(text) == found
 
 
 def test_an_answer_that_says_something_else_has_filled_in_nothing():
@@ -73,12 +71,6 @@ def test_four_fifths_of_the_template_are_enough():
         assert grade_blanks(rubric, "01234x56", published=published)[1] == ("unmatched: match rate too low - 0.7",)
 
 
-@each_row("", " ", "\n", "\ud800")
-def test_an_empty_answer_is_graded_like_a_blank_one(text):
-    points, details = grade_blanks(blanks("x", "y"), text)
-    assert (points.points, len(details)) == (0.0, 2)
-
-
 def test_marker_and_stripping_are_the_questions():
     assert filled("a = <<x>>;", "a = ___;", marker="___", strip="<>") == ["x"]
     assert filled('a = "`x`";', "a = [blank];") == ["x"]
@@ -94,17 +86,14 @@ def test_as_published_the_text_before_a_blank_is_found_as_late_as_possible():
     assert filled("Of course. one two three", "[blank] three") == ["one two"]
 
 
-TERMS = [
+@each_row(
     "You only need to modify the `{}` property in your `{}` file --- set the base",
     "You only need to modify the ``{}`` property in your ``{}`` file --- set the base",
     "You only need to modify the **{}** property in your **`{}`**, --- set the base",
     "You only need to modify `{}`, property in your `{}`: --- set the base",
     "You only need to modify the the `{}` property in your own `{}` config file --- set the base",
     "You only need to modify [{}] property in your the {}, --- set the base",
-]
-
-
-@each_row(*TERMS)
+)
 def test_an_article_a_comma_and_a_noun_around_a_term_are_no_part_of_it(text):
     template = "You only need to modify [blank] property in your [blank] --- set the base"
     rubric = blanks("baseUrl", "tsconfig.json", template=template)
@@ -161,32 +150,30 @@ def test_emphasis_quotes_and_line_breaks_around_what_was_filled_in_do_not_count(
             assert grade(Blank(accepted=(Accepted("__init__"),)), "__init__")[0] == 1.0
 
 
-def test_what_is_accepted():
-    cases = (
-        (Blank(accepted=(Accepted("open"),)), "open", True),
-        (Blank(accepted=(Accepted("open"),)), "reopen", False),
-        (Blank(accepted=(Accepted("open"),)), "Open", False),
-        (Blank(accepted=(Accepted("Open"),), ignore_case=True), "oPEN", True),
-        (Blank(accepted=(Accepted("open"),), substring=True), "reopen", True),
-        (Blank(accepted=(Accepted("Open"),), substring=True, ignore_case=True), "reOPEN", True),
-        (Blank(accepted=(Accepted("x"), Accepted("open"))), "open", True),
-        (Blank(accepted=(Accepted("o.*n", regex=True),)), "open", True),
-        (Blank(accepted=(Accepted("o.*n", regex=True),)), "opened", False),
-        (Blank(accepted=(Accepted("o.*n", regex=True),), substring=True), "reopened", True),
-        (Blank(accepted=(Accepted("O.*N", regex=True),)), "open", False),
-        (Blank(accepted=(Accepted("O.*N", regex=True),), ignore_case=True), "open", True),
-        (Blank(accepted=(Accepted("O\\S*N", regex=True),), ignore_case=True), "Open", True),
-        (Blank(accepted=(Accepted("O\\S*N", regex=True),), ignore_case=True, fold_pattern=True), "Open", False),
-        (Blank(accepted=(Accepted("O\\S*N", regex=True),), ignore_case=True, fold_pattern=True), "o\tn", True),
-        (Blank(accepted=()), "open", False),
-    )
-    for (target, word, matched), row in tabled(*cases):
-        with row:
-            points, detail = grade(target, word)
-            assert points == float(matched)
-            tried = [each.text for each in target.accepted]
-            assert detail.startswith(("unmatched: ", "matched: ")[matched] + f"response string: {word}, ans: ")
-            assert detail.rpartition(", ans: ")[2] in (tried or [""])
+@each_row(
+    (Blank(accepted=(Accepted("open"),)), "open", True),
+    (Blank(accepted=(Accepted("open"),)), "reopen", False),
+    (Blank(accepted=(Accepted("open"),)), "Open", False),
+    (Blank(accepted=(Accepted("Open"),), ignore_case=True), "oPEN", True),
+    (Blank(accepted=(Accepted("open"),), substring=True), "reopen", True),
+    (Blank(accepted=(Accepted("Open"),), substring=True, ignore_case=True), "reOPEN", True),
+    (Blank(accepted=(Accepted("x"), Accepted("open"))), "open", True),
+    (Blank(accepted=(Accepted("o.*n", regex=True),)), "open", True),
+    (Blank(accepted=(Accepted("o.*n", regex=True),)), "opened", False),
+    (Blank(accepted=(Accepted("o.*n", regex=True),), substring=True), "reopened", True),
+    (Blank(accepted=(Accepted("O.*N", regex=True),)), "open", False),
+    (Blank(accepted=(Accepted("O.*N", regex=True),), ignore_case=True), "open", True),
+    (Blank(accepted=(Accepted("O\\S*N", regex=True),), ignore_case=True), "Open", True),
+    (Blank(accepted=(Accepted("O\\S*N", regex=True),), ignore_case=True, fold_pattern=True), "Open", False),
+    (Blank(accepted=(Accepted("O\\S*N", regex=True),), ignore_case=True, fold_pattern=True), "o\tn", True),
+    (Blank(accepted=()), "open", False),
+)
+def test_what_is_accepted(target, word, matched):
+    points, detail = grade(target, word)
+    assert points == float(matched)
+    tried = [each.text for each in target.accepted]
+    assert detail.startswith(("unmatched: ", "matched: ")[matched] + f"response string: {word}, ans: ")
+    assert detail.rpartition(", ans: ")[2] in (tried or [""])
 
 
 def test_the_detail_shows_the_answer_that_matched_or_else_the_last():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import tabled
+from rows import each_row, tabled
 from viva.scorers.rubric.conditions import ConditionError, items, parse
 from viva.scorers.rubric.keywords import grade_keywords
 from viva.scorers.rubric.rubrics import AllOf, AnyOf, Keyword, Literally, Matched, NotRule, Rule, When
@@ -16,29 +16,27 @@ def holds(condition: str, matched: list[bool]) -> bool:
     return grade_keywords([*before, Keyword(rule=When(Literally(""), condition))], "x")[1][-1]
 
 
-def test_conditions_hold():
-    cases = (
-        ("previous matched", [], False),
-        ("not previous matched", [], True),
-        ("previous matched", [True], True),
-        ("previous matched", [True, False], False),
-        ("item 1 matched", [True, False], True),
-        ("item 2 matched", [True, False], False),
-        ("item 3 matched", [True, False], False),  # not judged yet
-        ("item 1 matched and not previous matched", [True, False], True),
-        ("item 1 matched or item 2 matched and item 3 matched", [True, False, False], True),
-        ("(item 1 matched or item 2 matched) and item 3 matched", [True, False, False], False),
-        ("not item 1 matched or item 1 matched", [True], True),
-        ("not (item 1 matched or item 1 matched)", [True], False),
-        ("not not item 1 matched", [True], True),
-        ("(item 1 matched)", [True], True),
-        ("  item\t1\nmatched  ", [True], True),
-        ("not(item 1 matched)and(previous matched)", [True], False),
-        ("item 10 matched", [False] * 9 + [True], True),
-    )
-    for (text, matched, value), row in tabled(*cases):
-        with row:
-            assert holds(text, matched) is value
+@each_row(
+    ("previous matched", [], False),
+    ("not previous matched", [], True),
+    ("previous matched", [True], True),
+    ("previous matched", [True, False], False),
+    ("item 1 matched", [True, False], True),
+    ("item 2 matched", [True, False], False),
+    ("item 3 matched", [True, False], False),  # not judged yet
+    ("item 1 matched and not previous matched", [True, False], True),
+    ("item 1 matched or item 2 matched and item 3 matched", [True, False, False], True),
+    ("(item 1 matched or item 2 matched) and item 3 matched", [True, False, False], False),
+    ("not item 1 matched or item 1 matched", [True], True),
+    ("not (item 1 matched or item 1 matched)", [True], False),
+    ("not not item 1 matched", [True], True),
+    ("(item 1 matched)", [True], True),
+    ("  item\t1\nmatched  ", [True], True),
+    ("not(item 1 matched)and(previous matched)", [True], False),
+    ("item 10 matched", [False] * 9 + [True], True),
+)
+def test_conditions_hold(text, matched, value):
+    assert holds(text, matched) is value
 
 
 def test_what_is_wrong_is_said_with_its_column():

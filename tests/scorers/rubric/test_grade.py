@@ -3,8 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row, tabled
+from rows import each_row
 from viva.scorers.resolution import Decision
+from viva.scorers.rubric import patterns
 from viva.scorers.rubric.points import grade
 from viva.scorers.rubric.rubrics import (
     Accepted,
@@ -38,26 +39,24 @@ PASSED, FAILED = Execution("passed"), Execution("failed", "AssertionError:\n  \x
 ANSWER = "We say yes to it.\n"
 
 
-def test_points_are_added_clipped_and_divided():
-    cases = (
-        (Rubric(keywords=(HIT, MISS)), 1.0, 2.0),
-        (Rubric(keywords=(HIT, MISS), max_score=1.0), 1.0, 1.0),
-        (Rubric(keywords=(HIT, HIT), max_score=1.0), 1.0, 1.0),
-        (Rubric(keywords=(HIT,), max_score=4.0), 1.0, 4.0),
-        (Rubric(keywords=(MISS, COST)), 0.0, 1.0),
-        (Rubric(keywords=(MISS, COST), min_score=0.0), 0.0, 1.0),
-        (Rubric(keywords=(MISS, COST), min_score=-0.5), -0.5, 1.0),
-        (Rubric(keywords=(HIT,), max_score=0.5, min_score=2.0), 2.0, 0.5),  # the minimum has the last word
-        (Rubric(keywords=(COST,), max_score=1.0, min_score=0.0), 0.0, 1.0),
-        (Rubric(blanks=BLANKS), 1.0, 1.0),
-        (Rubric(similarity=(SIMILAR,)), 1.0, 1.0),
-        (Rubric(keywords=(HIT, MISS), blanks=BLANKS, similarity=(SIMILAR,)), 3.0, 4.0),
-    )
-    for (rubric, points, total), row in tabled(*cases):
-        with row:
-            graded = grade(rubric, ANSWER)
-            assert (graded.points, graded.total, graded.share) == (points, total, points / total)
-            assert (graded.pending, graded.invalid_gold) == ("", "")
+@each_row(
+    (Rubric(keywords=(HIT, MISS)), 1.0, 2.0),
+    (Rubric(keywords=(HIT, MISS), max_score=1.0), 1.0, 1.0),
+    (Rubric(keywords=(HIT, HIT), max_score=1.0), 1.0, 1.0),
+    (Rubric(keywords=(HIT,), max_score=4.0), 1.0, 4.0),
+    (Rubric(keywords=(MISS, COST)), 0.0, 1.0),
+    (Rubric(keywords=(MISS, COST), min_score=0.0), 0.0, 1.0),
+    (Rubric(keywords=(MISS, COST), min_score=-0.5), -0.5, 1.0),
+    (Rubric(keywords=(HIT,), max_score=0.5, min_score=2.0), 2.0, 0.5),  # the minimum has the last word
+    (Rubric(keywords=(COST,), max_score=1.0, min_score=0.0), 0.0, 1.0),
+    (Rubric(blanks=BLANKS), 1.0, 1.0),
+    (Rubric(similarity=(SIMILAR,)), 1.0, 1.0),
+    (Rubric(keywords=(HIT, MISS), blanks=BLANKS, similarity=(SIMILAR,)), 3.0, 4.0),
+)
+def test_points_are_added_clipped_and_divided(rubric, points, total):
+    graded = grade(rubric, ANSWER)
+    assert (graded.points, graded.total, graded.share) == (points, total, points / total)
+    assert (graded.pending, graded.invalid_gold) == ("", "")
 
 
 def test_as_published_points_fall_below_nothing_where_the_rubric_has_no_minimum():
@@ -97,21 +96,19 @@ def test_a_test_that_does_not_pass_earns_nothing(verdict):
     assert graded.share == 0.0
 
 
-def test_a_test_that_was_not_run_leaves_the_answer_pending():
-    cases: tuple[tuple[list[Execution], str], ...] = (
-        ([], "test 1 of 2 was not run"),
-        ([PASSED], "test 2 of 2 was not run"),
-        (
-            [PASSED, Execution("toolchain", "python3 is not installed")],
-            "no toolchain for python: python3 is not installed",
-        ),
-        ([Execution("toolchain")], "no toolchain for python"),
-    )
-    for (executions, why), row in tabled(*cases):
-        with row:
-            graded = grade(Rubric(keywords=(HIT,), tests=TESTS), ANSWER, executions=executions)
-            assert (graded.share, graded.pending, graded.invalid_gold) == (None, why, "")
-            assert graded.parts["keywords"].points == 1.0
+@each_row(
+    ([], "test 1 of 2 was not run"),
+    ([PASSED], "test 2 of 2 was not run"),
+    (
+        [PASSED, Execution("toolchain", "python3 is not installed")],
+        "no toolchain for python: python3 is not installed",
+    ),
+    ([Execution("toolchain")], "no toolchain for python"),
+)
+def test_a_test_that_was_not_run_leaves_the_answer_pending(executions, why):
+    graded = grade(Rubric(keywords=(HIT,), tests=TESTS), ANSWER, executions=executions)
+    assert (graded.share, graded.pending, graded.invalid_gold) == (None, why, "")
+    assert graded.parts["keywords"].points == 1.0
 
 
 def test_choice_and_truth_are_read_from_the_answer():
@@ -136,24 +133,23 @@ def test_without_a_decision_the_answer_is_pending():
     assert grade(Rubric(judge=JUDGE), ANSWER, judged=undecided).pending == "no judge came to a decision"
 
 
-def test_a_rubric_that_cannot_be_applied_gives_no_score_and_says_why():
-    cases = (
-        (Rubric(keywords=(COST,)), "the rubric's total is 0"),
-        (Rubric(keywords=(HIT,), max_score=0.0), "the rubric's total is 0"),
-        (Rubric(), "the rubric is empty"),
-        (Rubric(keywords=(HIT,), handler="0-0-1"), "no grader called '0-0-1'"),
-        (Rubric(keywords=(Keyword(rule=Pattern("(")),)), "'(' is malformed"),
-        (Rubric(keywords=(Keyword(rule=Pattern("(s+)+$")),)), "takes more than"),
-        (Rubric(keywords=(Keyword(rule=When(HIT.rule, "x")),)), "the condition 'x' cannot be read"),
-        (Rubric(blanks=Blanks(template="none", targets=BLANKS.targets)), "0 blanks"),
-        (Rubric(similarity=(Similarity(metric="rouge1", references=()),)), "no references"),
-        (Rubric(keywords=(HIT,), similarity=(Similarity(metric="rouge1", references=()),)), "no references"),
-    )
-    for (rubric, said), row in tabled(*cases):
-        with row:
-            graded = grade(rubric, "yes " + "s" * 200_000 + "!")
-            assert graded.share is None
-            assert said in graded.invalid_gold == graded.pending
+@each_row(
+    (Rubric(keywords=(COST,)), "the rubric's total is 0"),
+    (Rubric(keywords=(HIT,), max_score=0.0), "the rubric's total is 0"),
+    (Rubric(), "the rubric is empty"),
+    (Rubric(keywords=(HIT,), handler="0-0-1"), "no grader called '0-0-1'"),
+    (Rubric(keywords=(Keyword(rule=Pattern("(")),)), "'(' is malformed"),
+    (Rubric(keywords=(Keyword(rule=Pattern("(s+)+$")),)), "takes more than"),
+    (Rubric(keywords=(Keyword(rule=When(HIT.rule, "x")),)), "the condition 'x' cannot be read"),
+    (Rubric(blanks=Blanks(template="none", targets=BLANKS.targets)), "0 blanks"),
+    (Rubric(similarity=(Similarity(metric="rouge1", references=()),)), "no references"),
+    (Rubric(keywords=(HIT,), similarity=(Similarity(metric="rouge1", references=()),)), "no references"),
+)
+def test_a_rubric_that_cannot_be_applied_gives_no_score_and_says_why(rubric, said, *, monkeypatch):
+    monkeypatch.setattr(patterns, "SECONDS", 0.1)
+    graded = grade(rubric, "yes " + "s" * 200_000 + "!")
+    assert graded.share is None
+    assert said in graded.invalid_gold == graded.pending
 
 
 def test_a_handler_replaces_what_keywords_or_blanks_gave():

@@ -3,13 +3,17 @@
 import re
 from typing import Any
 
-from rows import each_row, tabled, tables_beside
+from rows import each_row, tables_beside
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.packages import _table, imported, missing_package, probe
 
-IMPORTS = tables_beside(__file__)["imports"]
 
-SAID = (
+@each_row(*tables_beside(__file__)["imports"])
+def test_what_code_imports(language: str, code: str, names: Any) -> None:
+    assert imported(language, code) == names
+
+
+@each_row(
     # language, what was printed, what the test imports, the program → the package
     ("python", "ModuleNotFoundError: No module named 'torch'", (), "", "torch"),
     ("python", "ModuleNotFoundError: No module named 'torch.nn'", (), "", "torch"),
@@ -41,25 +45,16 @@ SAID = (
     ("ruby", "cannot load such file -- active_support/all (LoadError)", (), "", "active_support"),
     ("bash", "No module named 'torch'", ("torch",), "", ""),
 )  # fmt: skip
-
-
-@each_row(*IMPORTS)
-def test_what_code_imports(language: str, code: str, names: Any) -> None:
-    assert imported(language, code) == names
-
-
-@each_row(*SAID)
 def test_the_package_over_whose_absence_a_program_failed(
     language: str, said: str, needed: tuple[()] | tuple[str], program: str, package: str
 ) -> None:
     assert missing_package(language, said, needed, program) == package
 
 
-def test_the_table_is_sound() -> None:
-    for (language, ecosystem), row in tabled(*_table().items()):
-        with row:
-            assert canonical(language) == language
-            assert {"name"} <= set(re.compile(ecosystem.missing).groupindex)
-            assert len(set(ecosystem.known)) == len(ecosystem.known)
-            assert set(ecosystem.probed_by) <= set(ecosystem.known)
-            assert all(ecosystem.probed_by.get(name, name) in probe(language, name) for name in ecosystem.known)
+@each_row(*_table().items())
+def test_the_table_is_sound(language, ecosystem) -> None:
+    assert canonical(language) == language
+    assert {"name"} <= set(re.compile(ecosystem.missing).groupindex)
+    assert len(set(ecosystem.known)) == len(ecosystem.known)
+    assert set(ecosystem.probed_by) <= set(ecosystem.known)
+    assert all(ecosystem.probed_by.get(name, name) in probe(language, name) for name in ecosystem.known)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row, tabled, tables_beside
+from rows import each_row, tables_beside
 from viva.scorers.rubric import patterns
 from viva.scorers.rubric.patterns import MAX_LENGTH, MAX_REPEAT, PatternError, compile_error
 from within import within
@@ -80,11 +80,9 @@ def test_any_pattern_either_compiles_or_says_what_is_wrong(pattern: str, text: s
         patterns.fullmatch(pattern, text)
 
 
-def test_near_misses():
-    cases = TABLES["near misses"]
-    for (pattern, text, found), row in tabled(*cases):
-        with row:
-            assert patterns.search(pattern, text) is found
+@each_row(*TABLES["near misses"])
+def test_near_misses(pattern, text, found):
+    assert patterns.search(pattern, text) is found
 
 
 def test_the_whole_text_must_match_where_that_is_asked():
@@ -94,14 +92,12 @@ def test_the_whole_text_must_match_where_that_is_asked():
     assert patterns.fullmatch("AB", "ab", ignore_case=True)
 
 
-def test_what_is_wrong_is_said_with_its_place():
-    cases = TABLES["what is wrong is said with its place"]
-    for (pattern, said), row in tabled(*cases):
-        with row:
-            assert said in compile_error(pattern)
+@each_row(*TABLES["what is wrong is said with its place"])
+def test_what_is_wrong_is_said_with_its_place(pattern, said):
+    assert said in compile_error(pattern)
 
 
-HUGE = [
+@each_row(
     "a" * (MAX_LENGTH + 1),
     "(" * 4_000,
     f"a{{{MAX_REPEAT + 1}}}",
@@ -111,16 +107,13 @@ HUGE = [
     "(?:(?:(?:a{0,99}){0,99}){0,99}){0,99}",
     "(?:a{100}|b)*(?:(?:a{101}){,100})",
     r"\b" * 2_000,
-]
-
-
-@each_row(*HUGE)
+)
 def test_patterns_that_are_too_large_are_refused_at_once(pattern):
     with within(0.5):
         assert compile_error(pattern)
 
 
-LARGEST = [
+@each_row(
     "|".join(f"w{n}" for n in range(900)),
     "(" * 50 + "a" + ")" * 50,
     "(?:" * 50 + "a*" + ")*" * 50,
@@ -128,10 +121,7 @@ LARGEST = [
     "(?:a{100}){100}",
     "(?i)" + "[\x00-\U0010ffff]" * 300,
     "(?i)" + "é|" * 2_400,
-]
-
-
-@each_row(*LARGEST)
+)
 def test_the_largest_patterns_compile_in_bounded_time(pattern):
     with within(2):
         assert compile_error(pattern) == ""
@@ -160,10 +150,3 @@ def test_a_catastrophic_search_ends_in_an_error():
 @each_row(*CATASTROPHIC[1:])
 def test_whatever_makes_a_search_catastrophic_it_ends_in_an_error(pattern, unit, times):
     search_without_end(pattern, unit, times)
-
-
-def test_a_pattern_is_compiled_once():
-    patterns.search("once (and) for all", "")
-    before = patterns._compile.cache_info().hits
-    patterns.search("once (and) for all", "")
-    assert patterns._compile.cache_info().hits == before + 1

@@ -17,7 +17,12 @@ def fenced(code: str, tag: str = "python") -> str:
     return f"```{tag}\n{code}\n```"
 
 
-LONGEST = [
+GO = "func area(w, h int) int {\n\treturn w * h\n}"
+GO_TYPED = "type Side int"
+GO_OTHER = "func area(w, h int) int {\n\treturn h * w\n}"
+
+
+@each_row(
     (
         "a longer block was cut off",
         f"{fenced(AREA)}\n\nIn full:\n\n```python\nsizes = [\n    1,\n    2,\n    3,\n",
@@ -37,11 +42,12 @@ LONGEST = [
         AREA,
     ),
     ("nothing defines it: the longest", f"{fenced('a = 1')}\n{fenced('b = 1' + chr(10) + 'c = 2')}", "b = 1\nc = 2"),
-]
-GO = "func area(w, h int) int {\n\treturn w * h\n}"
-GO_TYPED = "type Side int"
-GO_OTHER = "func area(w, h int) int {\n\treturn h * w\n}"
-JOINED = [
+)
+def test_the_block_that_defines_what_the_test_mentions_is_the_longest_one(why: str, answer: str, code: str) -> None:
+    assert extract_code(answer, "python", longest_only=True, test=TEST) == code
+
+
+@each_row(
     ("alternatives: the first", f"{fenced(GO, 'go')}\nAlternatively:\n{fenced(GO_OTHER, 'go')}", GO),
     ("an option 2: the first", f"{fenced(GO, 'go')}\n\n**Option 2**\n\n{fenced(GO_OTHER, 'go')}", GO),
     ("a correction: the last", f"{fenced(GO_OTHER, 'go')}\nOops, wrong. Corrected:\n{fenced(GO, 'go')}", GO),
@@ -56,15 +62,7 @@ JOINED = [
     ("imports stay", f"{fenced('import math', 'go')}\n{fenced(GO, 'go')}", f"import math\n\n{GO}"),
     ("cut off", f"{fenced(GO, 'go')}\n```go\nfunc main() {{\n\tarea(", GO),
     ("only this, and cut off", "```go\nfunc area(w, h int) int {\n\tret", "func area(w, h int) int {\n\tret"),
-]
-
-
-@each_row(*LONGEST)
-def test_the_block_that_defines_what_the_test_mentions_is_the_longest_one(why: str, answer: str, code: str) -> None:
-    assert extract_code(answer, "python", longest_only=True, test=TEST) == code
-
-
-@each_row(*JOINED)
+)
 def test_blocks_are_joined_without_alternatives_and_examples(why: str, answer: str, code: str) -> None:
     assert extract_code(answer, "go", test="if area(1, 2) != 2 { os.Exit(1) }") == code
 
@@ -75,7 +73,8 @@ def test_a_test_of_calls_names_what_it_needs() -> None:
     assert assemble(test, answer, "python")[0].endswith(f"\n{AREA}")
 
 
-LAYOUTS = [
+@pytest.mark.parametrize("wrong", [False, True])
+@each_row(
     ("glued", f"Use `w * h` like this:```python\n{AREA}\n```\nDone."),
     ("glued to a word", f"the code```python\n{AREA}\n```"),
     (
@@ -98,11 +97,7 @@ LAYOUTS = [
     ("an example that reads input", fenced(f"{AREA}\n\nw = int(input('w? '))\nprint(area(w, 2))")),
     ("a main that reads input", fenced(f"{AREA}\n\ndef main():\n    print(area(int(input()), 2))\n\nmain()")),
     ("a loop that reads lines", fenced(f"import sys\n{AREA}\n\nfor line in sys.stdin:\n    print(area(int(line), 1))")),
-]
-
-
-@pytest.mark.parametrize("wrong", [False, True])
-@each_row(*LAYOUTS)
+)
 def test_the_same_function_passes_in_every_layout_and_a_wrong_one_in_none(
     why: str, answer: str, *, wrong: bool
 ) -> None:
@@ -145,7 +140,7 @@ def test_examples_that_cannot_work_here_are_no_part_of_the_program_unless_someth
                 assert without_examples(f"{code}\n{example}", test, "import pandas as pd") == code
 
 
-DEFINITIONS = [
+@each_row(
     ("async def a(x):\n    b = 1", {"a"}, set()),
     ("export default function a() {}\nconst b = async (x) => x;\nlet c = 3;", {"a", "b"}, {"b", "c"}),
     ("function* a() {}\nclass B extends C {}", {"a", "B"}, set()),
@@ -159,10 +154,7 @@ DEFINITIONS = [
     ("if (x) {\n} else if (y) {\n  return a(b) {", set(), set()),
     ("a == b\na(b)\nx.y = 1", set(), set()),
     ("a = lambda x: x\nb: int = 3\nList<int> c = 1", {"a"}, {"a", "b", "c"}),
-]
-
-
-@each_row(*DEFINITIONS)
+)
 def test_what_a_text_defines(code: str, of_functions: set[str], of_values: set[str]) -> None:
     assert functions(code) == of_functions
     assert values(code) >= of_values

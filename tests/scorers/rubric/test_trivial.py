@@ -6,7 +6,9 @@ from rows import each_row
 from viva.scorers.rubric.trivial import trivial_programs
 
 GO = "var c Client\nif len(c.names) > 0 { panic(1) }"
-CASES = (
+
+
+@each_row(
     ("python", "assert solve(3) == 4", "def solve("),
     ("python", "from m import g\ndef f(x):\n    return x\nassert f(1) == g(1) == twice(1)", "def twice("),
     ("python", "assert all(x > 2 for x in chosen)", "chosen = []"),
@@ -20,9 +22,6 @@ CASES = (
     ("cpp", "// compilable", "int main()"),
     ("java", "", "public class Main"),
 )
-
-
-@each_row(*CASES)
 def test_a_program_that_solves_nothing_has_what_the_test_leaves_to_it(language: str, test: str, made: str) -> None:
     programs = trivial_programs(language, test)
     assert programs

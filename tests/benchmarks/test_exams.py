@@ -1,0 +1,142 @@
+"""What holds of every benchmark: scores of any reply, of outages and gold answers; limits, settings, missing data."""
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from evidence import heard
+from rows import each_row, table
+from viva.benchmarks import open_exam
+from viva.benchmarks.basics import spread
+from viva.contracts import Exam
+from viva.errors import DataError, MissingDataError
+from viva.runs.checks import failures, sample
+from viva.types import SCORED, ExamSpec, Failure, Question, Response, Sampling
+
+BENCHMARKS = ("csbench", "cmmlu", "clrbench", "syneval", "infibench")
+PUBLISHED = ("csbench", "cmmlu", "syneval", "infibench")
+
+
+@cache
+def opened(benchmark: str, as_published: bool = False, **settings: Any) -> Exam:
+    language = "zh" if benchmark == "cmmlu" else "en"
+    spec = {"benchmark": benchmark, "language": language, "as_published": as_published, **settings}
+    return open_exam(ExamSpec(**spec), None)
+
+
+@cache
+def kinds(benchmark: str) -> tuple[Question, ...]:
+    """A question of each kind, and of each way of grading a program."""
+    found = {(one.kind, one.tags.get("metric")): one for one in opened(benchmark).questions()}
+    return tuple(found.values())
+
+
+EXAMS = [*((name, False) for name in BENCHMARKS), *((name, True) for name in PUBLISHED)]
+VERDICTS = st.text() | st.integers(-3, 20).map(lambda mark: f"So.\nVERDICT: {mark}")
+
+
+@given(
+    st.sampled_from(EXAMS), st.data(), st.text(), st.lists(VERDICTS, max_size=3), st.sampled_from(["stop", "length"])
+)
+def test_any_reply_has_a_score_within_bounds_and_always_the_same(
+    which: tuple[str, bool], data: st.DataObject, reply: str, verdicts: list[str], stop: Any
+) -> None:
+    exam, question = opened(*which), data.draw(st.sampled_from(kinds(which[0])))
+    response = Response(text=reply, stop_reason=stop)
+    score = exam.score(question, response, heard(*verdicts))
+    assert score == exam.score(question, response, heard(*verdicts))
+    if score.value is None:
+        assert score.outcome not in SCORED
+        return
+    assert 0 <= score.value <= 1
+    if score.outcome in SCORED:  # as published, what was not read may be worth something too
+        assert score.outcome == {1.0: "right", 0.0: "wrong"}.get(score.value, "partly")
+    if question.kind == "span" and score.parts:
+        assert score.value == (score.parts["exact"] + score.parts["f1"]) / 2
+
+
+def test_an_outage_and_a_question_without_gold_have_no_score_and_silence_is_told_apart() -> None:
+    with table() as row:
+        for name, published in EXAMS:
+            for question in kinds(name):
+                with row((name, published, question.kind)):
+                    exam = opened(name, published)
+                    outage = exam.score(question, Response(error=Failure("timeout", "no reply within 5 s")))
+                    assert (outage.value, outage.outcome) == (None, "error")
+                    assert "no reply within 5 s" in outage.explanation
+                    lost = exam.score(replace(question, answer=None), Response(text="B"), heard("VERDICT: 1"))
+                    assert name not in ("csbench", "cmmlu") or (lost.value, lost.outcome) == (None, "unsound")
+                    if not published:
+                        silent, cut = (
+                            exam.score(question, Response(text="", stop_reason=s)) for s in ("stop", "length")
+                        )
+                        assert (silent.value, silent.outcome, cut.outcome) == (None, "empty", "truncated")
+
+
+@pytest.mark.parametrize("most", [40, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_the_gold_answers_of_every_sample_pass_the_self_test(most: int) -> None:
+    explained: list[dict[str, Any]] = [{"shots": 0}, {"encoder": "x"}, {"panel": "majority"}]
+    ways = [*((name, {"form": form}) for name in BENCHMARKS for form in ("chat", "base")), ("syneval", {"shots": 5})]
+    with table() as row:
+        for name, way in [*ways, *(("clrbench", one) for one in explained if most > 40)]:
+            with row((name, way)):
+                exam = opened(name, **way)
+                assert failures(exam, sample(exam, most)) == []
+
+
+def test_a_limit_is_spread_over_the_set_and_changes_no_prompt() -> None:
+    groups = {"csbench": "domain", "cmmlu": "subject", "clrbench": "discipline", "syneval": "knowledge_point"}
+    with table() as row:
+        for name, group in groups.items():
+            whole = opened(name, shots=2 if name != "clrbench" else 1)
+            prompts = {one.id: whole.request(one, 0, Sampling()).prompt for one in whole.questions()}
+            there = {one.tags[group] for one in whole.questions()}
+            for limit in (1, 7, 10, 40, 10_000):
+                with row((name, limit)):
+                    part = opened(name, shots=whole.spec.shots, limit=limit)
+                    chosen = list(part.questions())
+                    assert len(chosen) == len(part) == min(limit, len(whole))
+                    ids = {one.id for one in chosen}
+                    assert [one for one in prompts if one in ids] == [one.id for one in chosen], "in their order"
+                    assert all(part.request(one, 0, Sampling()).prompt == prompts[one.id] for one in chosen)
+                    shares = Counter(one.tags[group] for one in chosen)
+                    assert len(shares) == min(limit, len(there))
+                    if name == "syneval":
+                        assert [one.id for one in chosen] == [[*prompts][at] for at in spread(len(whole), limit)]
+                    elif limit < len(whole):
+                        assert max(shares.values()) - min(shares.values()) <= 1, "of each as much as of any other"
+
+
+@each_row(
+    ("cmmlu", {"language": "en"}, "no language 'en'; it has: zh"),
+    ("cmmlu", {"shots": 6}, "5 exemplars"),
+    ("csbench", {"language": "es"}, "en, zh, de, fr"),
+    ("csbench", {"language": "de"}, "--data"),
+    ("syneval", {"language": "zh"}, "no language 'zh'; it has: en"),
+    ("syneval", {"shots": 6}, "at most 5 exemplars"),
+    ("syneval", {"chain_of_thought": True}, "no --cot: it asks for the answer alone"),
+    ("syneval", {"only": "comprehension"}, "no --only comprehension: no question needs a judge"),
+    *(("infibench", {name: value}, f"--{said}") for name, value, said in (
+        ("shots", 1, "shots"), ("chain_of_thought", True, "cot"), ("only", "comprehension", "only"))),
+)  # fmt: skip
+def test_settings_that_a_benchmark_does_not_have_are_refused(name: str, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        opened(name, **settings)
+
+
+@each_row(
+    ("csbench", r"CSBench-EN.*viva fetch csbench"), ("cmmlu", "viva fetch cmmlu"),
+    ("infibench", "viva fetch infibench"), ("clrbench", r"test\.jsonl"), ("syneval", "viva build syneval .*makes one"),
+)  # fmt: skip
+def test_data_that_are_not_there_are_named_with_how_to_get_them(name: str, said: str, *, tmp_path: Path) -> None:
+    spec = opened(name).spec
+    with pytest.raises(MissingDataError, match=said):
+        open_exam(spec, tmp_path)
+    with pytest.raises(DataError, match="there is no data folder"):
+        open_exam(spec, tmp_path / "nowhere")
