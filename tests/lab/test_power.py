@@ -46,10 +46,10 @@ def test_the_power_of_clusters_is_that_of_students_t() -> None:
     from scipy.stats import ttest_1samp
 
     random = np.random.default_rng(7)
-    for (number, size), row in tabled((8, 20), (14, 7), (40, 3)):
+    for (number, size, errors), row in tabled((2, 50, 8.1), (2, 50, 31.0), (8, 20, 2.8), (14, 7, 2.8), (40, 3, 2.8)):
         with row:
             scatter = Scatter(between=0.35, within=0.0, shared=0.05, clusters=Clusters.of_size(size))
-            gap = 2.8 * scatter.error(number * size)
+            gap = errors * scatter.error(number * size)
             means = gap + random.normal(0, 1, (40_000, number)) * scatter.error(number * size) * number**0.5
             seen = ttest_1samp(means, 0, axis=1).pvalue <= 0.05
             assert power(scatter, gap, number * size) == pytest.approx(seen.mean(), abs=0.01)

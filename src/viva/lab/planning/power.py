@@ -38,8 +38,11 @@ _HALVINGS = 20
 _NORMAL = NormalDist()
 _MANY = 300
 """Degrees of freedom from which Student's t is taken as normal."""
-_CERTAIN = 8
-"""Errors between a difference and 0 from which it is always seen, and the noncentral t distribution is not summed."""
+_CERTAIN = 30
+"""Errors between a difference and 0 from which only the estimate of the error decides, and the noncentral t distribution
+is not summed."""
+_ONE_WAY = 5
+"""Errors from which a difference is never seen with the other sign; the sum for that is no number further out."""
 
 
 class Clusters(Struct, frozen=True, kw_only=True):
@@ -135,11 +138,14 @@ def power(scatter: Scatter, difference: float, questions: int, samples: int = 1)
     if degrees < 1:
         return 0.0
     critical = _critical(LEVEL, degrees)
-    if degrees > _MANY or shift > _CERTAIN:
+    if degrees > _MANY:
         return _NORMAL.cdf(shift - critical) + _NORMAL.cdf(-shift - critical)
-    from scipy.special import nctdtr
+    from scipy.special import chdtr, nctdtr
 
-    return float(1 - nctdtr(degrees, shift, critical) + nctdtr(degrees, shift, -critical))
+    if shift > _CERTAIN:
+        return float(chdtr(degrees, degrees * (shift / critical) ** 2))
+    other_way = nctdtr(degrees, shift, -critical) if shift < _ONE_WAY else 0.0
+    return float(1 - nctdtr(degrees, shift, critical) + other_way)
 
 
 def questions_for_difference(scatter: Scatter, difference: float, wanted: float, samples: int = 1) -> int | None:
