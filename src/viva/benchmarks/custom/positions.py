@@ -3,10 +3,14 @@
 Question files come from strangers. PyYAML's loaders build objects, recurse and expand aliases without a bound; here
 only its event stream is used. What a value means (a number, a truth value, a text) is decided by the field that it
 stands in, so that `no`, `1.0` and `12:30` are texts where a text is wanted.
+
+JSON is read by the same parser, once Python's has found nothing wrong with it: the few texts that YAML 1.1 takes for
+something else (pairs of surrogates, `\\/`, keys of over a thousand characters) are written as YAML has them.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,6 +18,7 @@ from typing import Any
 from msgspec import Struct
 
 from viva.benchmarks.custom.questionmodel import Problem, tables
+from viva.io.bounded import json_problem
 
 MAX_DEPTH = 64
 """Lists and mappings inside one another. Rules may nest 20 deep, and take two levels each."""
@@ -57,6 +62,7 @@ class Mapping(Struct, frozen=True):
 
 
 Node = Scalar | Listing | Mapping
+_HALF = "half a character: a \\uD800 to \\uDFFF without its other half"
 
 
 class Unreadable(Exception):  # noqa: N818 - it carries a problem and is not an error of its own
@@ -78,7 +84,7 @@ class Bounds:
     ) -> Scalar:
         """Return a text, number, truth value or null."""
         if not _is_whole(value):
-            raise Unreadable(line, column, "half a character: a \\uD800 to \\uDFFF without its other half")
+            raise Unreadable(line, column, _HALF)
         node = Scalar(value, line, column, quoted, null, block, 1 + len(value) // 100)
         self.count(node, node.size)
         return node
@@ -144,6 +150,48 @@ def read_yaml(text: str) -> Node:
         raise Unreadable(line, column, "a control character that YAML does not allow") from None
     except yaml.YAMLError as problem:
         raise Unreadable(1, 1, f"not YAML: {problem}") from None
+
+
+_TEXT = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*:)?')
+_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+"""What YAML takes for a line's end, or forbids."""
+_LONGEST_KEY = 1_000
+"""Characters of a key that libyaml finds without its being announced."""
+
+
+def quoted(value: Any) -> str:
+    """Return a value as JSON that is YAML as well."""
+    return _UNSAFE.sub(lambda char: f"\\u{ord(char[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
+def read_json(text: str) -> Node:
+    """Return the tree of one JSON text. Raises Unreadable with the place and what is wrong there."""
+
+    def constant(name: str) -> None:
+        outside = _TEXT.sub(lambda match: " " * len(match[0]), text)
+        raise json.JSONDecodeError("Expecting value", text, outside.index(name))
+
+    def place(at: int) -> tuple[int, int]:
+        return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+    def as_yaml(match: re.Match[str]) -> str:
+        said, colon = match[1], match[2] or ""
+        if "\\" in said or _UNSAFE.search(said):
+            value = json.loads(said)
+            if not _is_whole(value):
+                raise Unreadable(*place(match.start()), _HALF)
+            said = quoted(value).ljust(len(said))  # so that what follows stays in its column
+        announced = "? " if colon and (len(said) > _LONGEST_KEY or "\n" in colon) else ""
+        return f"{announced}{said}{colon}"
+
+    try:
+        json.loads(text, parse_int=str, parse_float=str, parse_constant=constant)
+    except json.JSONDecodeError as problem:
+        at, wrong = json_problem(problem)
+        raise Unreadable(*place(at), f"not JSON: {wrong}") from None
+    except RecursionError:
+        refuse_deep(MAX_DEPTH, 1, 1)
+    return read_yaml(_TEXT.sub(as_yaml, text).replace("\t", " "))
 
 
 class _Events:
