@@ -22,6 +22,7 @@ from viva.benchmarks import CARDS
 from viva.benchmarks.card.cardmodel import (
     TODO,
     Card,
+    GoldForm,
     Macro,
     Options,
     is_card,
@@ -262,24 +263,7 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Row]) -> Iterator[str
     if seen := {one_line(name, 40): None for name, value in rows[0].items() if _MEDIA.match(str(value))}:
         yield f"pictures or sounds in {some(list(seen), 3)}: only texts are asked"
     for path, best in found.items():
-        card, note = best.card, best.notes.get("answer", "")
-        if HALF <= best.sound < 1:
-            left = round((1 - best.sound) * best.rows)
-            yield f"{path}: {left:,} of the sampled rows stay unscored: {one_line(best.lacking, 160)}"
-        if card.format in REASONED:
-            yield f"{path} asks for the answer alone; a model that should work it out first is run with {flag('cot')}"
-        if card.format == "open":
-            yield f"{path}: no rule grades such answers: run it with {flag('judge', 'MODEL')}"
-        guessed = not card.columns and not best.notes.get("format", "").startswith(_SHIPPED)
-        if guessed and (apart := unasked(table_of(rows), _columns_of(card, rows[0]))):
-            whole = f"{{{apart[0]}}}\n\n{as_template(card.question)}"
-            names = some([one_line(name, 40) for name in apart], 3)
-            yield f"{path} asks without the texts of {names}; if questions need them: question: {yaml_scalar(whole)}"
-        if note == CODES:
-            yield f"{path}: {CODES}: then say in a template of `question` what each means"
-        if note.endswith(DOUBT):
-            yield f"{path}: {note} It counts from 0; change `from` if the right options are those behind 1:"
-            yield from (f"  {_counted(card, row)}" for row in rows[:_SHOWN_ROWS])
+        yield from _remarks_on(path, best, rows)
     if any(best.card.options or best.card.where for best in found.values()):
         return
     answered = {name.partition(".")[0] for best in found.values() for name in _columns_of(best.card, rows[0])}
@@ -292,6 +276,30 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Row]) -> Iterator[str
         yield f"{free} may hold options, but no answer names one of them: the card asks without them"
 
 
+def _remarks_on(path: Path, best: Written, rows: Sequence[Row]) -> Iterator[str]:
+    """Return what a user should know of one card."""
+    card, note = best.card, best.notes.get("answer", "")
+    if HALF <= best.sound < 1:
+        left = round((1 - best.sound) * best.rows)
+        yield f"{path}: {left:,} of the sampled rows stay unscored: {one_line(best.lacking, 160)}"
+    if card.format in REASONED:
+        yield f"{path} asks for the answer alone; a model that should work it out first is run with {flag('cot')}"
+    if card.format == "open":
+        yield f"{path}: no rule grades such answers: run it with {flag('judge', 'MODEL')}"
+    guessed = not card.columns and not best.notes.get("format", "").startswith(_SHIPPED)
+    if guessed and (apart := unasked(table_of(rows), _columns_of(card, rows[0]))):
+        whole = f"{{{apart[0]}}}\n\n{as_template(card.question)}"
+        names = some([one_line(name, 40) for name in apart], 3)
+        yield f"{path} asks without the texts of {names}; if questions need them: question: {yaml_scalar(whole)}"
+    if note == CODES:
+        yield f"{path}: {CODES}: then say in a template of `question` what each means"
+    if other := _other_form(card, rows):
+        yield f"{path}: every answer may be a place of an option or its text: change `as` to {other} if it is that"
+    if note.endswith(DOUBT):
+        yield f"{path}: {note} It counts from 0; change `from` if the right options are those behind 1:"
+        yield from (f"  {_counted(card, row)}" for row in rows[:_SHOWN_ROWS])
+
+
 def _counted(card: Card, row: Row) -> str:
     """Return a question with the options that its gold means, counted from 0 and from 1."""
     meant = []
@@ -301,6 +309,16 @@ def _counted(card: Card, row: Row) -> str:
         texts = [option for letter, option in zip(LETTERS, question.options, strict=False) if letter in gold]
         meant.append(f"from {start} {one_line(', '.join(texts), 60) or 'none'}")
     return f"{one_line(question.text, 80)}: {'; '.join(meant)}"
+
+
+def _other_form(card: Card, rows: Sequence[Row]) -> str:
+    """Return as what the golds of all rows could be read besides, with other options right; "" where they cannot."""
+    if card.gold.form not in ("index", "text"):
+        return ""
+    form: GoldForm = "text" if card.gold.form == "index" else "index"
+    ways = (card, replace(card, answer=replace(card.gold, form=form)))
+    golds = [[read_row(way, row, "", 0).question.answer for row in rows] for way in ways]
+    return form if None not in golds[1] and golds[0] != golds[1] else ""
 
 
 def _splits(data: Path) -> tuple[str, str]:
@@ -374,10 +392,12 @@ def _leaves_options(card: Card, rows: Sequence[Row]) -> bool:
 def _optioned(rows: Sequence[Row]) -> Written | None:
     """Return the likeliest card with options and a gold, of which it can grade none."""
     golds = table_of(rows).golds()
-    for card, notes in guesses(rows):
-        if card.options and card.gold.column in golds:
-            return Written(card, 0.0, notes, len(rows), _gradable(card, rows)[1])
-    return None
+    likely = [guess for guess in guesses(rows) if guess[0].options and guess[0].gold.column in golds]
+    same = [guess for guess in likely if guess[0].gold.column == likely[0][0].gold.column]
+    if not same:
+        return None
+    card, notes = min(same, key=lambda guess: guess[0].gold.form == "text")  # a number is no text of theirs
+    return Written(card, 0.0, notes, len(rows), _gradable(card, rows)[1])
 
 
 def _shuffled(card: Card) -> Card:
@@ -396,7 +416,7 @@ def _rank(card: Card, sound: float) -> tuple[bool, float]:
 
 def _candidates(rows: Sequence[Row], files: Sequence[Path]) -> Iterator[Guess]:
     names = [name for name in rows[0] if name not in (FILE, ROW)]
-    delimited = files[0].suffix.lower() in (".csv", ".tsv")
+    delimited = suffix_of(files[0]) in (".csv", ".tsv", ".txt")
     if delimited and re.fullmatch(r"[A-J]", names[-1].strip()) and 4 <= len(names) <= 12:
         letters = list("ABCDEFGHIJ"[: len(names) - 2])
         headless = replace(

@@ -201,7 +201,7 @@ def layouts(table: _Table, question: str) -> Iterator[tuple[Layout, str]]:
     for group in (*_named_groups(table, question), *_groups(table, question)):
         yield group, "a column an option"
     named = [name for name in table.named("options") if name != question]
-    others = (name for name in table.names if name not in (*table.named("explanations"), question))
+    others = (name for name in table.names if name not in (*table.named("explanations"), question, "questions"))
     for name in dict.fromkeys((*named, *others)):
         found = [texts_of(one, bare=name in named) for one in table.values(name, 50) if chat_of(one) is None]
         read = [one for one in found if one is not None]
@@ -269,7 +269,7 @@ def _choices(table: _Table, question: str, layout: Layout, note: str) -> Iterato
             return
         first = next(iter(table.values(layout, 1)), None)
         shown = texts_of(first)
-        labelled = shown is not None and shown[1][:1] == ["1"]
+        labelled = shown is not None and shown[1][:1] not in ([], [""], ["A"], ["a"])
         if isinstance(first, Mapping) and {"text", "label"} <= first.keys():
             base, labelled = replace(base, options=Options(f"{layout}.text", f"{layout}.label")), True
         elif isinstance(first, Mapping) and is_scored(first):
@@ -325,7 +325,9 @@ def _gold_forms(
     single = [one[0] if one is not None and len(one) == 1 else one for one in lists]
     if any(one is not None and len(one) > 1 for one in lists):
         inner = [text_of(one).strip() for each in lists for one in each or ()]
-        if all(re.fullmatch(r"\d+", one) for one in inner):
+        if all(one.lower() in ("true", "false") for one in inner):
+            yield "choice", Answer(name, "flags"), "each says whether it is right"
+        elif all(re.fullmatch(r"\d+", one) for one in inner):
             start, unsure = _counted_from(list(map(int, inner)), most)
             yield "choices", Answer(name, "index", start), f"lists of places{unsure}"
         elif all(len(one) <= 4 for one in inner):
@@ -340,11 +342,13 @@ def _gold_forms(
         yield "choice", name, f"letters: {shown}"
     if sum(bool(re.fullmatch(r"[A-Z]{2,8}|[A-Z](?:, ?[A-Z])+", text)) for text in texts) >= 0.05 * len(texts):
         yield "choices", name, f"several letters: {shown}"
+    forms: list[tuple[Format, Answer, str]] = [("choice", Answer(name, "text"), "the option's text")]
     if sum(bool(re.fullmatch(r"-?\d+(?:\.0)?", text)) for text in texts) >= 0.9 * len(texts):
         numbers = [int(float(text)) for text in texts if re.fullmatch(r"-?\d+(?:\.0)?", text)]
         start, unsure = _counted_from(numbers, most)
-        yield "choice", Answer(name, "index", start), f"numbers: {shown}{unsure}"
-    yield "choice", Answer(name, "text"), "the option's text"
+        at = 0 if 0 in numbers or _words(name, "places") else 1
+        forms.insert(at, ("choice", Answer(name, "index", start), f"numbers: {shown}{unsure}"))
+    yield from forms
 
 
 def _counted_from(numbers: Sequence[int], most: int) -> tuple[int, str]:
