@@ -19,7 +19,7 @@ from viva.benchmarks.custom.parts import (
     read_truth,
 )
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_json, read_yaml
-from viva.benchmarks.custom.questionmodel import LeftOut, OwnQuestion, QuestionFile, tables
+from viva.benchmarks.custom.questionmodel import OwnQuestion, QuestionFile, tables
 from viva.benchmarks.custom.rubricrules import read_blanks, read_keywords
 from viva.benchmarks.custom.strictfields import MANY, Field, Notes, Section, TooManyErrors, shown
 from viva.benchmarks.custom.traps import (
@@ -62,7 +62,7 @@ def read_content(content: bytes, path: Path, *, languages: Collection[str] | Non
         return QuestionFile(problems=(unreadable.problem,))
     title = system = ""
     language = "en"
-    placed: list[tuple[Node, OwnQuestion | LeftOut]] = []
+    placed: list[tuple[Node, OwnQuestion]] = []
     with contextlib.suppress(TooManyErrors):
         section = _top(Field(notes, root, ""))
         title, system = section.text("title"), section.text("system")
@@ -70,13 +70,13 @@ def read_content(content: bytes, path: Path, *, languages: Collection[str] | Non
         if not is_language_tag(language):
             section["language"].error(f"{shown(language)} is no language tag, such as en, zh, es or pt-BR")
         placed = _questions(notes, section, folder, tested)
-        warn_of_repetitions(notes, [(node, one) for node, one in placed if isinstance(one, OwnQuestion)])
+        warn_of_repetitions(notes, [(node, one) for node, one in placed if not one.error])
     return QuestionFile(
         title=title,
         language=language,
         system=system,
-        questions=tuple(one for _, one in placed if isinstance(one, OwnQuestion)),
-        left_out=tuple(one for _, one in placed if isinstance(one, LeftOut)),
+        questions=tuple(one for _, one in placed if not one.error),
+        left_out=tuple(one for _, one in placed if one.error),
         problems=notes.in_order(),
         files=tuple(folder.read[name] for name in sorted(folder.read)),
     )
@@ -137,7 +137,7 @@ def _top(root: Field) -> Section:
 
 def _questions(
     notes: Notes, section: Section, folder: Folder, languages: frozenset[str]
-) -> list[tuple[Node, OwnQuestion | LeftOut]]:
+) -> list[tuple[Node, OwnQuestion]]:
     """Return the questions, with where they stand."""
     entries = section.items("questions", "every question", "no question in it")
     reader = _Reader(notes, folder, languages)
@@ -152,8 +152,8 @@ class _Reader:
         self._lines: dict[str, int] = {}
         self._patience = Patience()
 
-    def question(self, node: Node, number: int) -> OwnQuestion | LeftOut:
-        """Return one question; left out if anything in it is an error."""
+    def question(self, node: Node, number: int) -> OwnQuestion:
+        """Return one question, with the first error in it."""
         notes, before, found = self._notes, self._notes.errors, len(self._notes.problems)
         known = len(self._lines)
         section = Section(Field(notes, node, _called(node, number)), "question")
@@ -172,7 +172,7 @@ class _Reader:
         if notes.errors > before:
             first = next(problem for problem in notes.problems[found:] if problem.severity == "error")
             called = identity if len(self._lines) > known else f"{identity[:100]}#{number}"
-            return LeftOut(called, text, f"line {first.line}: {first.text}")
+            return OwnQuestion(id=called, text=text, error=f"line {first.line}: {first.text}")
         cluster = section.text("cluster").strip()
         return OwnQuestion(
             id=identity, text=text, rubric=rubric, tags=tags, cluster=cluster, examples=examples, line=node.line
