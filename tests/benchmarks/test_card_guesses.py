@@ -132,10 +132,7 @@ def test_a_column_that_says_the_kind_parts_a_mixed_table(tmp_path: Path) -> None
 LETTERED = "Which metal is liquid, case {}?\nA. mercury\nB. iron\nC. gold\nAnswer:"
 KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
     "a chat": (
-        lambda at: {
-            "input": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": f"Who is {at}?"}],
-            "ideal": f"name {at}",
-        },
+        lambda at: {"input": [{"role": one, "content": f"{at}?"} for one in ("system", "user")], "ideal": "Ann"},
         {"format": "exact", "question": "input", "answer": "ideal"},
     ),
     "a chat with options": (
@@ -160,10 +157,7 @@ KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
         {"format": "choice", "options.in_question": True, "answer": "messages.1.content"},
     ),
     "options that say which is right": (
-        lambda at: {
-            "q": f"Case {at}?",
-            "answers": [{"text": f"{one} {at}", "ok": one == "ab"[at % 2]} for one in "abc"],
-        },
+        lambda at: {"q": f"{at}?", "answers": [{"text": f"{one} {at}", "ok": one == "ab"[at % 2]} for one in "abc"]},
         {"format": "choice", "question": "q", "options.text": "answers.text", "answer.column": "answers.ok"},
     ),
     "one letter a column": (
@@ -183,20 +177,11 @@ KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
         {"format": "truth", "question": "text", "answer": "is_true"},
     ),
     "several right options": (
-        lambda at: {
-            "question_text": f"Which, case {at}?",
-            "options": ["A) x", "B) y", "C) z"],
-            "correct_options": ["A", "C"][: 1 + at % 2],
-        },
+        lambda at: {"question_text": f"{at}?", "options": ["A) x", "B) y"], "correct_options": [*"AB"[: 1 + at % 2]]},
         {"format": "choices", "question": "question_text", "answer": "correct_options"},
     ),
     "camel case": (
-        lambda at: {
-            "questionText": f"Which, case {at}?",
-            "optionA": "x",
-            "optionB": "y",
-            "correctAnswer": "xy"[at % 2],
-        },
+        lambda at: {"questionText": f"Case {at}?", "optionA": "x", "optionB": "y", "correctAnswer": "xy"[at % 2]},
         {"format": "choice", "question": "questionText", "options": ["optionA", "optionB"]},
     ),
     "accepted answers in numbered columns": (
@@ -224,28 +209,12 @@ KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
         {"format": "truth", "answer": "réponse"},
     ),
     "options that are objects": (
-        lambda at: {
-            "question": f"Which, case {at}?",
-            "options": [{"id": str(10 + place), "value": f"{one} {at}"} for place, one in enumerate("xyz")],
-            "correctOptionId": str(10 + at % 3),
-        },
-        {"format": "choice", "options": "options", "answer": "correctOptionId"},
-    ),
-    "options by a key": (
-        lambda at: {"question": f"Which, case {at}?", "options": {"o1": "x", "o2": "y"}, "answer": f"o{1 + at % 2}"},
-        {"format": "choice", "options": "options", "answer": "answer"},
+        lambda at: {"q": f"{at}?", "choices": [{"id": x * 2, "value": x} for x in "xyz"], "gold": "xyz"[at % 3] * 2},
+        {"format": "choice", "options": "choices", "answer": "gold"},
     ),
     "truth values beside the options": (
         lambda at: {"question": f"Which, case {at}?", "options": ["x", "y"], "correct": [at % 2 == 0, at % 2 == 1]},
         {"format": "choice", "answer.column": "correct", "answer.form": "flags"},
-    ),
-    "numbers that are options": (
-        lambda at: {"question": f"What is {at} mod 3 + 2?", "options": [*"2345"], "answer": at % 3 + 2},
-        {"format": "choice", "answer.form": "text"},
-    ),
-    "places of options that are numbers": (
-        lambda at: {"question": f"What is {at} mod 3 + 2?", "options": [*"3214"], "answer_idx": at % 3 + 1},
-        {"format": "choice", "answer.form": "index"},
     ),
     "formulas": (
         lambda at: {"problem": f"What is {at}?", "answer": rf"\sqrt{{{at + 2}}}"},
@@ -334,11 +303,7 @@ def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -
         ("lists.json", '[["Who?", "x"]]', "no list of JSON objects: give every row the names of its columns"),
         ("comment.json", '[// mine\n{"question": "Who?"}]', "line 1, column 2: JSON has no comments"),
         ("junk.csv", b"question,answer\n\xff\x81\xfe\x99\xf0?,\x80\n", "iconv -f ENCODING -t UTF-8"),
-        (
-            "junk.jsonl",
-            b'{"question": "\xff\x81\xfe\x99\xf0?"}\n',
-            "iconv -f ENCODING -t UTF-8), or name it in the card",
-        ),
+        ("junk.jsonl", b'{"question": "\xff\x81\xfe\x99\xf0?"}\n', "-t UTF-8), or name it in the card"),
         ("comma.csv", "question,answer\nWho, me?,x\n", "line 2: 3 cells, and there are 2 columns; is a cell with ','"),
     ]
     bare = card_of(tmp_path, "bare.csv", "".join(f"Who is {at}?,name {at}\n" for at in range(9)))[0]
@@ -427,9 +392,8 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
     ending: list[Row] = [{"question": "Which is it?\nA) x\nB) y", "answer": "DDDA"[at % 4]} for at in range(40)]
     unparted: list[Row] = [{"question": "Which is it?", "options": "x/y/z", "answer": "ABC"[at % 3]} for at in range(9)]
     articles: list[Row] = [
-        {"article": f"A text of {at} sides.", "questions": ["Who?", "Why?"], "options": [["x", "y"]] * 2,
-         "answers": ["A", "B"]} for at in range(9)
-    ]  # fmt: skip
+        {"article": "A text.", "questions": ["Who?", "Why?"], "options": [["x", "y"]] * 2, "answers": [*"AB"]}
+    ]
     chosen = {"format": "choice", "question": "question"}
     listed: Row = {"options": ["x", "y", "z"]}
     labelled: Row = {"choices": {"text": ["x", "y"], "label": ["1", "2"]}}
@@ -447,17 +411,12 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
             "no column looks like its right answer",
             {"question": "prompt", "answer": "TODO"},
         ),
-        (
-            "ids.json",
-            json.dumps({str(1000 + at): "yes" for at in range(20)}),
-            "no column looks like a question",
-            {"question": "TODO"},
-        ),
+        ("ids.json", json.dumps({str(1000 + at): "yes" for at in range(20)}), "no column looks", {"question": "TODO"}),
         # a letter beyond the options is a defect of the data, and no text to be matched
         ("beyond.csv", letters.format(*"EEEA" * 10), "gold is none of the options", {"options": list("ABCD")} | chosen),
         ("all.csv", letters.format(*"E" * 40), "gold is none of the options", {"options": list("ABCD")} | chosen),
         ("ending.jsonl", lines(ending), "gold is none", {"options": Options(in_question=True)} | chosen),
-        ("articles.jsonl", lines(articles), "options holds no list", {"options": "options"}),
+        ("articles.jsonl", lines(articles * 9), "options holds no list", {"options": "options"}),
         ("unparted.jsonl", lines(unparted), "options holds no list", {"options": "options"} | chosen),
         *(
             (
@@ -482,11 +441,15 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
                 assert text.count("\n#   ") == 3
 
 
-def test_numbers_that_are_places_and_texts_are_told(tmp_path: Path) -> None:
-    rows = [{"question": f"Which is {at}?", "options": [*"201"], "answer": at % 2} for at in range(9)]
-    card, _, said = card_of(tmp_path, "both.jsonl", lines(rows))
-    assert card.gold.form == "index"
-    assert "may be a place of an option or its text: change `as` to text" in said
+def test_numbers_that_may_be_places_or_texts(tmp_path: Path) -> None:
+    for (options, golds, name, form, told), row in tabled(
+        ("2345", "234", "answer", "text", ""), ("3214", "123", "answer_idx", "index", ""),
+        ("201", "01", "answer", "index", "may be a place of an option or its text: change `as` to text"),
+    ):  # fmt: skip
+        rows = [{"question": f"{at}?", "options": [*options], name: int(golds[at % len(golds)])} for at in range(9)]
+        with row:
+            card, _, said = card_of(tmp_path, f"{options}.jsonl", lines(rows))
+            assert (card.gold.form, told in said) == (form, True)
 
 
 def test_options_that_no_answer_names_are_told(tmp_path: Path) -> None:
