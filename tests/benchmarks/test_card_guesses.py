@@ -392,7 +392,7 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
     ending: list[Row] = [{"question": "Which is it?\nA) x\nB) y", "answer": "DDDA"[at % 4]} for at in range(40)]
     unparted: list[Row] = [{"question": "Which is it?", "options": "x/y/z", "answer": "ABC"[at % 3]} for at in range(9)]
     articles: list[Row] = [
-        {"article": "A text.", "questions": ["Who?", "Why?"], "options": [["x", "y"]] * 2, "answers": [*"AB"]}
+        {"article": "A text of words.", "questions": ["Who?", "Why?"], "options": [["x"]] * 2, "answers": [*"AB"]}
     ]
     chosen = {"format": "choice", "question": "question"}
     listed: Row = {"options": ["x", "y", "z"]}
