@@ -192,6 +192,12 @@ KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
     "truth in French": (
         lambda at: {"énoncé": f"{at} est pair.", "réponse": ["Vrai", "Faux"][at % 2]},
         {"format": "truth", "answer": "réponse"}),
+    "options that are objects": (
+        lambda at: {"q": f"{at}?", "choices": [{"id": x * 2, "value": x} for x in "xyz"], "gold": "xyz"[at % 3] * 2},
+        {"format": "choice", "options": "choices", "answer": "gold"}),
+    "truth values beside the options": (
+        lambda at: {"question": f"Which, case {at}?", "options": ["x", "y"], "correct": [at % 2 == 0, at % 2 == 1]},
+        {"format": "choice", "answer.column": "correct", "answer.form": "flags"}),
     "formulas": (
         lambda at: {"problem": f"What is {at}?", "answer": rf"\sqrt{{{at + 2}}}"},
         {"format": "math", "answer": "answer"}),
@@ -231,6 +237,7 @@ def separated(by: str, end: str = "\n") -> str:
 
 CONTAINERS: dict[str, str | bytes] = {
     "semicolons.csv": separated(";"),
+    "spreadsheet.csv": f"sep=;\r\n{separated(';', chr(13) + chr(10))}",
     "utf-16.csv": separated("\t").encode("utf-16"),
     "utf-16-be.csv": separated(",").encode("utf-16-be"),
     "bom.csv": separated(",").encode("utf-8-sig"),
@@ -278,6 +285,8 @@ def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -
         ("header.csv", "question,A,B,answer\n", "header.csv: there is no row in it"),
         ("empty.csv", "", "empty.csv: there is no row in it"),
         ("empty.json", "[]", "empty.json: there is no row in it"),
+        ("lists.json", '[["Who?", "x"]]', "no list of JSON objects: give every row the names of its columns"),
+        ("comment.json", '[// mine\n{"question": "Who?"}]', "line 1, column 2: JSON has no comments"),
         ("junk.csv", b"question,answer\n\xff\x81\xfe\x99\xf0?,\x80\n", "iconv -f ENCODING -t UTF-8"),
         (
             "junk.jsonl",
@@ -288,6 +297,7 @@ def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -
     ]
     bare = card_of(tmp_path, "bare.csv", "".join(f"Who is {at}?,name {at}\n" for at in range(9)))[0]
     assert (bare.columns, bare.answer) == (["question", "answer"], "answer")
+    assert card_of(tmp_path, "bare.txt", "".join(f"Who is {at}?\tname {at}\n" for at in range(9)))[0].columns
     with table() as row:
         for name, content, said in wrong:
             with row(name), pytest.raises(DataError) as raised:
@@ -370,6 +380,9 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
     letters = "question,A,B,C,D,gold\n{}".format("Which is it?,w,x,y,z,{}\n" * 40)
     ending: list[Row] = [{"question": "Which is it?\nA) x\nB) y", "answer": "DDDA"[at % 4]} for at in range(40)]
     unparted: list[Row] = [{"question": "Which is it?", "options": "x/y/z", "answer": "ABC"[at % 3]} for at in range(9)]
+    articles: list[Row] = [
+        {"article": "A text of words.", "questions": ["Who?", "Why?"], "options": [["x"]] * 2, "answers": [*"AB"]}
+    ]
     chosen = {"format": "choice", "question": "question"}
     listed: Row = {"options": ["x", "y", "z"]}
     labelled: Row = {"choices": {"text": ["x", "y"], "label": ["1", "2"]}}
@@ -389,6 +402,7 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
         ("beyond.csv", letters.format(*"EEEA" * 10), "gold is none of the options", {"options": list("ABCD")} | chosen),
         ("all.csv", letters.format(*"E" * 40), "gold is none of the options", {"options": list("ABCD")} | chosen),
         ("ending.jsonl", lines(ending), "gold is none", {"options": Options(in_question=True)} | chosen),
+        ("articles.jsonl", lines(articles * 9), "options holds no list", {"options": "options"}),
         ("unparted.jsonl", lines(unparted), "options holds no list", {"options": "options"} | chosen),
         *((f"beyond{number}.jsonl", lines([
             {"question": f"Which is {at}?", **where, "answer": golds[at % len(golds)]} for at in range(40)
@@ -404,6 +418,17 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
             text = path.read_text(encoding="utf-8")
             assert said in text
             assert text.count("\n#   ") == 3
+
+
+def test_numbers_that_may_be_places_or_texts(tmp_path: Path) -> None:
+    for (options, golds, name, form, told), row in tabled(
+        ("2345", "234", "answer", "text", ""), ("3214", "123", "answer_idx", "index", ""),
+        ("201", "01", "answer", "index", "may be a place of an option or its text: change `as` to text"),
+    ):  # fmt: skip
+        rows = [{"question": f"{at}?", "options": [*options], name: int(golds[at % len(golds)])} for at in range(9)]
+        with row:
+            card, _, said = card_of(tmp_path, f"{options}.jsonl", lines(rows))
+            assert (card.gold.form, told in said) == (form, True)
 
 
 def test_options_that_no_answer_names_are_told(tmp_path: Path) -> None:

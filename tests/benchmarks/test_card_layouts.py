@@ -54,9 +54,8 @@ def test_init_writes_a_card_that_grades_them(tmp_path: Path, monkeypatch: pytest
             shuffled = name in ("gpqa", "truthfulqa-mc1")
             assert golds(list(exam.questions()), shuffled=shuffled) == LAYOUTS[name][1], card.read_text()
             assert failures(exam) == []
-            assert read_card(card).format == shipped()[name]["format"]
-            if "language" in shipped()[name]:
-                assert read_card(card).language == "zh"
+            assert read_card(card).format == shipped()[name].format
+            assert read_card(card).language == shipped()[name].language
 
 
 def test_parquet_csv_and_folders_of_splits_are_the_same_exam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def card(folder: Path, said: str, rows: list[dict[str, Any]], **settings: Any) -
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (folder / "card.yaml").write_text(f"data: rows.jsonl\n{said}", encoding="utf-8")
     exam = open_exam(ExamSpec(benchmark=CARD, name="card", **settings), folder / "card.yaml")
-    return exam._inner if hasattr(exam, "_inner") else exam  # type: ignore[return-value]
+    return exam.inner if hasattr(exam, "inner") else exam  # type: ignore[return-value]
 
 
 def prompt(exam: CardExam, at: int = 0) -> str:

@@ -77,10 +77,10 @@ class LogprobExam(ExamWrapper):
     ) -> Request:
         """Return the prompt of the exam inside, and what may follow it."""
         if question.kind not in CHOSEN:
-            return self._inner.request(question, sample, sampling, context_window)
+            return self.inner.request(question, sample, sampling, context_window)
         whole = self.spec.choose == "likelihood"
         longest = max(map(estimate_tokens, question.options), default=8) if whole else 1
-        request = self._inner.request(
+        request = self.inner.request(
             question, sample, msgspec.structs.replace(sampling, max_tokens=longest), context_window
         )  # exemplars may take the room that a written reply would have needed
         if not isinstance(request, Generate) or not request.choices:
@@ -99,7 +99,7 @@ class LogprobExam(ExamWrapper):
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """Return the chosen answer against the gold one."""
         if question.kind not in CHOSEN:
-            return self._inner.score(question, response, evidence)
+            return self.inner.score(question, response, evidence)
         if response.error:
             return no_reply(response.error)
         if question.answer is None:
@@ -119,17 +119,17 @@ class LogprobExam(ExamWrapper):
         if self.spec.choose == "likelihood":
             columns = tuple(Aggregate(label, self._where, part=part) for label, part in _WAYS)
             ways = TableSpec("likelihood", "What the options' texts compete by", (self.headline(),), columns)
-            return (*self._inner.layouts(), ways)
+            return (*self.inner.layouts(), ways)
         rows = (
             Aggregate("Accuracy", self._where),
             Aggregate("Probability of the gold answer among the options", self._where, part=CONFIDENCE),
         )
         sure = TableSpec("confidence", "Next token: choice and confidence", rows, (Aggregate("Mean"),))
-        return (*self._inner.layouts(), sure)
+        return (*self.inner.layouts(), sure)
 
     def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
         """As the exam inside; nothing about what was chosen."""
-        return () if question.kind in CHOSEN else self._inner.drafts(question, response, evidence)
+        return () if question.kind in CHOSEN else self.inner.drafts(question, response, evidence)
 
 
 def _by_next_token(names: Sequence[str], gold: int, found: Sequence[Likelihood]) -> Score:

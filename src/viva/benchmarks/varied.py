@@ -149,12 +149,12 @@ class Varied(ExamWrapper):
     @property
     def defects(self) -> Sequence[Defect]:
         """Those of the exam inside, and how many questions keep the order of their options."""
-        return [*self._inner.defects, *self._notes]
+        return [*self.inner.defects, *self._notes]
 
     @property
     def templates(self) -> Mapping[str, object]:
         """Those of the exam inside, and the texts of the levels."""
-        return {**self._inner.templates, VARIANTS: msgspec.to_builtins(self._texts)}
+        return {**self.inner.templates, VARIANTS: msgspec.to_builtins(self._texts)}
 
     def variant(self, question: Question, sample: int) -> Question:
         """Return the question with the options in the order of the sample's cell, whose name it bears."""

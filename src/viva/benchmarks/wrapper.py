@@ -20,121 +20,38 @@ shard's own mean is one of a sample of the questions.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from viva.contracts import ContextWindow, Exam
+from viva.contracts import Exam
 from viva.errors import DataError, VivaError, flag
-from viva.types import (
-    NOTHING,
-    Aggregate,
-    Compare,
-    Constant,
-    Defect,
-    Evidence,
-    ExamSpec,
-    Execute,
-    Generate,
-    Opinion,
-    Question,
-    Request,
-    Response,
-    ReviewItem,
-    Sampling,
-    Score,
-    TableSpec,
-)
+from viva.types import ExamSpec, Question
 from viva.visible import one_line, some
 
+if TYPE_CHECKING:  # what it does not do itself, an exam around another one has from that one
+    from typing import Any as _Exam
+else:
+    _Exam = object
 
-class ExamWrapper:
+
+class ExamWrapper(_Exam):  # type: ignore[misc]
     """An `Exam` that asks, grades and tabulates as the one inside; a way of asking overrides what it does otherwise."""
 
     def __init__(self, inner: Exam) -> None:
-        self._inner = inner
+        self.inner = inner
         self.spec: ExamSpec = inner.spec
-        self.fingerprint = inner.fingerprint
-
-    @property
-    def inner(self) -> Exam:
-        """The exam inside."""
-        return self._inner
-
-    @property
-    def defects(self) -> Sequence[Defect]:
-        """Those of the exam inside."""
-        return self._inner.defects
-
-    @property
-    def templates(self) -> Mapping[str, object]:
-        """Those of the exam inside."""
-        return self._inner.templates
-
-    @property
-    def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
-        """Those of the exam inside."""
-        return self._inner.exemplar_golds
 
     def __len__(self) -> int:
-        return len(self._inner)
+        return len(self.inner)
 
-    def questions(self) -> Iterator[Question]:
-        """Return those of the exam inside."""
-        return self._inner.questions()
-
-    def request(
-        self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
-    ) -> Request:
-        """Return the prompt of the exam inside."""
-        return self._inner.request(question, sample, sampling, context_window)
-
-    def constant(self) -> Constant | None:
-        """That of the exam inside."""
-        return self._inner.constant()
-
-    def variant(self, question: Question, sample: int) -> Question:
-        """As the exam inside."""
-        return self._inner.variant(question, sample)
-
-    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
-        """Return what the exam inside runs."""
-        return self._inner.executions(question, response)
-
-    def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
-        """Return what the exam inside compares."""
-        return self._inner.comparisons(question, response)
-
-    def judgements(
-        self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
-    ) -> tuple[Generate, ...]:
-        """Return what the exam inside has judged."""
-        return self._inner.judgements(question, response, samples, similarities)
-
-    def readable(self, question: Question, opinion: Opinion) -> bool:
-        """As the exam inside."""
-        return self._inner.readable(question, opinion)
-
-    def mark(self, question: Question, opinion: Opinion) -> float | None:
-        """As the exam inside."""
-        return self._inner.mark(question, opinion)
-
-    def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """As the exam inside."""
-        return self._inner.score(question, response, evidence)
-
-    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
-        """As the exam inside."""
-        return self._inner.drafts(question, response, evidence)
-
-    def layouts(self) -> tuple[TableSpec, ...]:
-        """Return the tables of the exam inside."""
-        return self._inner.layouts()
-
-    def headline(self) -> Aggregate:
-        """That of the exam inside."""
-        return self._inner.headline()
+    def __getattr__(self, name: str) -> Any:
+        """Return what the exam inside has."""
+        if name == "inner":  # of a copy in the making
+            raise AttributeError(name)
+        return getattr(self.inner, name)
 
 
 _NAMED = 10
@@ -207,11 +124,11 @@ class Sharded(ExamWrapper):
             )
 
     def __len__(self) -> int:
-        return len(range(self.shard.number - 1, len(self._inner), self.shard.of))
+        return len(range(self.shard.number - 1, len(self.inner), self.shard.of))
 
     def questions(self) -> Iterator[Question]:
         """Return every n-th of the exam inside."""
-        return islice(self._inner.questions(), self.shard.number - 1, None, self.shard.of)
+        return islice(self.inner.questions(), self.shard.number - 1, None, self.shard.of)
 
 
 def unsharded(exam: Exam) -> Exam:

@@ -6,6 +6,8 @@ import codecs
 import gzip
 import io
 import json
+import re
+import string
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -31,6 +33,8 @@ MOST_VALUES, DEEPEST = 600_000, 30
 SMALL = 16 << 20
 """Bytes that are no danger whatever they were packed into."""
 _CHUNK = 1 << 20
+_WORD = f"{string.ascii_letters}{string.digits}_.+-"
+"""What numbers and words of JSON, or what is meant as one, are made of."""
 
 
 class EncodingError(DataError):
@@ -191,8 +195,50 @@ def decoded(given: bytes, where: str) -> object:
         raise DataError(f"{where}: JSON that is nested too deep") from None
     except UnicodeDecodeError:
         raise EncodingError(where, given) from None
-    except ValueError as problem:  # JSONDecodeError, numbers of too many digits
+    except json.JSONDecodeError as problem:
+        _, wrong = json_problem(problem)
+        raise DataError(f"{where} is no JSON: line {problem.lineno}, column {problem.colno}: {wrong}") from None
+    except ValueError as problem:  # numbers of too many digits
         raise DataError(f"{where} is no JSON: {str(problem)[:200]}") from None
+
+
+def json_problem(problem: json.JSONDecodeError) -> tuple[int, str]:
+    """Return where a text is no JSON, and what is usually wrong there."""
+    before, sign, said = problem.doc[: problem.pos], problem.doc[problem.pos : problem.pos + 1], problem.msg
+    begun = len(before) - len(before.rstrip(_WORD))
+    comment = "JSON has no comments (YAML has)" if sign in ("/", "#") else ""
+    if said == "Extra data":
+        wrong = "something stands after the end"
+    elif not sign:
+        wrong = "the file ends too early"
+    elif said.startswith(("Unterminated", "Invalid control")):
+        wrong = "a text that does not end in this line; a line feed in a text is written \\n"
+    elif said.startswith("Invalid"):
+        wrong = "an escape that JSON does not have; a backslash itself is written \\\\"
+    elif sign in "]}" and before.rstrip().endswith(","):
+        wrong = f"a comma before {sign}: JSON has none after the last"
+    elif "property name" in said:
+        wrong = "; ".join(filter(None, ('expected a key in "double quotes"', comment)))
+    elif "':'" in said:
+        wrong = "expected a colon after the key"
+    elif "','" in said and not (begun and sign in _WORD):
+        wrong = comment or f"expected a comma or {_closing(before)}"
+    elif sign == "'":
+        wrong = 'JSON has "double quotes" only'
+    else:
+        return problem.pos - begun, comment or "neither a text in quotes nor a number, true, false or null"
+    return problem.pos, wrong
+
+
+def _closing(text: str) -> str:
+    """Return the bracket that closes what is open where a beginning of JSON ends."""
+    opened: list[str] = []
+    for sign in re.findall(r'"(?:[^"\\]|\\.)*+"|[][{}]', text):
+        if sign in "[{":
+            opened.append({"[": "]", "{": "}"}[sign])
+        elif sign in "]}":
+            opened.pop()
+    return opened[-1]
 
 
 def likely_encoding(content: bytes) -> str:

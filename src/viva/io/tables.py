@@ -180,8 +180,8 @@ def listed(found: object, name: str) -> list[Record]:
     if isinstance(found, dict):
         found = _of_object(found, name)
     if not isinstance(found, list) or not _is_records(found):
-        empty = found in ([], {})
-        raise DataError(f"{name}: there is no row in it" if empty else f"{name} is no list of JSON objects")
+        wrong = ' is no list of JSON objects: give every row the names of its columns, as in {"question": …}'
+        raise DataError(f"{name}: there is no row in it" if found in ([], {}) else f"{name}{wrong}")
     return [row["row"] if set(row) >= {"row_idx", "row"} and isinstance(row["row"], dict) else row for row in found]
 
 
@@ -430,6 +430,8 @@ def _dialect(path: Path, encoding: str, form: str, *, headless: bool) -> tuple[s
     """
     with bounded.opened(path, encoding) as packed, io.TextIOWrapper(packed, "utf-8-sig", newline="") as text:
         sample = text.read(_SAMPLE)
+    if told := re.match(r"sep=(.)\r?\n", sample):  # as spreadsheets say it
+        return told[1], 1
     usual = "\t" if form == ".tsv" else ","
     widths = {}
     for delimiter in (usual, *(one for one in ",;\t|" if one != usual)):

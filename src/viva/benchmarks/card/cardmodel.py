@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import math
 import re
 from functools import cached_property
@@ -15,7 +14,7 @@ from msgspec import Struct, field
 
 from viva.benchmarks.basics import read_bytes
 from viva.benchmarks.card.lm_eval_file import LmEvalTask
-from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
+from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, quoted, read_yaml
 from viva.errors import DataError
 from viva.fields import choices
 from viva.types import Language
@@ -334,7 +333,7 @@ def yaml_scalar(value: object) -> str:
     """Return a YAML scalar in flow style: quoted as JSON wherever it could be read as anything else."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     plain = _PLAIN_SCALAR.fullmatch(text) and text == text.strip() and text.lower() not in ("null", "~")
-    return text if plain or isinstance(value, int | float) else json.dumps(text, ensure_ascii=False)
+    return text if plain or isinstance(value, int | float) else quoted(text)
 
 
 def yaml_flow(value: Any) -> str:

@@ -13,10 +13,10 @@ from typing import Any, cast
 
 import msgspec
 
-from viva.benchmarks.basics import fingerprint, read_bytes, spread
+from viva.benchmarks.basics import fingerprint, spread
 from viva.benchmarks.card.cardexam import CardExam
-from viva.benchmarks.card.cardmodel import TODO, Card, Exemplars, Format, read_card
-from viva.benchmarks.card.cardtable import QuestionTable, named_path, paths_of, typed
+from viva.benchmarks.card.cardmodel import TODO, Card, Format, read_card
+from viva.benchmarks.card.cardtable import CardData, QuestionTable, typed
 from viva.benchmarks.card.cells import FILE
 from viva.benchmarks.card.instructions import needs_langdetect
 from viva.benchmarks.card.lm_eval_exam import LmEvalExam
@@ -27,7 +27,7 @@ from viva.benchmarks.custom.questionfiles import tag_layouts
 from viva.benchmarks.rubric_exam import Item, RubricExam
 from viva.errors import DataError, MissingExtraError, option
 from viva.fields import choices
-from viva.io.tables import files_of, fingerprint_of, split_of
+from viva.io.tables import fingerprint_of
 from viva.prompting import Templates, read_templates
 from viva.types import BenchmarkInfo, Defect, ExamSpec, Question, Response
 
@@ -74,12 +74,12 @@ class ExamCard:
             raise DataError(f"{card.title or data} cannot be graded as published: it has no authors' script to follow")
         own = dict(templates or {})
         named = str(own.pop(DATA, ""))
-        given = Path(named) if named else None
+        source = CardData(card, data, Path(named) if named else None)
         try:
-            table = _table(card, paths_of(card, data, given), spec.seed)
+            table = _table(card, source.files(), spec.seed)
             if card.lm_eval is not None:
-                return _by_task(spec, card, card.lm_eval, table, data.parent, own, given)
-            shots, shot_files, defects = _exemplars(card, data.parent, given, table, spec)
+                return _by_task(spec, card.lm_eval, table, source, own)
+            shots, shot_files, defects = _exemplars(spec, table, source)
         except DataError as problem:
             raise DataError(
                 f"{f'the card {data.stem}' if data.parent == HERE / 'cards' else data}: {problem}"
@@ -88,14 +88,14 @@ class ExamCard:
         content = fingerprint([_meaning(card), table.fingerprint(), *shot_files])
         defects = [*table.defects, *defects]
         if card.format == "rubric":
-            return _by_rubric(spec, card, table, templates or {}, named, content, defects)
+            return _by_rubric(spec, table, templates or {}, named, content, defects)
         if card.language not in LANGUAGES:
             note = f"no prompts in {card.language!r}: the task is put in English (or as `prompt` of the card says it)"
             defects.append(Defect("test", "English prompts", note, "noted"))
         prompts = Templates(_prompts(card, named), templates)
         if card.format == "instructions":
             _refuse_without_langdetect(table)
-        before, read = _preambles(card, data.parent, given, table, spec)
+        before, read = _preambles(spec, table, source)
         return CardExam(
             spec,
             card,
@@ -105,7 +105,7 @@ class ExamCard:
             exemplars=shots,
             defects=defects,
             preambles=before,
-            points=_points(card, table),
+            points=_points(table),
         )
 
 
@@ -151,15 +151,10 @@ TASK = "lm_eval"
 
 
 def _by_task(
-    spec: ExamSpec,
-    card: Card,
-    task: LmEvalTask,
-    table: QuestionTable,
-    folder: Path,
-    own: Mapping[str, object],
-    given: Path | None,
+    spec: ExamSpec, task: LmEvalTask, table: QuestionTable, source: CardData, own: Mapping[str, object]
 ) -> LmEvalExam:
     """Return the exam of a card with a task of lm-eval. Raises DataError for ways of asking that it does not have."""
+    card = table.card
     asked = msgspec.json.encode(task).decode()
     for wrong, called in (
         (spec.chain_of_thought, option("cot")),
@@ -183,7 +178,7 @@ def _by_task(
     pool: list[dict[str, Any]] = list(task.fewshot_config.samples)
     read: list[bytes] = []
     if spec.shots and not pool:
-        files = _shown_files(card, card.shown, folder, given)
+        files = source.shown_files()
         pool = [row for _, _, row in typed(files, card.columns)]
         read = [fingerprint_of(files)]
     return LmEvalExam(
@@ -194,7 +189,7 @@ def _by_task(
         fingerprint=fingerprint([_meaning(card), table.fingerprint(), *read]),
         pool=pool,
         defects=table.defects,
-        templates={TASK: asked, **({DATA: str(given)} if given else {})},
+        templates={TASK: asked, **({DATA: str(source.given)} if source.given else {})},
     )
 
 
@@ -216,7 +211,6 @@ class _ContinuedCode(RubricExam):
 
 def _by_rubric(
     spec: ExamSpec,
-    card: Card,
     table: QuestionTable,
     own: Mapping[str, object],
     data: str,
@@ -229,7 +223,7 @@ def _by_rubric(
     for asked, called in ((spec.chain_of_thought, option("cot")), (spec.rationale, option("rationale"))):
         if asked:
             raise DataError(f"the format rubric has no {called}: its questions are asked as they are")
-    system, tests = card.system, card.tests
+    system, tests = table.card.system, table.card.tests
     if not system and tests is not None and spec.form == "chat":
         system = f"Write {tests.language} code that does what is asked. Reply with one code block."
     at = set(spread(len(table), spec.limit))
@@ -270,37 +264,33 @@ def _prompts(card: Card, data: str) -> dict[str, object]:
 
 
 def _exemplars(
-    card: Card, folder: Path, given: Path | None, table: QuestionTable, spec: ExamSpec
+    spec: ExamSpec, table: QuestionTable, source: CardData
 ) -> tuple[list[Question], list[bytes], list[Defect]]:
     """Return the sound exemplars, digests of their files, and what is to be noted. Raises DataError where there are
     none.
     """
-    shown = card.shown
+    card, shown = source.card, source.card.shown
     if not spec.shots or shown.text:  # they are in the text that comes before the questions
         return [], [], []
     if card.format == "rubric":
         raise DataError(f"the format rubric shows no exemplars: leave {option('shots')} out")
-    files = _shown_files(card, shown, folder, given)
     where = {column: wanted for column, wanted in card.where.items() if column != FILE}
     reading = msgspec.structs.replace(card, explanation=shown.reasoning or card.explanation, where=where)
-    pool = QuestionTable(reading, files, spec.seed)
+    pool = QuestionTable(reading, source.shown_files(), spec.seed)
     sound = [question for question in pool if question.answer is not None]
-    return sound, [pool.fingerprint()], list(_short_groups(card, sound, table, spec.shots))
+    return sound, [pool.fingerprint()], list(_short_groups(sound, table, spec.shots))
 
 
-def _preambles(
-    card: Card, folder: Path, given: Path | None, table: QuestionTable, spec: ExamSpec
-) -> tuple[dict[str, str], list[bytes]]:
+def _preambles(spec: ExamSpec, table: QuestionTable, source: CardData) -> tuple[dict[str, str], list[bytes]]:
     """File → the published text before its questions, and what was read: with its exemplars, or its first paragraph.
 
     Raises DataError for a text that is not there.
     """
-    named = card.shown.text
-    root = _root(given) if given else folder
+    named = table.card.shown.text
     found: dict[str, str] = {}
     read: list[bytes] = []
     for file in table.values[FILE] if named else ():
-        content = read_bytes(root / named.replace(f"{{{FILE}}}", Path(file).name))
+        content = source.text(named.replace(f"{{{FILE}}}", Path(file).name))
         read.append(content)
         text = content.decode("utf-8", "replace")
         text = text.partition("\n-----\n")[2] or text  # what is above the line warns of training on it
@@ -309,12 +299,12 @@ def _preambles(
     return found, read
 
 
-def _points(card: Card, table: QuestionTable) -> dict[str, float]:
+def _points(table: QuestionTable) -> dict[str, float]:
     """Return question → what each of its letters is worth."""
-    if card.format != "letters":
+    if table.card.format != "letters":
         return {}
-    rows = zip(table.reads(), table.rows(), strict=True)
-    return {read.question.id: points_of(card, row) for read, row in rows}
+    rows = zip(table, table.rows(), strict=True)
+    return {question.id: points_of(table.card, row) for question, row in rows}
 
 
 def _refuse_without_langdetect(table: QuestionTable) -> None:
@@ -328,38 +318,9 @@ def _refuse_without_langdetect(table: QuestionTable) -> None:
         )
 
 
-def _root(data: Path) -> Path:
-    """Return the folder that a set is in."""
-    return data if data.is_dir() else data.parent
-
-
-def _shown_files(card: Card, shown: Exemplars, folder: Path, given: Path | None) -> list[Path]:
-    if shown.data:
-        return files_of(named_path(folder, shown.data), shown.split)
-    if not shown.split:
-        raise DataError(
-            "needs exemplars, and the card names none: add `exemplars: FILE` (rows as in `data`)", field="shots"
-        )
-    said = [card.data] if isinstance(card.data, str) else card.data
-    named = [given] if given else [named_path(folder, one) for one in said]
-    root = _root(named[0])
-    try:
-        return files_of(root, shown.split)
-    except DataError:
-        there = ", ".join(
-            sorted({split_of(file, root) for one in named if one.is_dir() for file in files_of(one)} - {""})
-        )
-        more = f" (it has {there})" if there else ""
-        raise DataError(
-            f"needs the split {shown.split!r}, and {root} has no table of it{more}: name the file in "
-            "`exemplars: {data: FILE}`",
-            field="shots",
-        ) from None
-
-
-def _short_groups(card: Card, shots: Sequence[Question], table: QuestionTable, wanted: int) -> list[Defect]:
+def _short_groups(shots: Sequence[Question], table: QuestionTable, wanted: int) -> list[Defect]:
     """Return groups with fewer exemplars than are asked for."""
-    by = card.shown.by
+    by = table.card.shown.by
     if not by:
         few = len(shots) < wanted
         return [Defect("exemplars", "few exemplars", f"{len(shots)} of {wanted}", "noted")] if few else []

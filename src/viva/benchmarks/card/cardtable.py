@@ -20,13 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
+from viva.benchmarks.basics import read_bytes
 from viva.benchmarks.card.cardmodel import Card
 from viva.benchmarks.card.cells import FILE, LETTERS, NO_COLUMN, ROW, VALUES, columns_of
 from viva.benchmarks.card.questions import Read, is_asked, read_row, tags_of
 from viva.benchmarks.custom.strictfields import FLAGS
 from viva.errors import DataError, option
-from viva.io.tables import SPLITS, Record, files_of, fingerprint_of, plain_stem, records, suffix_of
+from viva.io.tables import SPLITS, Record, files_of, fingerprint_of, plain_stem, records, split_of, suffix_of
 from viva.sources.sourcelist import sources
 from viva.types import Defect, Question
 from viva.visible import one_line
@@ -85,20 +87,56 @@ MOST_TAGS = 2_000
 _SPLIT_END = re.compile(rf"[-_.](?:{'|'.join(SPLITS)})(?:-\d+-of-\d+)?\Z|-\d+-of-\d+\Z", re.IGNORECASE)
 
 
-def paths_of(card: Card, path: Path, data: Path | None) -> list[Path]:
-    """Return the files of the questions of the card at `path`: of `data`, which the user names, else those that it
-    names.
+class CardData(Struct, frozen=True):
+    """Where the rows of the card at `path` are: in the files that it names, or in `given`, which the user names."""
 
-    Raises DataError where there is none.
-    """
-    if data is not None:
-        return files_of(data, card.split if data.is_dir() else "")
-    given = [card.data] if isinstance(card.data, str) else card.data
-    if not any(given):
-        sets = ", ".join(name for name, source in sources().items() if source.card == path.stem)
-        read = f"; it reads the sets {sets}" if sets else ""
-        raise DataError(f"the card names no `data`: say it there, or with {option('data', 'FILE')}{read}")
-    return [file for one in given for file in files_of(named_path(path.parent, one), card.split)]
+    card: Card
+    path: Path
+    given: Path | None
+
+    def _named(self) -> list[Path]:
+        said = [self.card.data] if isinstance(self.card.data, str) else self.card.data
+        return [self.given] if self.given else [named_path(self.path.parent, one) for one in said if one]
+
+    def files(self) -> list[Path]:
+        """Return the files of the questions. Raises DataError where there is none."""
+        named = self._named()
+        if not named:
+            sets = ", ".join(name for name, source in sources().items() if source.card == self.path.stem)
+            read = f"; it reads the sets {sets}" if sets else ""
+            raise DataError(f"the card names no `data`: say it there, or with {option('data', 'FILE')}{read}")
+        split = "" if self.given and not self.given.is_dir() else self.card.split
+        return [file for one in named for file in files_of(one, split)]
+
+    def shown_files(self) -> list[Path]:
+        """Return the files of the exemplars. Raises DataError where there is none."""
+        shown = self.card.shown
+        if shown.data:
+            return files_of(named_path(self.path.parent, shown.data), shown.split)
+        if not shown.split:
+            raise DataError(
+                "needs exemplars, and the card names none: add `exemplars: FILE` (rows as in `data`)", field="shots"
+            )
+        named = self._named()
+        root = _folder_of(named[0])
+        try:
+            return files_of(root, shown.split)
+        except DataError:
+            there = {split_of(file, root) for one in named if one.is_dir() for file in files_of(one)} - {""}
+            more = f" (it has {', '.join(sorted(there))})" if there else ""
+            raise DataError(
+                f"needs the split {shown.split!r}, and {root} has no table of it{more}: name the file in "
+                "`exemplars: {data: FILE}`",
+                field="shots",
+            ) from None
+
+    def text(self, name: str) -> bytes:
+        """Return a text of the set. Raises DataError where it is not there."""
+        return read_bytes((_folder_of(self.given) if self.given else self.path.parent) / name)
+
+
+def _folder_of(data: Path) -> Path:
+    return data if data.is_dir() else data.parent
 
 
 def named_path(folder: Path, given: str) -> Path:

@@ -178,9 +178,20 @@ def texts_of(value: Any, *, bare: bool = True) -> tuple[list[str], list[str]] | 
     found = list_of(value)
     if found is None:
         return _written_out(value, bare) if isinstance(value, str) else None
-    if found and all(isinstance(one, Mapping) and "text" in one for one in found):
-        return [text_of(one["text"]) for one in found], [text_of(one.get("label", "")) for one in found]
-    return [text_of(one) for one in found], []
+    if found and all(isinstance(one, Mapping) for one in found):
+        return _of_objects(found)
+    return None if any(isinstance(one, Mapping | list) for one in found) else ([text_of(one) for one in found], [])
+
+
+def _of_objects(found: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]] | None:
+    """Return the texts and labels of options that are objects: [{key: A, value: …}, …]."""
+    every = [key for key in found[0] if all(key in one for one in found)]
+    label = next((key for key in ("label", "key", "id", "letter") if key in every), "")
+    texts = [key for key in every if key != label and isinstance(found[0][key], str | int | float)]
+    if not texts:
+        return None
+    text = next(key for key in ("text", "value", "option", "content", *texts) if key in texts)
+    return [text_of(one[text]) for one in found], [text_of(one.get(label)) for one in found]
 
 
 def _written_out(text: str, bare: bool) -> tuple[list[str], list[str]] | None:

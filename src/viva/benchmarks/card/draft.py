@@ -16,16 +16,32 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.benchmarks import CARDS
-from viva.benchmarks.card.cardmodel import TODO, Card, is_card, parse_card, read_card, yaml_flow, yaml_scalar
+from viva.benchmarks.card.cardmodel import (
+    TODO,
+    Card,
+    GoldForm,
+    Macro,
+    Options,
+    is_card,
+    parse_card,
+    read_card,
+    yaml_flow,
+    yaml_scalar,
+)
 from viva.benchmarks.card.cardtable import file_names
 from viva.benchmarks.card.cells import FILE, LETTERS, ROW, Absent, cell, cell_or_none, columns_of, text_of
 from viva.benchmarks.card.guesses import (
     CODES,
     COLUMNS,
     DOUBT,
+    Guess,
+    Row,
+    as_template,
     clusters_of,
+    columns_of_options,
     guesses,
     is_bound,
     language_of,
@@ -56,7 +72,7 @@ _CLASSES = {
 class Written(Struct, frozen=True):
     """A card, what it can grade of the sample, and why it says what it says."""
 
-    card: Mapping[str, Any]
+    card: Card
     sound: float
     notes: Mapping[str, str] = {}
     """Field → the comment behind it."""
@@ -66,14 +82,20 @@ class Written(Struct, frozen=True):
     """What the rows lack that it cannot grade."""
 
 
-def dict_of(value: Any) -> Mapping[str, Any]:
-    """Return a mapping, or an empty one."""
-    return value if isinstance(value, Mapping) else {}
+class Sample(Struct, frozen=True):
+    """A table that a card is drafted for: some of its rows, and where they are."""
+
+    data: Path
+    files: Sequence[Path]
+    rows: Sequence[Row]
+    split: str = ""
+    """Of a folder, the one that is asked."""
+    shown: str = ""
+    """Of a folder, the one that exemplars are taken from."""
+    encoding: str = ""
 
 
-def by_format(
-    rows: Sequence[Mapping[str, Any]], best: Callable[[Sequence[Mapping[str, Any]]], Written]
-) -> list[Written]:
+def by_format(rows: Sequence[Row], best: Callable[[Sequence[Row]], Written]) -> list[Written]:
     """Return a card for each kind of question, the commonest first, where a column says the kind; [] where none does.
 
     A column that is called so (`Format`, `type`) may part short answers from long ones; any other one, the file say,
@@ -84,58 +106,53 @@ def by_format(
     named = [name for name in tags if plain_name(name) in COLUMNS["formats"]]
     others = [name for name in tags if name not in named] if partial_options(rows) else []
     for column in [*named, *others]:
-        groups: dict[str, list[Mapping[str, Any]]] = {}
+        groups: dict[str, list[Row]] = {}
         for row in rows:
             groups.setdefault(_value(row, column), []).append(row)
         if not 2 <= len(groups) <= _MOST_KINDS:
             continue
-        found: dict[str, tuple[Written, list[str], list[Mapping[str, Any]]]] = {}
+        found: dict[str, tuple[list[str], list[Row]]] = {}
         for value, part in groups.items():
             card = best(part)
             if card.sound < ENOUGH or len(part) < _FEWEST_ROWS:
                 continue
-            kind = _kind(card)
-            _, values, members = found.setdefault(kind, (card, [], []))
+            values, members = found.setdefault(_kind(card.card), ([], []))
             values.append(value)
             members += part
         classes = {_CLASSES[kind.partition(" ")[0]] for kind in found}
         mixes = len(classes) > 1 if column in named else len(classes) > 1 and "options" in classes
         if mixes or (column == FILE and len({kind.partition(" ")[0] for kind in found}) > 1):
-            cards = [_of(column, values, best(members)) for _, values, members in found.values()]
+            cards = [_of(column, values, best(members)) for values, members in found.values()]
             return sorted(cards, key=lambda card: -card.rows)
     return []
 
 
-def _kind(card: Written) -> str:
+def _kind(card: Card) -> str:
     """Return what cards must share to be one: what is graded how; short answers are one kind, whatever their columns
     hold.
     """
-    form = str(card.card["format"])
-    return f"{form} {card.card.get('options', '')}" if _CLASSES[form] == "options" else form
+    return f"{card.format} {card.options}" if _CLASSES[card.format] == "options" else card.format
 
 
-def _of(column: str, values: list[str], card: Written) -> Written:
-    plain = {key: value for key, value in card.card.items() if key != "tags"}
-    tags = [tag for tag in card.card.get("tags", []) if tag != column or len(values) > 1]
-    return Written(
-        {**plain, "where": {column: sorted(values)}, **({"tags": tags} if tags else {})},
-        card.sound,
-        {**card.notes, "where": "the table mixes kinds of questions"},
-        card.rows,
-        card.lacking,
+def _of(column: str, values: list[str], best: Written) -> Written:
+    tags = [tag for tag in best.card.tags if tag != column or len(values) > 1]
+    return replace(
+        best,
+        card=replace(best.card, where={column: sorted(values)}, tags=tags),
+        notes={**best.notes, "where": "the table mixes kinds of questions"},
     )
 
 
-def _value(row: Mapping[str, Any], column: str) -> str:
+def _value(row: Row, column: str) -> str:
     return text_of(cell_or_none(row, column)).strip()
 
 
-def partial_options(rows: Sequence[Mapping[str, Any]]) -> str:
+def partial_options(rows: Sequence[Row]) -> str:
     """Return the columns of options that some rows fill and others leave empty; "" where there are none such."""
     table = table_of(rows)
     for question in questions(table)[:1]:
         for layout, _ in layouts(table, question):
-            columns = layout if isinstance(layout, list) else [layout] if isinstance(layout, str) else []
+            columns = columns_of_options(layout)
             filled = sum(all(_value(row, name) not in ("", "[]", "{}") for name in columns[:2]) for row in rows)
             if columns and 0.03 * len(rows) < filled < 0.97 * len(rows):
                 return ", ".join(columns)
@@ -181,36 +198,28 @@ def draft_cards(data: Path, out: Path | None = None) -> tuple[dict[Path, str], s
     """
     split, shown = _splits(data)
     files = files_of(data, split)
-    encoding = {}
+    encoding = ""
     try:
         rows = _sample(files)
     except EncodingError as problem:
         if not problem.likely:
             raise
-        encoding = {"encoding": problem.likely}
-        rows = _sample(files, problem.likely)
-    found = by_format(rows, lambda part: _best(part, data, files)) or [_best(rows, data, files)]
+        encoding = problem.likely
+        rows = _sample(files, encoding)
+    sample = Sample(data, files, rows, split, shown, encoding)
+    found = by_format(rows, lambda part: _best(replace(sample, rows=part))) or [_best(sample)]
     first = out or Path(card_name(data))
-    paths = [first, *(first.with_stem(f"{first.stem}-{one.card['format']}") for one in found[1:])]
-    for path in paths:
+    paths = [first, *(first.with_stem(f"{first.stem}-{one.card.format}") for one in found[1:])]
+    cards = dict(zip(paths, found, strict=True))
+    texts = {}
+    for path, best in cards.items():
         if path.exists():
             raise VivaError(f"{path} is there already: name another file with {option('out')}, or remove it")
-    texts = {}
-    cards = dict(zip(paths, found, strict=True))
-    for path, best in cards.items():
-        texts[path] = _text(
-            {**best.card, **encoding},
-            best,
-            _titled(str(best.card.get("title", "")), data, files),
-            pointed(data, path),
-            split,
-            shown,
-            files,
-            rows,
-        )
+        texts[path] = _text(best, sample, path)
         parse_card(texts[path].encode(), str(path))
     said = [_summed_up(path, best) for path, best in cards.items()]
-    said += [f"{data} is not UTF-8, and read as {name}: {_shown(rows[0])}" for name in encoding.values()]
+    if encoding:
+        said.append(f"{data} is not UTF-8, and read as {encoding}: {_shown(rows[0])}")
     return texts, "\n".join([*said, *_remarks(cards, rows)])
 
 
@@ -241,40 +250,23 @@ def _summed_up(path: Path, best: Written) -> str:
         lacks = one_line(best.lacking, 200)
         return f"{path}: a draft; complete it where it says {TODO} ({lacks}), then `viva check {path}`"
     graded = f"{best.sound:.0%} of {best.rows:,} sampled rows can be graded"
-    wanted = "; ".join(f"{column} = {', '.join(values)}" for column, values in best.card.get("where", {}).items())
+    wanted = "; ".join(f"{column} = {', '.join(values)}" for column, values in best.card.where.items())
     taken = f" (where {one_line(wanted, 200)})" if wanted else ""
-    return f"{path}: {best.card['format']}, {graded}{taken}; `viva check {path}` looks at all of them"
+    return f"{path}: {best.card.format}, {graded}{taken}; `viva check {path}` looks at all of them"
 
 
-def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _remarks(found: Mapping[Path, Written], rows: Sequence[Row]) -> Iterator[str]:
     """Return what a user should know of the cards before a run."""
     left = len(rows) - sum(card.rows for card in found.values())
     if left > 0:
         yield f"{left:,} of {len(rows):,} sampled rows are of a kind for which no card could be guessed: none asks them"
     if seen := {one_line(name, 40): None for name, value in rows[0].items() if _MEDIA.match(str(value))}:
         yield f"pictures or sounds in {some(list(seen), 3)}: only texts are asked"
-    for path, card in found.items():
-        if HALF <= card.sound < 1:
-            left = round((1 - card.sound) * card.rows)
-            yield f"{path}: {left:,} of the sampled rows stay unscored: {one_line(card.lacking, 160)}"
-        if card.card["format"] in REASONED:
-            yield f"{path} asks for the answer alone; a model that should work it out first is run with {flag('cot')}"
-        if card.card["format"] == "open":
-            yield f"{path}: no rule grades such answers: run it with {flag('judge', 'MODEL')}"
-        guessed = "columns" not in card.card and not card.notes.get("format", "").startswith(_SHIPPED)
-        if guessed and (apart := unasked(table_of(rows), _columns_of(card.card, rows[0]))):
-            asked = str(card.card["question"])
-            whole = "\n\n".join([f"{{{apart[0]}}}", asked if "{" in asked else f"{{{asked}}}"])
-            names = some([one_line(name, 40) for name in apart], 3)
-            yield f"{path} asks without the texts of {names}; if questions need them: question: {yaml_scalar(whole)}"
-        if card.notes.get("answer") == CODES:
-            yield f"{path}: {CODES}: then say in a template of `question` what each means"
-        if (note := card.notes.get("answer", "")).endswith(DOUBT):
-            yield f"{path}: {note} It counts from 0; change `from` if the right options are those behind 1:"
-            yield from (f"  {_counted(card.card, row)}" for row in rows[:_SHOWN_ROWS])
-    if any("options" in card.card or "where" in card.card for card in found.values()):
+    for path, best in found.items():
+        yield from _remarks_on(path, best, rows)
+    if any(best.card.options or best.card.where for best in found.values()):
         return
-    answered = {name.partition(".")[0] for card in found.values() for name in _columns_of(card.card, rows[0])}
+    answered = {name.partition(".")[0] for best in found.values() for name in _columns_of(best.card, rows[0])}
     if (partial := partial_options(rows)) and partial.split(", ")[-1] not in answered:
         yield (
             f"{partial} hold options in some of the rows only: the table mixes kinds of questions. Add a "
@@ -284,16 +276,49 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
         yield f"{free} may hold options, but no answer names one of them: the card asks without them"
 
 
-def _counted(card: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+def _remarks_on(path: Path, best: Written, rows: Sequence[Row]) -> Iterator[str]:
+    """Return what a user should know of one card."""
+    card, note = best.card, best.notes.get("answer", "")
+    if HALF <= best.sound < 1:
+        left = round((1 - best.sound) * best.rows)
+        yield f"{path}: {left:,} of the sampled rows stay unscored: {one_line(best.lacking, 160)}"
+    if card.format in REASONED:
+        yield f"{path} asks for the answer alone; a model that should work it out first is run with {flag('cot')}"
+    if card.format == "open":
+        yield f"{path}: no rule grades such answers: run it with {flag('judge', 'MODEL')}"
+    guessed = not card.columns and not best.notes.get("format", "").startswith(_SHIPPED)
+    if guessed and (apart := unasked(table_of(rows), _columns_of(card, rows[0]))):
+        whole = f"{{{apart[0]}}}\n\n{as_template(card.question)}"
+        names = some([one_line(name, 40) for name in apart], 3)
+        yield f"{path} asks without the texts of {names}; if questions need them: question: {yaml_scalar(whole)}"
+    if note == CODES:
+        yield f"{path}: {CODES}: then say in a template of `question` what each means"
+    if other := _other_form(card, rows):
+        yield f"{path}: every answer may be a place of an option or its text: change `as` to {other} if it is that"
+    if note.endswith(DOUBT):
+        yield f"{path}: {note} It counts from 0; change `from` if the right options are those behind 1:"
+        yield from (f"  {_counted(card, row)}" for row in rows[:_SHOWN_ROWS])
+
+
+def _counted(card: Card, row: Row) -> str:
     """Return a question with the options that its gold means, counted from 0 and from 1."""
     meant = []
     for start in (0, 1):
-        counted = msgspec.convert({**card, "answer": {**card["answer"], "from": start}}, Card)
-        question = read_row(counted, row, "", 0).question
+        question = read_row(replace(card, answer=replace(card.gold, start=start)), row, "", 0).question
         gold = question.answer or ""
         texts = [option for letter, option in zip(LETTERS, question.options, strict=False) if letter in gold]
         meant.append(f"from {start} {one_line(', '.join(texts), 60) or 'none'}")
     return f"{one_line(question.text, 80)}: {'; '.join(meant)}"
+
+
+def _other_form(card: Card, rows: Sequence[Row]) -> str:
+    """Return as what the golds of all rows could be read besides, with other options right; "" where they cannot."""
+    if card.gold.form not in ("index", "text"):
+        return ""
+    form: GoldForm = "text" if card.gold.form == "index" else "index"
+    ways = (card, replace(card, answer=replace(card.gold, form=form)))
+    golds = [[read_row(way, row, "", 0).question.answer for row in rows] for way in ways]
+    return form if None not in golds[1] and golds[0] != golds[1] else ""
 
 
 def _splits(data: Path) -> tuple[str, str]:
@@ -324,158 +349,130 @@ def _sample(files: Sequence[Path], encoding: str = "") -> list[dict[str, Any]]:
     return rows
 
 
-def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) -> Written:
+def _best(sample: Sample) -> Written:
     """Return the card that can grade most of the rows; the first of those that can grade nearly all."""
     best: Written | None = None
+    rows = sample.rows
     few = rows[:: max(1, len(rows) // 50)]
-    for plain, notes in _candidates(rows, data, files):
-        if not _gradable(plain, few)[0] or _leaves_options(plain, rows):
+    for card, notes in _candidates(rows, sample.files):
+        if not _gradable(card, few)[0] or _leaves_options(card, rows):
             continue
-        sound, lacking, first = _gradable(plain, rows)
-        if best is None or _rank(plain, sound) > _rank(best.card, best.sound):
-            card = _shuffled(plain) if first and sound * len(rows) >= FEWEST_SHUFFLED else plain
-            best = Written(card, sound, notes, len(rows), lacking)
+        sound, lacking, first = _gradable(card, rows)
+        if best is None or _rank(card, sound) > _rank(best.card, best.sound):
+            shuffled = first and sound * len(rows) >= FEWEST_SHUFFLED
+            best = Written(_shuffled(card) if shuffled else card, sound, notes, len(rows), lacking)
         if sound >= ENOUGH:
             break
     return best if best is not None and best.sound >= HALF else _unsure(rows, best)
 
 
-def _unsure(rows: Sequence[Mapping[str, Any]], best: Written | None) -> Written:
+def _unsure(rows: Sequence[Row], best: Written | None) -> Written:
     """Return a card to be completed by hand: what could be told, and a TODO where nothing could."""
     asked = questions(table_of(rows))
     if best := best or _optioned(rows):
         why = (
-            f"the likeliest (format {best.card['format']}, question {one_line(repr(best.card['question']), 40)}) "
+            f"the likeliest (format {best.card.format}, question {one_line(repr(best.card.question), 40)}) "
             f"grades {best.sound:.0%} of the rows; of the others: {one_line(best.lacking, 120)}"
         )
     elif asked:
         why = f"{one_line(repr(asked[0]), 40)} may be the question, and no column looks like its right answer"
     else:
         why = "no column looks like a question"
-    card = {"format": "exact", "question": asked[0] if asked else TODO, "answer": TODO, **(best.card if best else {})}
-    notes = {**(best.notes if best else {}), "answer" if asked else "question": f"{TODO}: {why}"}
-    return Written(card, best.sound if best else 0.0, notes, len(rows), why)
+    best = best or Written(Card(format="exact", question=asked[0] if asked else TODO), 0.0, rows=len(rows))
+    notes = {**best.notes, "answer" if asked else "question": f"{TODO}: {why}"}
+    return replace(best, card=replace(best.card, answer=best.card.answer or TODO), notes=notes, lacking=why)
 
 
-def _leaves_options(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bool:
+def _leaves_options(card: Card, rows: Sequence[Row]) -> bool:
     """Tell whether a card asks without the options of which its gold must be one: then that is a defect of the data."""
-    gold = _gold_of(plain)
-    question = columns_of(plain["question"], rows[0])[-1]
-    return bool(gold) and "options" not in plain and is_bound(table_of(rows), question, gold)
+    question = columns_of(card.question, rows[0])[-1]
+    return bool(card.gold.column) and not card.options and is_bound(table_of(rows), question, card.gold.column)
 
 
-def _gold_of(plain: Mapping[str, Any]) -> str:
-    """Return the column of the gold answer."""
-    return str(dict_of(gold := plain.get("answer", "")).get("column", gold))
-
-
-def _optioned(rows: Sequence[Mapping[str, Any]]) -> Written | None:
+def _optioned(rows: Sequence[Row]) -> Written | None:
     """Return the likeliest card with options and a gold, of which it can grade none."""
     golds = table_of(rows).golds()
-    for plain, notes in guesses(rows):
-        if "options" in plain and _gold_of(plain) in golds:
-            return Written(plain, 0.0, notes, len(rows), _gradable(plain, rows)[1])
-    return None
+    likely = [guess for guess in guesses(rows) if guess[0].options and guess[0].gold.column in golds]
+    same = [guess for guess in likely if guess[0].gold.column == likely[0][0].gold.column]
+    if not same:
+        return None
+    card, notes = min(same, key=lambda guess: guess[0].gold.form == "text")  # a number is no text of theirs
+    return Written(card, 0.0, notes, len(rows), _gradable(card, rows)[1])
 
 
-def _shuffled(plain: Mapping[str, Any]) -> Mapping[str, Any]:
+def _shuffled(card: Card) -> Card:
     """Return a card with options in a drawn order: of rows in which the first one is always right."""
-    options = plain.get("options")
-    if not isinstance(options, str | list):
-        return plain
-    return {**plain, "options": {"text" if isinstance(options, str) else "columns": options, "shuffle": True}}
+    if not card.options or isinstance(card.options, Options):
+        return card
+    return replace(card, options=replace(card.layout, shuffle=True))
 
 
-def _rank(plain: Mapping[str, Any], sound: float) -> tuple[bool, float]:
+def _rank(card: Card, sound: float) -> tuple[bool, float]:
     """Return how good a card is. Options that fit half of the rows are no chance: without them a row whose answer is
     none of its options would count as sound.
     """
-    return "options" in plain and sound >= HALF, sound
+    return bool(card.options) and sound >= HALF, sound
 
 
-def _candidates(
-    rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]
-) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
+def _candidates(rows: Sequence[Row], files: Sequence[Path]) -> Iterator[Guess]:
     names = [name for name in rows[0] if name not in (FILE, ROW)]
-    delimited = files[0].suffix.lower() in (".csv", ".tsv")
+    delimited = suffix_of(files[0]) in (".csv", ".tsv", ".txt")
     if delimited and re.fullmatch(r"[A-J]", names[-1].strip()) and 4 <= len(names) <= 12:
         letters = list("ABCDEFGHIJ"[: len(names) - 2])
-        plain = shipped()["mmlu-csv"] | {"columns": ["question", *letters, "answer"], "options": letters}
-        spoken = language_of(next(iter(row.values())) for row in rows[:50])
-        tagged = {"tags": [FILE]} if len(files) > 1 else {}
-        yield {**plain, **spoken, **tagged}, {"columns": _HEADLESS}
+        headless = replace(
+            shipped()["mmlu-csv"],
+            columns=["question", *letters, "answer"],
+            options=letters,
+            language=language_of(next(iter(row.values())) for row in rows[:50]),
+        )
+        yield replace(headless, tags=[FILE]) if len(files) > 1 else headless, {"columns": _HEADLESS}
     if delimited and len(names) == 2 and names[0].rstrip().endswith(("?", "？")):
         columns = ["question", "answer"]
         for guess, notes in guesses([dict(zip([*columns, FILE, ROW], row.values(), strict=False)) for row in rows]):
-            yield {**guess, "columns": columns}, {**notes, "columns": _HEADLESS}
-    known = [(used, name, plain) for name, plain in shipped().items() if (used := _columns_used(plain, rows[:50]))]
+            yield replace(guess, columns=columns), {**notes, "columns": _HEADLESS}
+    known = [(used, name, card) for name, card in shipped().items() if (used := _columns_used(card, rows[:50]))]
     spoken = language_of(text for row in rows[:50] for text in row.values())
-    for _, name, plain in sorted(known, key=lambda one: (-one[0], one[1])):
-        tags = [tag for tag in plain.get("tags", []) if tag != FILE or len(files) > 1]
-        tags = tags or [tag for tag in table_of(rows).tags if tag not in _columns_of(plain, rows[0])][:6]
-        own = {key: value for key, value in plain.items() if key not in ("language", "tags")}
-        if dict_of(own.get("headline")).get("macro", "") not in ("", *tags):
-            del own["headline"]
-        yield {**own, **spoken, **({"tags": tags} if tags else {})}, {"format": f"{_SHIPPED}{name}"}
+    for _, name, card in sorted(known, key=lambda one: (-one[0], one[1])):
+        tags = [tag for tag in card.tags if tag != FILE or len(files) > 1]
+        tags = tags or [tag for tag in table_of(rows).tags if tag not in _columns_of(card, rows[0])][:6]
+        lost = isinstance(card.headline, Macro) and card.headline.macro not in tags
+        own = replace(card, language=spoken, tags=tags, headline="micro" if lost else card.headline)
+        yield own, {"format": f"{_SHIPPED}{name}"}
     yield from guesses(rows)
 
 
 @cache
-def shipped() -> dict[str, dict[str, Any]]:
-    """Return the cards that come with Viva as plain data, by name; without those that go by the names of a set's files,
-    and those whose columns say nothing of how they are graded.
+def shipped() -> dict[str, Card]:
+    """Return the cards that come with Viva by name; without those that go by the names of a set's files, and those
+    whose columns say nothing of how they are graded.
     """
-    found: dict[str, dict[str, Any]] = {}
-    for path in sorted(CARDS.glob("*.yaml")):
-        card = parse_card(path.read_bytes(), path.name)
-        if card.where or card.shown.text or card.format in ("facts", "letters"):
-            continue
-        plain = msgspec.to_builtins(card)
-        default = msgspec.to_builtins(Card(format=card.format, question=""))
-        found[path.stem] = {
-            key: _lean(value) for key, value in plain.items() if value != default.get(key) or key == "format"
-        }
-    return found
+    cards = {path.stem: parse_card(path.read_bytes(), path.name) for path in sorted(CARDS.glob("*.yaml"))}
+    return {
+        name: card
+        for name, card in cards.items()
+        if not (card.where or card.shown.text or card.format in ("facts", "letters"))
+    }
 
 
-def _lean(value: Any) -> Any:
-    """Return a mapping without what is empty in it."""
-    if not isinstance(value, dict):
-        return value
-    return {key: one for key, one in value.items() if one not in ("", [], None, 0, False) or key == "from"}
-
-
-def _columns_used(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> int:
+def _columns_used(card: Card, rows: Sequence[Row]) -> int:
     """Return how many columns of the table a card names, the table having all of them; 0 where one is missing."""
-    if plain.get("columns"):
+    if card.columns:
         return 0  # those of files without a header are told by their first row
-    names = _columns_of(plain, rows[0]) | {tag for tag in plain.get("tags", ()) if tag != FILE}
+    names = _columns_of(card, rows[0]) | {tag for tag in card.tags if tag != FILE}
     return len(names) if all(any(_has(row, name) for row in rows) for name in names) else 0
 
 
-def _columns_of(plain: Mapping[str, Any], row: Mapping[str, Any]) -> set[str]:
+def _columns_of(card: Card, row: Row) -> set[str]:
     """Return the columns that a card names, but for its tags."""
-    names: set[str] = set()
-    for field in ("question", "id", "explanation"):
-        if plain.get(field):
-            names.update(columns_of(plain[field], row))
-    for field in ("options", "answer", "tests"):
-        names.update(_named_in(plain.get(field), row))
-    return names
+    layout, gold = card.layout, card.gold
+    wrong = [layout.wrong] if isinstance(layout.wrong, str) else layout.wrong
+    tests = [card.tests.test, card.tests.before] if card.tests else []
+    of_options = [layout.text, layout.label, *layout.columns, layout.right, *wrong]
+    named = [card.question, card.id, card.explanation, *of_options, gold.column, *gold.aliases, *tests]
+    return {column for one in filter(None, named) for column in columns_of(one, row)}
 
 
-def _named_in(value: Any, row: Mapping[str, Any]) -> Iterator[str]:
-    if isinstance(value, str):
-        yield from columns_of(value, row)
-    elif isinstance(value, list):
-        yield from value
-    elif isinstance(value, dict):
-        for key, one in value.items():
-            if key in ("column", "text", "label", "columns", "right", "wrong", "aliases", "test", "before"):
-                yield from _named_in(one, row)
-
-
-def _has(row: Mapping[str, Any], name: str) -> bool:
+def _has(row: Row, name: str) -> bool:
     try:
         cell(row, name)
     except Absent:
@@ -483,19 +480,14 @@ def _has(row: Mapping[str, Any], name: str) -> bool:
     return True
 
 
-def _gradable(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> tuple[float, str, bool]:
+def _gradable(card: Card, rows: Sequence[Row]) -> tuple[float, str, bool]:
     """Return the share of rows that a card can grade, what most of the others lack, and whether the first option is
-    always the right one; 0 for what is no card.
+    always the right one.
     """
-    try:
-        card = msgspec.convert({**plain, "columns": []}, Card)
-    except msgspec.ValidationError:
-        return 0.0, "", False
-    columns = plain.get("columns") or []
     golds: Counter[str] = Counter()
     lacking: Counter[str] = Counter()
     for given in rows:
-        row = dict(zip([*columns, FILE, ROW], given.values(), strict=False)) if columns else given
+        row = dict(zip([*card.columns, FILE, ROW], given.values(), strict=False)) if card.columns else given
         read = read_row(card, row, "0", 0)
         if read.question.answer is None:
             lacking[str(read.question.explanation)] += 1
@@ -536,47 +528,44 @@ def pointed(data: Path, card: Path) -> str:
     return str(there.relative_to(folder)) if there.is_relative_to(folder) else str(there)
 
 
-def _text(
-    card: dict[str, Any],
-    best: Written,
-    title: str,
-    data: str,
-    split: str,
-    shown: str,
-    files: Sequence[Path],
-    rows: Sequence[Mapping[str, Any]],
-) -> str:
+def _text(best: Written, sample: Sample, path: Path) -> str:
     """Return the card as YAML, with comments."""
-    exemplars = {key: value for key, value in dict_of(card.get("exemplars")).items() if key != "data"}
-    shared, others = clusters_of(table_of(rows), str(card["question"]))
-    if shared:
-        card = {"cluster": shared[0], **card}
-    card |= {"title": title, "data": data, "split": split}
+    card, files, rows = best.card, sample.files, sample.rows
+    shared, others = clusters_of(table_of(rows), card.question)
+    card = replace(
+        card,
+        title=_titled(card.title, sample.data, files),
+        data=pointed(sample.data, path),
+        split=sample.split,
+        encoding=sample.encoding or card.encoding,
+        cluster=card.cluster or next(iter(shared), ""),
+    )
     notes = {"cluster": "questions about one text are one observation", **best.notes}
     if len(files) > 1:
         notes["data"] = f"{len(files):,} files"
     lines = ["# How a table is an exam; `viva docs data` has every field. Comments are what a value was guessed from."]
-    for key in (known.encode_name for known in msgspec.structs.fields(Card)):
-        if key != "exemplars" and card.get(key, "") != "":
-            note = f"  # {one_line(notes[key], 240)}" if key in notes else ""
-            lines.append(f"{key}: {yaml_flow(card[key])}{note}")
-    if shown:
-        lines.append(f"exemplars: {yaml_flow({**exemplars, 'split': shown})}  # for {flag('shots')}")
+    for key, value in _said(card).items():
+        if key != "exemplars":
+            lines.append(f"{key}: {yaml_flow(value)}{f'  # {one_line(notes[key], 240)}' if key in notes else ''}")
+    if sample.shown:
+        exemplars = {**_lean(msgspec.to_builtins(card.shown)), "split": sample.shown}
+        exemplars.pop("data", None)
+        lines.append(f"exemplars: {yaml_flow(exemplars)}  # for {flag('shots')}")
     else:
         lines.append(f"# exemplars: {{data: FILE, by: TAG, reasoning: COLUMN}}  # rows as above, for {flag('shots')}")
     lines.append(
         f'# prompt: "Question: {{question}}\\n{{options}}"  # in place of the built-in one (viva show CARD '
         f"{flag('prompt')})"
     )
-    if card["format"] in REASONED:
+    if card.format in REASONED:
         lines.append(
             f"# `viva run {flag('cot')}` lets a model work the answer out; without it the answer alone is asked for"
         )
-    if card.get("tags") and "headline" not in card:
+    if card.tags and card.headline == "micro":
         lines.append(
-            f"# headline: {{macro: {yaml_scalar(card['tags'][0])}}}  # the mean over its values, not over questions"
+            f"# headline: {{macro: {yaml_scalar(card.tags[0])}}}  # the mean over its values, not over questions"
         )
-    if others and "cluster" not in card:
+    if others and not card.cluster:
         lines.append(f"# cluster: {yaml_scalar(others[0])}  # if questions with one value are about one text")
     lines.append(
         "# The columns: " + ", ".join(one_line(repr(name), 40) for name in rows[0] if name not in (FILE, ROW))[:800]
@@ -587,5 +576,19 @@ def _text(
     return "\n".join(lines) + "\n"
 
 
-def _shown(row: Mapping[str, Any]) -> str:
+def _said(card: Card) -> dict[str, Any]:
+    """Return the fields of a card that say something, as a file has them."""
+    plain, silent = (msgspec.to_builtins(one) for one in (card, Card(format=card.format)))
+    return {key: _lean(value) for key, value in plain.items() if key == "format" or value != silent[key]}
+
+
+def _lean(value: Any) -> Any:
+    """Return a mapping without what is empty in it."""
+    if not isinstance(value, dict):
+        return value
+    counts = value.get("as") == "index"
+    return {key: one for key, one in value.items() if one not in ("", [], None, 0, False) or (counts and key == "from")}
+
+
+def _shown(row: Row) -> str:
     return one_line(text_of({name: value for name, value in row.items() if name not in (FILE, ROW)}), 400)

@@ -10,7 +10,9 @@ from functools import cache, cached_property
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from viva.benchmarks.card.cardmodel import Answer, Card, Format, Options
 from viva.benchmarks.card.cells import (
     FILE,
     LETTER,
@@ -30,9 +32,12 @@ from viva.errors import flag
 from viva.files import shipped_table
 from viva.io.tables import KEY
 from viva.scorers.number import value_of
+from viva.types import Language
 
-Guess = tuple[Mapping[str, Any], Mapping[str, str]]
+Guess = tuple[Card, Mapping[str, str]]
+"""A card, and what each of its fields was guessed from."""
 Row = Mapping[str, Any]
+Layout = str | list[str] | Options
 
 RIGHT = re.compile(r"(correct|right|best|true)[ _-]?(answer|option|choice)s?", re.IGNORECASE)
 WRONG = re.compile(
@@ -185,18 +190,18 @@ def _length(table: _Table, name: str) -> float:
     return sum(len(one) + len(_WIDE.findall(one)) for one in texts) / len(texts) if texts else 0.0
 
 
-def layouts(table: _Table, question: str) -> Iterator[tuple[Any, str]]:
+def layouts(table: _Table, question: str) -> Iterator[tuple[Layout, str]]:
     """Return where options may be."""
     right = [name for name in table.names if RIGHT.fullmatch(name.strip()) and name != question]
     wrong = [name for name in table.names if WRONG.fullmatch(name.strip())]
     if right and wrong:
         listed = len(wrong) == 1 and any(list_of(one) or ";" in text_of(one) for one in table.values(wrong[0], 20))
         if len(wrong) > 1 or listed:
-            yield {"right": right[0], "wrong": wrong[0] if listed else wrong}, "one right and several wrong answers"
+            yield Options(right=right[0], wrong=wrong[0] if listed else wrong), "one right and several wrong answers"
     for group in (*_named_groups(table, question), *_groups(table, question)):
         yield group, "a column an option"
     named = [name for name in table.named("options") if name != question]
-    others = (name for name in table.names if name not in (*table.named("explanations"), question))
+    others = (name for name in table.names if name not in (*table.named("explanations"), question, "questions"))
     for name in dict.fromkeys((*named, *others)):
         found = [texts_of(one, bare=name in named) for one in table.values(name, 50) if chat_of(one) is None]
         read = [one for one in found if one is not None]
@@ -204,7 +209,7 @@ def layouts(table: _Table, question: str) -> Iterator[tuple[Any, str]]:
             yield name, "a list of options"
     ends = [split_options(chat_of(value) or text_of(value)) for value in table.values(question, 50)]
     if sum(end is not None for end in ends) > 0.5 * len(ends):
-        yield {"in_question": True}, "the question's text ends with them"
+        yield Options(in_question=True), "the question's text ends with them"
     yield from ((name, _UNPARTED) for name in named if name not in table.named("answers"))
 
 
@@ -241,52 +246,50 @@ def _groups(table: _Table, question: str) -> Iterator[list[str]]:
     yield from (sorted(group) for group in others.values() if len(group) >= _FEWEST_NUMBERED)
 
 
-def _choices(table: _Table, question: str, layout: Any, note: str) -> Iterator[Guess]:
+def columns_of_options(layout: Layout) -> list[str]:
+    """Return the columns that hold options alone."""
+    return [layout] if isinstance(layout, str) else layout if isinstance(layout, list) else []
+
+
+def _choices(table: _Table, question: str, layout: Layout, note: str) -> Iterator[Guess]:
     """Yield cards of multiple-choice questions."""
-    used = set(layout) if isinstance(layout, list) else {layout} if isinstance(layout, str) else set()
+    used = columns_of_options(layout)
     taken = {question, *used}
-    base = _base(table, question, taken)
-    if isinstance(layout, dict) and "right" in layout:
-        yield {"format": "choice", **base, "options": layout}, {"options": note}
+    base = replace(_base(table, question, taken), format="choice", options=layout)
+    if isinstance(layout, Options) and layout.right:
+        yield base, {"options": note}
         return
-    if isinstance(layout, str) and (keys := _marked(table.values(layout, 200))):
-        text, mark = (f"{layout}.{key}" for key in keys)
-        for kind in ("choice", "choices"):
-            flags = {"column": mark, "as": "flags"}
-            yield (
-                {"format": kind, **base, "options": {"text": text}, "answer": flags},
-                {"options": "each says whether it is right"},
-            )
-        return
-    where: Any = layout
-    numbered = False
+    labelled = False
     if isinstance(layout, str):
+        if keys := _marked(table.values(layout, 200)):
+            text, mark = (f"{layout}.{key}" for key in keys)
+            marked = replace(base, options=Options(text=text), answer=Answer(mark, "flags"))
+            for kind in ("choice", "choices"):
+                yield replace(marked, format=kind), {"options": "each says whether it is right"}
+            return
         first = next(iter(table.values(layout, 1)), None)
         shown = texts_of(first)
-        numbered = shown is not None and shown[1][:1] == ["1"]
+        labelled = shown is not None and shown[1][:1] not in ([], [""], ["A"], ["a"])
         if isinstance(first, Mapping) and {"text", "label"} <= first.keys():
-            where = {"text": f"{layout}.text", "label": f"{layout}.label"}
+            base, labelled = replace(base, options=Options(f"{layout}.text", f"{layout}.label")), True
         elif isinstance(first, Mapping) and is_scored(first):
-            flags = {"column": layout, "as": "flags"}
-            yield {"format": "choice", **base, "options": layout, "answer": flags}, {"options": "options with scores"}
+            yield replace(base, answer=Answer(layout, "flags")), {"options": "options with scores"}
             return
-    labelled = numbered or (isinstance(where, dict) and "label" in where)
     golds = table.golds()
-    others = [name for name in table.names if name not in golds and name != base.get("id")]
-    for name in [*golds, *others]:
+    most = len(layout) if isinstance(layout, list) else _most_options(table, layout)
+    for name in [*golds, *(name for name in table.names if name not in golds and name != base.id)]:
         values = table.values(name, 2_000) if name not in taken else []
         if not values:
             continue
-        most = len(layout) if isinstance(layout, list) else _most_options(table, layout)
-        named = isinstance(layout, list) and {text_of(one).strip() for one in values} <= used
-        own = _base(table, question, taken | {name})
+        named = isinstance(layout, list) and {text_of(one).strip() for one in values} <= {*used}
+        own = replace(
+            _base(table, question, taken | {name}),
+            options=base.options,
+            explanation=_explained(table, taken | {name}),
+        )
         for kind, answer, why in _gold_forms(name, values, most, labelled=labelled or named):
-            if name not in golds and isinstance(answer, dict) and answer["as"] == "index":
-                continue  # any number may be one
-            yield (
-                {"format": kind, **own, "options": where, "answer": answer, **_explained(table, taken | {name})},
-                {"options": note, "answer": why},
-            )
+            if name in golds or not (isinstance(answer, Answer) and answer.form == "index"):  # any number may be one
+                yield replace(own, format=kind, answer=answer), {"options": note, "answer": why}
 
 
 def _marked(values: Sequence[Any]) -> tuple[str, str] | None:
@@ -308,24 +311,28 @@ def _marked(values: Sequence[Any]) -> tuple[str, str] | None:
     return next((key for key in texts if key in ("text", "answer", "option", "value")), texts[0]), marks[0]
 
 
-def _most_options(table: _Table, name: Any) -> int:
+def _most_options(table: _Table, name: str | Options) -> int:
     if not isinstance(name, str):
         return 26
     return max((len(found[0]) for one in table.values(name) if (found := texts_of(one)) is not None), default=0)
 
 
-def _gold_forms(name: str, values: Sequence[Any], most: int, *, labelled: bool) -> Iterator[tuple[str, Any, str]]:
+def _gold_forms(
+    name: str, values: Sequence[Any], most: int, *, labelled: bool
+) -> Iterator[tuple[Format, str | Answer, str]]:
     """In what form a column may hold the gold option: format, answer, why."""
     lists = [list_of(one) for one in values]
     single = [one[0] if one is not None and len(one) == 1 else one for one in lists]
     if any(one is not None and len(one) > 1 for one in lists):
         inner = [text_of(one).strip() for each in lists for one in each or ()]
-        if all(re.fullmatch(r"\d+", one) for one in inner):
+        if all(one.lower() in ("true", "false") for one in inner):
+            yield "choice", Answer(name, "flags"), "each says whether it is right"
+        elif all(re.fullmatch(r"\d+", one) for one in inner):
             start, unsure = _counted_from(list(map(int, inner)), most)
-            yield "choices", {"column": name, "as": "index", "from": start}, f"lists of places{unsure}"
+            yield "choices", Answer(name, "index", start), f"lists of places{unsure}"
         elif all(len(one) <= 4 for one in inner):
             yield "choices", name, "lists of letters"
-        yield "choices", {"column": name, "as": "text"}, "lists of options"
+        yield "choices", Answer(name, "text"), "lists of options"
         return
     texts = [text_of(said if said is not None else one).strip() for said, one in zip(single, values, strict=True)]
     shown = ", ".join(sorted(set(texts))[:6])
@@ -335,11 +342,13 @@ def _gold_forms(name: str, values: Sequence[Any], most: int, *, labelled: bool) 
         yield "choice", name, f"letters: {shown}"
     if sum(bool(re.fullmatch(r"[A-Z]{2,8}|[A-Z](?:, ?[A-Z])+", text)) for text in texts) >= 0.05 * len(texts):
         yield "choices", name, f"several letters: {shown}"
+    forms: list[tuple[Format, Answer, str]] = [("choice", Answer(name, "text"), "the option's text")]
     if sum(bool(re.fullmatch(r"-?\d+(?:\.0)?", text)) for text in texts) >= 0.9 * len(texts):
         numbers = [int(float(text)) for text in texts if re.fullmatch(r"-?\d+(?:\.0)?", text)]
         start, unsure = _counted_from(numbers, most)
-        yield "choice", {"column": name, "as": "index", "from": start}, f"numbers: {shown}{unsure}"
-    yield "choice", {"column": name, "as": "text"}, "the option's text"
+        at = 0 if 0 in numbers or _words(name, "places") else 1
+        forms.insert(at, ("choice", Answer(name, "index", start), f"numbers: {shown}{unsure}"))
+    yield from forms
 
 
 def _counted_from(numbers: Sequence[int], most: int) -> tuple[int, str]:
@@ -360,14 +369,14 @@ def _chats(table: _Table, question: str) -> Iterator[Guess]:
     if last < 1 or not all(len(chat) == last + 1 and chat[last][speaker] in _ANSWERING for chat in chats):
         return
     asked = "\n\n".join(f"{{{question}.{at}.{said}}}" for at in range(last))
-    base = {**_base(table, question, {question}), "question": asked}
+    base = replace(_base(table, question, {question}), question=asked)
     answer, golds = f"{question}.{last}.{said}", [chat[last][said] for chat in chats]
     ends = [split_options(text_of(chat[last - 1][said])) for chat in chats]
     if 2 * sum(end is not None for end in ends) > len(ends):
         for kind, gold, why in _gold_forms(answer, golds, len(LETTERS), labelled=False):
-            yield {"format": kind, **base, "options": {"in_question": True}, "answer": gold}, {"answer": why}
+            yield replace(base, format=kind, options=Options(in_question=True), answer=gold), {"answer": why}
     for kind, gold, why in _free_forms(answer, golds, ""):
-        yield {"format": kind, **base, "answer": gold}, {"format": why, "answer": "the last message"}
+        yield replace(base, format=kind, answer=gold), {"format": why, "answer": "the last message"}
 
 
 def _free(table: _Table, question: str) -> Iterator[Guess]:
@@ -378,17 +387,22 @@ def _free(table: _Table, question: str) -> Iterator[Guess]:
         values = table.values(name) if name != question else []
         if not values or any(_renames(table, name, other) for other in golds):
             continue
-        base = _base(table, question, {question, name})
-        explained = _explained(table, {question, name})
-        passage = any(f"{{{column}}}" in base["question"] for column in table.named("passages"))
+        taken = {question, name}
+        base = replace(_base(table, question, taken), explanation=_explained(table, taken))
+        passage = any(f"{{{column}}}" in base.question for column in table.named("passages"))
         for kind, answer, why in _free_forms(name, values, question, passage=passage, aliases=_aliases(table, name)):
             notes = {"format": why}
             if kind == "number" and _few(values):
                 notes["answer"] = CODES
-            if kind in ("exact", "phrase") and (classes := _unnamed_classes(table, base["question"], values)):
-                asked = base["question"] if "{" in base["question"] else f"{{{base['question']}}}"
-                base, notes = {**base, "question": f"{asked}\n\n({classes})"}, {**notes, "question": _UNNAMED}
-            yield {"format": kind, **base, "answer": answer, **explained}, notes
+            if kind in ("exact", "phrase") and (classes := _unnamed_classes(table, base.question, values)):
+                base = replace(base, question=f"{as_template(base.question)}\n\n({classes})")
+                notes["question"] = _UNNAMED
+            yield replace(base, format=kind, answer=answer), notes
+
+
+def as_template(question: str) -> str:
+    """Return a template of what a card asks, which may be a column alone."""
+    return question if "{" in question else f"{{{question}}}"
 
 
 def _few(golds: Sequence[Any]) -> bool:
@@ -425,10 +439,10 @@ def is_bound(table: _Table, question: str, gold: str) -> bool:
     return any(_is_sure(table, layout, gold) for layout, note in places if note != _UNPARTED)
 
 
-def _is_sure(table: _Table, layout: Any, gold: str) -> bool:
-    if isinstance(layout, dict):
+def _is_sure(table: _Table, layout: Layout, gold: str) -> bool:
+    if isinstance(layout, Options):
         return True
-    columns = layout if isinstance(layout, list) else [layout]
+    columns = columns_of_options(layout)
     named = {*table.named("options")} - {*table.named("answers")}
     called = all(
         name in named or LETTERED.fullmatch(name.strip()) or NUMBERED.fullmatch(name.strip()) for name in columns
@@ -448,23 +462,23 @@ def _aliases(table: _Table, name: str) -> list[str]:
 
 def _free_forms(
     name: str, values: Sequence[Any], asked: str, *, passage: bool = False, aliases: Sequence[str] = ()
-) -> Iterator[tuple[str, Any, str]]:
+) -> Iterator[tuple[Format, str | Answer, str]]:
     first = values[0]
-    gold = {"column": name, "aliases": list(aliases)} if aliases else name
+    gold = Answer(name, aliases=list(aliases)) if aliases else name
     if isinstance(first, Mapping):
         inner = next((key for key in ("text", "value", "answer", "spans", "aliases") if first.get(key)), "")
         if inner:
             others = [f"{name}.aliases"] if first.get("aliases") and inner != "aliases" else []
             path = f"{name}.{inner}"
-            yield "phrase", {"column": path, "aliases": others} if others else path, "accepted answers"
+            yield "phrase", Answer(path, aliases=others) if others else path, "accepted answers"
         return
     texts = [text for one in values if (text := text_of(one).strip())]
     if not texts:
         return
     if sum("####" in text for text in texts) >= 0.9 * len(texts):
-        yield "number", {"column": name, "after": "####"}, "answers behind ####"
+        yield "number", Answer(name, after="####"), "answers behind ####"
     if sum("\\boxed" in text for text in texts) >= 0.9 * len(texts):
-        yield "math", {"column": name, "as": "boxed"}, "answers in \\boxed{}"
+        yield "math", Answer(name, "boxed"), "answers in \\boxed{}"
     words = {text.lower() for text in texts}
     numbered = words <= {"0", "1"}
     truths = words & {"0"} and (_words(f"{name} {asked}", "truths") or plain_name(name).startswith("is_"))
@@ -494,25 +508,28 @@ def _counted(text: str) -> int:
     return len(text.split()) + len(_WIDE.findall(text)) // 2
 
 
-def _base(table: _Table, question: str, taken: set[str]) -> dict[str, Any]:
-    """Return question, id, tags and language."""
+def _base(table: _Table, question: str, taken: set[str]) -> Card:
+    """Return what every card of this question says: its id, tags and language; not yet the format."""
     passages = [name for name in table.named("passages") if name not in taken and table.values(name, 20)]
-    found: dict[str, Any] = language_of(table.values(question, 50))
+    identity = ""
     for name in table.named("ids"):
         values = [text_of(one) for one in table.values(name, 2_000)]
         # A few that stand there twice are a defect of the data, which only a card with this column finds.
         if len(values) == min(len(table.rows), 2_000) and len(set(values)) >= 0.9 * len(values):
-            found["id"] = name
+            identity = name
             break
     group = next((group for group in COLUMNS["together"] if plain_name(question) in group), ())
     named = [name for name in table.names if group and plain_name(name) in group and name not in taken - {question}]
     parts = [name for name in named if all(name in row for row in table.rows)]
     asked = [*passages[:1], *(parts if len(parts) > 1 else [question])]
-    found["question"] = "\n\n".join(f"{{{name}}}" for name in asked) if len(asked) > 1 else question
     tags = [name for name in table.tags if not {name, name.partition(".")[0]} & {*taken, *passages, *asked}]
-    if tags:
-        found["tags"] = tags[:6]
-    return found
+    return Card(
+        format="exact",
+        language=language_of(table.values(question, 50)),
+        id=identity,
+        question="\n\n".join(f"{{{name}}}" for name in asked) if len(asked) > 1 else question,
+        tags=tags[:6],
+    )
 
 
 def unasked(table: _Table, used: Container[str]) -> list[str]:
@@ -546,10 +563,10 @@ def clusters_of(table: _Table, question: str) -> tuple[list[str], list[str]]:
     return shown, others
 
 
-def language_of(values: Iterable[Any]) -> dict[str, Any]:
-    """Return the field `language`, where the texts are in one that has prompts of its own and is not English."""
+def language_of(values: Iterable[Any]) -> Language:
+    """Return the language of some texts, of those that have prompts of their own."""
     text = "".join(re.sub(r"\$[^$]{0,500}\$", "", chat_of(value) or text_of(value)) for value in values)
-    return {"language": "zh"} if sum("\u4e00" <= char <= "\u9fff" for char in text) > 0.25 * len(text) else {}
+    return "zh" if sum("\u4e00" <= char <= "\u9fff" for char in text) > 0.25 * len(text) else "en"
 
 
 def _is_tag(table: _Table, name: str) -> bool:
@@ -565,6 +582,6 @@ def _is_tag(table: _Table, name: str) -> bool:
     return 2 <= len(counted) <= min(MOST_VALUES, len(values) // 3) and max(map(len, counted)) <= 80
 
 
-def _explained(table: _Table, taken: set[str]) -> dict[str, Any]:
-    found = next((name for name in table.named("explanations") if name not in taken and table.values(name, 20)), None)
-    return {"explanation": found} if found else {}
+def _explained(table: _Table, taken: set[str]) -> str:
+    named = table.named("explanations")
+    return next((name for name in named if name not in taken and table.values(name, 20)), "")

@@ -5,7 +5,6 @@ What has no counterpart is said in one sentence with what to do; nothing is left
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,6 +25,7 @@ from viva.benchmarks.card.lm_eval_file import (
     TextFields,
     read_task,
 )
+from viva.benchmarks.custom.positions import quoted
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import write_whole
 from viva.io.tables import SPLITS, plain_stem
@@ -293,24 +293,16 @@ def _text(path: Path, fields: TaskFields, task: Mapping[str, Any], place: Place)
     """Return the card as YAML."""
     version = fields.metadata.get("version") if isinstance(fields.metadata, dict) else None
     which = f", version {one_line(str(version), 20)}" if version is not None else ""
-    data = f"data: {_quoted(place.data)}" if place.data else ""
-    split = f"split: {_quoted(place.split)}" if place.split else ""
+    data = f"data: {quoted(place.data)}" if place.data else ""
+    split = f"split: {quoted(place.split)}" if place.split else ""
     lines = [
         f"# The task {one_line(fields.task, 80)} of lm-evaluation-harness{which} ({one_line(path.name, 80)}). `viva "
         "docs data` says what is what.",
-        f"title: {_quoted(fields.task)}",
+        f"title: {quoted(fields.task)}",
         *filter(None, (data, split)),
         f"format: {'choice' if task['output_type'] == 'multiple_choice' else 'exact'}",
-        *([f"exemplars: {_quoted(place.shown)}"] if place.shown else []),
+        *([f"exemplars: {quoted(place.shown)}"] if place.shown else []),
         "lm_eval:",
-        *(f"  {key}: {_quoted(value)}" for key, value in task.items()),
+        *(f"  {key}: {quoted(value)}" for key, value in task.items()),
     ]
     return "\n".join(lines) + "\n"
-
-
-_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-
-
-def _quoted(value: Any) -> str:
-    """JSON, which is YAML as well; what YAML takes for a line's end or forbids is spelled out."""
-    return _UNSAFE.sub(lambda char: f"\\u{ord(char[0]):04x}", json.dumps(value, ensure_ascii=False))

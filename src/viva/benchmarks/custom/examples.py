@@ -29,8 +29,6 @@ _MAX_SCORES = 500
 def read_example(field: Field) -> Example:
     """Return an answer with the score that it must get."""
     section = Section(field, "example")
-    section.need("answer", "the answer as a model would give it")
-    section.need("score", "full, none, a number from 0 to 1 (or 1/3), `below 1` or `above 0`")
     wanted: Expected = 0.0
     if "score" in section:
         score = section["score"]

@@ -40,7 +40,6 @@ def read_calls(section: Section) -> tuple[Call, ...]:
 
 def _call(field: Field) -> Call:
     section = Section(field, "call")
-    section.need("call", "the name of the function")
     name = section.text("call")
     if name and (len(name) > 200 or not _NAME.fullmatch(name)):
         section["call"].error(f"{shown(name)}: the name of a function, or `Class.method`; arguments belong into `args`")
@@ -180,7 +179,6 @@ class Folder:
 def read_tests(field: Field, folder: Folder, languages: Collection[str]) -> UnitTests:
     """Unit tests of the answer's code."""
     section = Section(field, "tests")
-    section.need("language", "what the answer's code and its tests are written in")
     if "calls" not in section:
         section.need("cases", "a list of tests (or `calls`, one test that calls functions)")
     language = canonical(section.text("language"))
@@ -241,9 +239,7 @@ def _files(field: Field, folder: Folder) -> tuple[tuple[str, str], ...]:
             name.error("not a plain file name: letters, digits, `_`, `-`, `+`, `.`; no folders")
         if isinstance(value, Mapping):
             named = Section(inside, "content")
-            contents[key.value] = (
-                folder.text(named["file"]) if named.need("file", "the name of the file to put there") else ""
-            )
+            contents[key.value] = folder.text(named["file"]) if "file" in named else ""
         else:
             empty = isinstance(value, Scalar) and not value.quoted and value.null
             contents[key.value] = "" if empty else inside.text()
@@ -278,8 +274,6 @@ def read_similarity(field: Field) -> Similarity:
 def read_choice(field: Field) -> ChoicePart:
     """Return options with the letter of the right one."""
     section = Section(field, "choice")
-    section.need("options", "a list of texts")
-    section.need("answer", "the letter of the right one, A for the first")
     options = tuple(item.text() for item in section.items("options", "every option"))
     answer = section.text("answer", "A")
     letters = LETTERS[: len(options)]
@@ -314,7 +308,6 @@ def _not_an_option(answer: str, options: tuple[str, ...], letters: str) -> str:
 def read_truth(field: Field) -> TruthPart:
     """Tell whether a statement is true."""
     section = Section(field, "truth")
-    section.need("answer", "true or false")
     return TruthPart(answer=section.flag("answer"), weight=section.weight())
 
 
@@ -322,6 +315,6 @@ def read_judge(field: Field) -> JudgePart:
     """Return what a judge model compares the answer with."""
     section = Section(field, "judge")
     reference = section.text("reference")
-    if section.need("reference", "what a good answer says") and section["reference"].is_text and not reference.strip():
+    if "reference" in section and section["reference"].is_text and not reference.strip():
         section["reference"].error("an empty reference: there is nothing to compare with")
     return JudgePart(reference=reference, instructions=section.text("instructions"), weight=section.weight())

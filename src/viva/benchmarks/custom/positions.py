@@ -3,17 +3,22 @@
 Question files come from strangers. PyYAML's loaders build objects, recurse and expand aliases without a bound; here
 only its event stream is used. What a value means (a number, a truth value, a text) is decided by the field that it
 stands in, so that `no`, `1.0` and `12:30` are texts where a text is wanted.
+
+JSON is read by the same parser, once Python's has found nothing wrong with it: the few texts that YAML 1.1 takes for
+something else (pairs of surrogates, `\\/`, keys of over a thousand characters) are written as YAML has them.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from viva.benchmarks.custom.questionmodel import Problem, tables
+from viva.io.bounded import json_problem
 
 MAX_DEPTH = 64
 """Lists and mappings inside one another. Rules may nest 20 deep, and take two levels each."""
@@ -57,6 +62,8 @@ class Mapping(Struct, frozen=True):
 
 
 Node = Scalar | Listing | Mapping
+_TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
+_HALF = "half a character: a \\uD800 to \\uDFFF without its other half"
 
 
 class Unreadable(Exception):  # noqa: N818 - it carries a problem and is not an error of its own
@@ -65,49 +72,6 @@ class Unreadable(Exception):  # noqa: N818 - it carries a problem and is not an 
     def __init__(self, line: int, column: int, text: str) -> None:
         super().__init__(text)
         self.problem = Problem(line, column, "", text)
-
-
-class Bounds:
-    """Makes nodes of what a reader (of YAML or JSON) meets, and counts them."""
-
-    def __init__(self) -> None:
-        self._size = 0
-
-    def scalar(
-        self, value: str, line: int, column: int, *, quoted: bool = False, null: bool = False, block: bool = False
-    ) -> Scalar:
-        """Return a text, number, truth value or null."""
-        if not _is_whole(value):
-            raise Unreadable(line, column, "half a character: a \\uD800 to \\uDFFF without its other half")
-        node = Scalar(value, line, column, quoted, null, block, 1 + len(value) // 100)
-        self.count(node, node.size)
-        return node
-
-    def listing(self, parts: Sequence[Node], line: int, column: int) -> Listing:
-        """Return a list."""
-        node = Listing(tuple(parts), line, column, 1 + sum(part.size for part in parts))
-        self.count(node, 1)
-        return node
-
-    def mapping(self, parts: Sequence[Node], line: int, column: int) -> Mapping:
-        """Return a mapping of keys and values that take turns."""
-        pairs = zip(parts[::2], parts[1::2], strict=True)
-        entries = tuple((key, value) for key, value in pairs if isinstance(key, Scalar))
-        node = Mapping(entries, line, column, 1 + sum(part.size for part in parts))
-        self.count(node, 1)
-        return node
-
-    def count(self, node: Node, grown: int) -> None:
-        """Count a node that was made, or that an alias repeats. Raises Unreadable where that is too much."""
-        self._size += grown
-        if self._size > MAX_SIZE:
-            raise Unreadable(node.line, node.column, f"more than {MAX_SIZE:,} values, aliases spelled out: split it")
-
-
-def refuse_deep(depth: int, line: int, column: int) -> None:
-    """Raise Unreadable for a list or mapping inside of `MAX_DEPTH` others."""
-    if depth >= MAX_DEPTH:
-        raise Unreadable(line, column, f"nested more than {MAX_DEPTH} deep")
 
 
 def _is_whole(text: str) -> bool:
@@ -146,11 +110,53 @@ def read_yaml(text: str) -> Node:
         raise Unreadable(1, 1, f"not YAML: {problem}") from None
 
 
+_TEXT = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*:)?')
+_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+"""What YAML takes for a line's end, or forbids."""
+_LONGEST_KEY = 1_000
+"""Characters of a key that libyaml finds without its being announced."""
+
+
+def quoted(value: Any) -> str:
+    """Return a value as JSON that is YAML as well."""
+    return _UNSAFE.sub(lambda char: f"\\u{ord(char[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
+def read_json(text: str) -> Node:
+    """Return the tree of one JSON text. Raises Unreadable with the place and what is wrong there."""
+
+    def constant(name: str) -> None:
+        outside = _TEXT.sub(lambda match: " " * len(match[0]), text)
+        raise json.JSONDecodeError("Expecting value", text, outside.index(name))
+
+    def place(at: int) -> tuple[int, int]:
+        return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+    def as_yaml(match: re.Match[str]) -> str:
+        said, colon = match[1], match[2] or ""
+        if "\\" in said or _UNSAFE.search(said):
+            value = json.loads(said)
+            if not _is_whole(value):
+                raise Unreadable(*place(match.start()), _HALF)
+            said = quoted(value).ljust(len(said))  # so that what follows stays in its column
+        announced = "? " if colon and (len(said) > _LONGEST_KEY or "\n" in colon) else ""
+        return f"{announced}{said}{colon}"
+
+    try:
+        json.loads(text, parse_int=str, parse_float=str, parse_constant=constant)
+    except json.JSONDecodeError as problem:
+        at, wrong = json_problem(problem)
+        raise Unreadable(*place(at), f"not JSON: {wrong}") from None
+    except RecursionError:
+        raise Unreadable(1, 1, _TOO_DEEP) from None
+    return read_yaml(_TEXT.sub(as_yaml, text).replace("\t", " "))
+
+
 class _Events:
-    """Reads nodes from the parser's events."""
+    """Reads nodes from the parser's events, and counts them."""
 
     def __init__(self, events: Iterator[Any]) -> None:
-        self._events, self._bounds = events, Bounds()
+        self._events, self._size = events, 0
         self._anchors: dict[str | None, Node] = {}
 
     def document(self) -> Node:
@@ -179,18 +185,16 @@ class _Events:
                 raise Unreadable(*place, _advice("undefined alias"))
             if is_key and not isinstance(node, Scalar):
                 raise Unreadable(*place, "a list or mapping cannot be a key")
-            self._bounds.count(node, node.size)
-            return node
+            return self._counted(node, node.size)
         if event.tag is not None:
             raise Unreadable(*place, f"the tag {event.tag[:40]!r}: a text that begins with ! needs quotes")
         if isinstance(event, yaml.ScalarEvent):
-            null = not event.style and event.value in {"", "~", "null", "Null", "NULL"}
-            block = event.style in ("|", ">")
-            node = self._bounds.scalar(event.value, *place, quoted=bool(event.style), null=null, block=block)
+            node = _scalar(event, place)
+            self._counted(node, node.size)
         elif is_key:
             raise Unreadable(*place, "a list or mapping cannot be a key; a text in brackets needs quotes")
         else:
-            node = self._parts(event, depth)
+            node = self._counted(self._parts(event, depth), 1)
         if event.anchor:
             self._anchors[event.anchor] = node
         return node
@@ -200,11 +204,31 @@ class _Events:
         import yaml
 
         place, is_mapping = _place(event), isinstance(event, yaml.MappingStartEvent)
-        refuse_deep(depth, *place)
+        if depth >= MAX_DEPTH:
+            raise Unreadable(*place, _TOO_DEEP)
         parts: list[Node] = []
         while not isinstance(inner := next(self._events), yaml.CollectionEndEvent):
             parts.append(self._node(inner, depth + 1, is_key=is_mapping and len(parts) % 2 == 0))
-        return self._bounds.mapping(parts, *place) if is_mapping else self._bounds.listing(parts, *place)
+        size = 1 + sum(part.size for part in parts)
+        if not is_mapping:
+            return Listing(tuple(parts), *place, size)
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        return Mapping(tuple((key, value) for key, value in pairs if isinstance(key, Scalar)), *place, size)
+
+    def _counted(self, node: Node, grown: int) -> Node:
+        """Return a node that was made, or that an alias repeats. Raises Unreadable where that is too much."""
+        self._size += grown
+        if self._size > MAX_SIZE:
+            raise Unreadable(node.line, node.column, f"more than {MAX_SIZE:,} values, aliases spelled out: split it")
+        return node
+
+
+def _scalar(event: Any, place: tuple[int, int]) -> Scalar:
+    text, style = event.value, event.style
+    if not _is_whole(text):
+        raise Unreadable(*place, _HALF)
+    null = not style and text in {"", "~", "null", "Null", "NULL"}
+    return Scalar(text, *place, bool(style), null, style in ("|", ">"), 1 + len(text) // 100)
 
 
 def _place(event: Any) -> tuple[int, int]:

@@ -13,13 +13,12 @@ import msgspec
 
 from viva.benchmarks.basics import fingerprint, read_bytes, tables_by
 from viva.benchmarks.custom.questionloading import usable_questions
-from viva.benchmarks.custom.questionmodel import LeftOut, OwnQuestion
+from viva.benchmarks.custom.questionmodel import OwnQuestion
 from viva.benchmarks.rubric_exam import Item, RubricExam
 from viva.errors import DataError, option
 from viva.prompting import Templates, read_templates
 from viva.scorers.rubric.code import canonical, extract_code
 from viva.scorers.rubric.packages import imported
-from viva.scorers.rubric.rubrics import Rubric
 from viva.types import Aggregate, BenchmarkInfo, Defect, ExamSpec, Question, TableSpec
 
 HERE = Path(__file__).parent
@@ -28,11 +27,18 @@ MANY = 12
 
 
 def own_items(questions: Sequence[OwnQuestion], system: str, language: str = "en") -> list[Item]:
-    """Own questions as a rubric exam takes them."""
+    """Own questions as a rubric exam takes them; what is answered to one with an error is not scored."""
     return [
         Item(
             question=Question(
-                id=own.id, kind="free", text=own.text, language=language, answer="", tags=own.tags, cluster=own.cluster
+                id=own.id,
+                kind="free",
+                text=own.text or "(no question)",
+                language=language,
+                answer=None if own.error else "",
+                explanation=own.error and f"the question has an error, {own.error}",
+                tags=own.tags,
+                cluster=own.cluster,
             ),
             rubric=own.rubric,
             system=system,
@@ -63,12 +69,6 @@ def tag_layouts(questions: Sequence[Question]) -> tuple[TableSpec, ...]:
     return (TableSpec("overall", "Overall", (Aggregate("Overall"),), score), *tables_by(values, score, MANY))
 
 
-def _left_out(one: LeftOut, language: str) -> Question:
-    """Return a question with an error: what is answered to it is not scored."""
-    why = f"the question has an error, {one.why}"
-    return Question(id=one.id, kind="free", text=one.text or "(no question)", language=language, explanation=why)
-
-
 class CustomQuestions:
     """Entry point for question files."""
 
@@ -92,17 +92,14 @@ class CustomQuestions:
         if data is None:
             raise DataError(f"name the question file: viva run FILE.yaml {option('model', 'MODEL')}")
         read = usable_questions(data)
-        items = own_items(read.questions, read.system, read.language)
-        items += [
-            Item(question=_left_out(one, read.language), rubric=Rubric(), system=read.system) for one in read.left_out
-        ]
+        items = own_items((*read.questions, *read.left_out), read.system, read.language)
         contents = [read_bytes(path) for path in (data, *read.files)]
         return RubricExam(
             msgspec.structs.replace(spec, language=read.language),
             items,
             fingerprint=fingerprint(contents),
             templates=Templates(read_templates(HERE / "prompts.toml"), templates, {}),
-            defects=[Defect(one.id, "error in the file", one.why, "unsound") for one in read.left_out],
+            defects=[Defect(one.id, "error in the file", one.error, "unsound") for one in read.left_out],
             layouts=tag_layouts,
         )
 

@@ -1,17 +1,8 @@
-"""A question file → questions that can be asked and graded, and everything that is wrong with the file.
-
-JSON as a tree that remembers its lines.
-
-JSON is nearly YAML, but not to a YAML 1.1 parser (tabs, pairs of surrogates, keys of over a thousand characters),
-and the standard library's reader forgets where things stood and keeps the last of two equal keys. So: a small reader
-of its own, by RFC 8259, which says what is usually wrong.
-"""
+"""A question file → questions that can be asked and graded, and everything that is wrong with the file."""
 
 from __future__ import annotations
 
-import bisect
 import contextlib
-import json
 import re
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -27,8 +18,8 @@ from viva.benchmarks.custom.parts import (
     read_tests,
     read_truth,
 )
-from viva.benchmarks.custom.positions import Bounds, Listing, Mapping, Node, Scalar, Unreadable, read_yaml, refuse_deep
-from viva.benchmarks.custom.questionmodel import LeftOut, OwnQuestion, QuestionFile, tables
+from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_json, read_yaml
+from viva.benchmarks.custom.questionmodel import OwnQuestion, QuestionFile, tables
 from viva.benchmarks.custom.rubricrules import read_blanks, read_keywords
 from viva.benchmarks.custom.strictfields import MANY, Field, Notes, Section, TooManyErrors, shown
 from viva.benchmarks.custom.traps import (
@@ -41,110 +32,6 @@ from viva.benchmarks.custom.traps import (
 from viva.errors import DataError
 from viva.scorers.rubric.rubrics import Rubric
 from viva.types import is_language_tag
-
-_SPACE = re.compile(r"[ \t\r\n]*+")
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\.)*+"')
-_PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![\w.])|(?:true|false|null)(?!\w)")
-
-
-def read_json(text: str) -> Node:
-    """Return the tree of one JSON text. Raises Unreadable with the place and what is wrong there."""
-    return _JsonReader(text).read()
-
-
-class _JsonReader:
-    """One pass from left to right."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._bounds = Bounds()
-        self._at = 0
-
-    def read(self) -> Node:
-        self._skip()
-        root = self._value(0)
-        self._skip()
-        if self._at < len(self._text):
-            raise self._wrong("something stands after the end")
-        return root
-
-    def _value(self, depth: int) -> Node:
-        line, column = self._place(self._at)
-        first = self._next()
-        if first and first in "[{":
-            refuse_deep(depth, line, column)
-            if first == "[":
-                return self._bounds.listing(self._parts("]", depth + 1), line, column)
-            return self._bounds.mapping(self._parts("}", depth + 1), line, column)
-        if match := _STRING.match(self._text, self._at):
-            try:
-                value = json.loads(match.group())
-            except ValueError:
-                raise self._wrong("an escape that JSON does not have; a backslash itself is written \\\\") from None
-            node = self._bounds.scalar(value, line, column, quoted=True)
-        elif match := _PLAIN.match(self._text, self._at):
-            node = self._bounds.scalar(match.group(), line, column, null=match.group() == "null")
-        else:
-            raise self._wrong(self._guess(first))
-        self._at = match.end()
-        return node
-
-    def _parts(self, closing: str, depth: int) -> list[Node]:
-        """Return what is between brackets, keys and values alike."""
-        parts: list[Node] = []
-        self._at += 1
-        while True:
-            self._skip()
-            if not self._next():
-                raise self._wrong(self._guess(""))
-            if self._next() == closing:
-                self._at += 1
-                return parts
-            if parts:
-                self._take(",", f"expected a comma or {closing}")
-                if self._next() == closing:
-                    raise self._wrong(f"a comma before {closing}: JSON has none after the last")
-            if closing == "}":
-                if self._next() != '"':
-                    raise self._wrong('expected a key in "double quotes"')
-                parts.append(self._value(depth))
-                self._skip()
-                self._take(":", "expected a colon after the key")
-            parts.append(self._value(depth))
-
-    def _take(self, sign: str, wanted: str) -> None:
-        """Step over a sign and what is behind it."""
-        if self._next() != sign:
-            raise self._wrong(wanted)
-        self._at += 1
-        self._skip()
-
-    def _guess(self, first: str) -> str:
-        if not first:
-            return "the file ends too early"
-        if first == '"':
-            return "a text that does not end in this line; a line feed in a text is written \\n"
-        if first == "'":
-            return 'JSON has "double quotes" only'
-        if first in "/#":
-            return "JSON has no comments (YAML has)"
-        return "neither a text in quotes nor a number, true, false or null"
-
-    def _next(self) -> str:
-        return self._text[self._at : self._at + 1]
-
-    def _skip(self) -> None:
-        match = _SPACE.match(self._text, self._at)
-        self._at = match.end() if match else self._at
-
-    def _place(self, at: int) -> tuple[int, int]:
-        line = bisect.bisect_right(self._starts, at)
-        return line, at - self._starts[line - 1] + 1
-
-    def _wrong(self, text: str) -> Unreadable:
-        return Unreadable(*self._place(self._at), f"not JSON: {text}")
-
 
 MAX_BYTES = 8_000_000
 """The largest question file."""
@@ -175,7 +62,7 @@ def read_content(content: bytes, path: Path, *, languages: Collection[str] | Non
         return QuestionFile(problems=(unreadable.problem,))
     title = system = ""
     language = "en"
-    placed: list[tuple[Node, OwnQuestion | LeftOut]] = []
+    placed: list[tuple[Node, OwnQuestion]] = []
     with contextlib.suppress(TooManyErrors):
         section = _top(Field(notes, root, ""))
         title, system = section.text("title"), section.text("system")
@@ -183,13 +70,13 @@ def read_content(content: bytes, path: Path, *, languages: Collection[str] | Non
         if not is_language_tag(language):
             section["language"].error(f"{shown(language)} is no language tag, such as en, zh, es or pt-BR")
         placed = _questions(notes, section, folder, tested)
-        warn_of_repetitions(notes, [(node, one) for node, one in placed if isinstance(one, OwnQuestion)])
+        warn_of_repetitions(notes, [(node, one) for node, one in placed if not one.error])
     return QuestionFile(
         title=title,
         language=language,
         system=system,
-        questions=tuple(one for _, one in placed if isinstance(one, OwnQuestion)),
-        left_out=tuple(one for _, one in placed if isinstance(one, LeftOut)),
+        questions=tuple(one for _, one in placed if not one.error),
+        left_out=tuple(one for _, one in placed if one.error),
         problems=notes.in_order(),
         files=tuple(folder.read[name] for name in sorted(folder.read)),
     )
@@ -250,7 +137,7 @@ def _top(root: Field) -> Section:
 
 def _questions(
     notes: Notes, section: Section, folder: Folder, languages: frozenset[str]
-) -> list[tuple[Node, OwnQuestion | LeftOut]]:
+) -> list[tuple[Node, OwnQuestion]]:
     """Return the questions, with where they stand."""
     entries = section.items("questions", "every question", "no question in it")
     reader = _Reader(notes, folder, languages)
@@ -265,8 +152,8 @@ class _Reader:
         self._lines: dict[str, int] = {}
         self._patience = Patience()
 
-    def question(self, node: Node, number: int) -> OwnQuestion | LeftOut:
-        """Return one question; left out if anything in it is an error."""
+    def question(self, node: Node, number: int) -> OwnQuestion:
+        """Return one question, with the first error in it."""
         notes, before, found = self._notes, self._notes.errors, len(self._notes.problems)
         known = len(self._lines)
         section = Section(Field(notes, node, _called(node, number)), "question")
@@ -285,7 +172,7 @@ class _Reader:
         if notes.errors > before:
             first = next(problem for problem in notes.problems[found:] if problem.severity == "error")
             called = identity if len(self._lines) > known else f"{identity[:100]}#{number}"
-            return LeftOut(called, text, f"line {first.line}: {first.text}")
+            return OwnQuestion(id=called, text=text, error=f"line {first.line}: {first.text}")
         cluster = section.text("cluster").strip()
         return OwnQuestion(
             id=identity, text=text, rubric=rubric, tags=tags, cluster=cluster, examples=examples, line=node.line

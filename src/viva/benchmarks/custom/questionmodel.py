@@ -48,23 +48,20 @@ class Example(Struct, frozen=True):
 
 
 class OwnQuestion(Struct, frozen=True, kw_only=True):
-    """One question of a question file. Its tags are what tables break down by."""
+    """One question of a question file. Its tags are what tables break down by.
+
+    One with an error has no rubric; its id is its place where it has none of its own.
+    """
 
     id: str
     text: str
-    rubric: Rubric
+    rubric: Rubric = Rubric()
     tags: dict[str, str] = {}
     cluster: str = ""
     examples: tuple[Example, ...] = ()
     line: int = 0
-
-
-class LeftOut(Struct, frozen=True):
-    """A question with an error: its id (its place where it has none of its own), text, and the first error."""
-
-    id: str
-    text: str
-    why: str
+    error: str = ""
+    """The first error in it, for which it is left out."""
 
 
 class QuestionFile(Struct, frozen=True, kw_only=True):
@@ -79,7 +76,7 @@ class QuestionFile(Struct, frozen=True, kw_only=True):
     questions: tuple[OwnQuestion, ...] = ()
     problems: tuple[Problem, ...] = ()
     files: tuple[Path, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[OwnQuestion, ...] = ()
     """The questions with errors, in file order."""
 
     @property

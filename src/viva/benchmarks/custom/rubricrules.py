@@ -40,13 +40,9 @@ def read_keywords(field: Field) -> tuple[Keyword, ...]:
 
 
 def _keyword(field: Field, number: int) -> Keyword:
-    if isinstance(field.node, Scalar):
-        return Keyword(rule=_literally(field))
-    if isinstance(field.node, Listing):
-        field.error("a list where an item belongs: write `any: [...]` or `all: [...]`")
-        return Keyword(rule=_NOTHING)
-    section = Section(field, "item")
-    rule = _one_rule(section, depth=1)
+    rule, section = _rule_in(field, "item", "an item", depth=1)
+    if section is None:
+        return Keyword(rule=rule)
     condition = _condition(section, number)
     return Keyword(
         rule=When(rule, condition) if condition else rule,
@@ -61,12 +57,18 @@ def read_rule(field: Field, depth: int = 1) -> Rule:
     if depth > MAX_NESTED:
         field.error(f"rules stand more than {MAX_NESTED} deep in one another")
         return _NOTHING
+    return _rule_in(field, "rule", "a rule", depth)[0]
+
+
+def _rule_in(field: Field, level: str, what: str, depth: int) -> tuple[Rule, Section | None]:
+    """Return a rule, and the mapping that says it; None for a bare text, and for what is none."""
+    if isinstance(field.node, Mapping):
+        section = Section(field, level)
+        return _one_rule(section, depth), section
     if isinstance(field.node, Scalar):
-        return _literally(field)
-    if isinstance(field.node, Listing):
-        field.error("a list where a rule belongs: write `any: [...]` or `all: [...]`")
-        return _NOTHING
-    return _one_rule(Section(field, "rule"), depth)
+        return _literally(field), None
+    field.error(f"a list where {what} belongs: write `any: [...]` or `all: [...]`")
+    return _NOTHING, None
 
 
 def _one_rule(section: Section, depth: int) -> Rule:
@@ -181,8 +183,6 @@ def _condition(section: Section, number: int) -> str:
 def read_blanks(field: Field) -> Blanks:
     """Return a template with one answer for every blank."""
     section = Section(field, "blanks")
-    section.need("template", "the text with the blanks in it")
-    section.need("answers", "a list, one entry for each blank")
     marker = section.text("marker", "[blank]")
     template = section.text("template")
     targets = tuple(map(_blank, section.items("answers", "the answer of every blank")))

@@ -156,7 +156,8 @@ class Section:
         self.known: dict[str, Field] = {}
         self.sound = True
         """False if it is no mapping or has unknown keys: then it is not said as well that others are missing."""
-        keys = tables()["levels"][level]["keys"]
+        about = tables()["levels"][level]
+        keys = about["keys"]
         if not isinstance(field.node, Mapping):
             self.sound = False
             field.error(f"{field.called} where a mapping belongs, with {_listed(keys)}")
@@ -174,6 +175,8 @@ class Section:
             if problem:
                 self.sound = False
                 field.notes.error(key, field.where, problem)
+        for name, what in about.get("needs", {}).items():
+            self.need(name, what)
 
     def __contains__(self, key: str) -> bool:
         return key in self.known

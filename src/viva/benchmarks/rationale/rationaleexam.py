@@ -71,7 +71,7 @@ class RationaleExam(ExamWrapper):
     @property
     def templates(self) -> Mapping[str, object]:
         """Those of the exam inside, and this protocol's under `RATIONALE_EXAM`."""
-        return {**self._inner.templates, RATIONALE_EXAM: self._texts.data}
+        return {**self.inner.templates, RATIONALE_EXAM: self._texts.data}
 
     def constant(self) -> None:
         """None: an answer without its rationale earns nothing."""
@@ -80,7 +80,7 @@ class RationaleExam(ExamWrapper):
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Request:
         """Return the prompt of the exam inside, and what form the reply must have."""
-        request = self._inner.request(question, sample, sampling, context_window)
+        request = self.inner.request(question, sample, sampling, context_window)
         return msgspec.structs.replace(request, prompt=self._asked(question, request.prompt))
 
     def _asked(self, question: Question, prompt: Prompt) -> Prompt:
@@ -88,7 +88,7 @@ class RationaleExam(ExamWrapper):
         if not ask:
             return prompt
         if isinstance(prompt, str):  # a base model goes on after the lead, so that stays last
-            lead = str(self._inner.templates.get("lead", ""))
+            lead = str(self.inner.templates.get("lead", ""))
             if not lead or not prompt.endswith(lead):
                 return prompt + self._texts.before("lead", ask)
             return prompt[: len(prompt) - len(lead)] + self._texts.after("lead", ask) + lead
@@ -106,7 +106,7 @@ class RationaleExam(ExamWrapper):
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
         """Return what the exam inside runs."""
-        return self._inner.executions(question, _answer(_taken(response), response))
+        return self.inner.executions(question, _answer(_taken(response), response))
 
     def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
         """Return the answer where the exam inside compares it; the rationale with the gold one."""
@@ -115,7 +115,7 @@ class RationaleExam(ExamWrapper):
         taken = _taken(response)
         if self._declines(question, taken, response):
             return ()
-        wanted = self._inner.comparisons(question, _answer(taken, response))
+        wanted = self.inner.comparisons(question, _answer(taken, response))
         if taken.rationale and question.explanation.strip():
             wanted = (*wanted, Compare(RATIONALE, taken.rationale, question.explanation))
         return wanted
@@ -129,7 +129,7 @@ class RationaleExam(ExamWrapper):
         taken = _taken(response)
         if self._declines(question, taken, response):
             return ()
-        wanted = self._inner.judgements(question, _answer(taken, response), samples, similarities)
+        wanted = self.inner.judgements(question, _answer(taken, response), samples, similarities)
         if not taken.rationale or similarities.get(RATIONALE, 0.0) >= ALIKE:
             return wanted
         return (*wanted, *self._judged(question, taken, samples))
@@ -154,19 +154,17 @@ class RationaleExam(ExamWrapper):
     def readable(self, question: Question, opinion: Opinion) -> bool:
         """Return whether a judge's reply holds a verdict, or says that there is none."""
         if opinion.aspect != RATIONALE:
-            return self._inner.readable(question, opinion)
+            return self.inner.readable(question, opinion)
         return self.mark(question, opinion) is not None or undecided(opinion)
 
     def mark(self, question: Question, opinion: Opinion) -> float | None:
         """Return a rationale's 0, ½ or 1; an answer's mark as the exam inside has it."""
-        return read_mark(opinion, SCALE) if opinion.aspect == RATIONALE else self._inner.mark(question, opinion)
+        return read_mark(opinion, SCALE) if opinion.aspect == RATIONALE else self.inner.mark(question, opinion)
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """Q→AR, with Q→A and Q→R as parts."""
         if response.error or question.answer is None:
-            return msgspec.structs.replace(
-                self._inner.score(question, response, evidence), limits=limits_of(None, None)
-            )
+            return msgspec.structs.replace(self.inner.score(question, response, evidence), limits=limits_of(None, None))
         taken = _taken(response)
         answered = self._answered(question, _answer(taken, response), evidence)
         if not taken.rationale and not taken.answer:
@@ -205,12 +203,12 @@ class RationaleExam(ExamWrapper):
             return False
         if question.kind not in RULED:
             return True
-        score = self._inner.score(question, _answer(taken, response))
+        score = self.inner.score(question, _answer(taken, response))
         return score.outcome in UNREADABLE or (question.kind == "term" and not score.value)
 
     def _answered(self, question: Question, answer: Response, evidence: Evidence) -> Score:
         """Return the exam's own score of the answer, which an expert may overrule."""
-        score = self._inner.score(question, answer, evidence)
+        score = self.inner.score(question, answer, evidence)
         experts = decide(ANSWER, marks=evidence.marks)
         if experts.value is None or experts.by is None or "expert" in score.decided.values():
             return (
@@ -246,7 +244,7 @@ class RationaleExam(ExamWrapper):
             return ()  # there is nothing to mark
         without = msgspec.structs.replace(evidence, marks=())
         answer = _answer(taken, response)
-        inside = self._inner.drafts(question, answer, without)
+        inside = self.inner.drafts(question, answer, without)
         if not inside:
             score = self._answered(question, answer, without)
             value = 0.0 if score.outcome in UNREADABLE else score.value
@@ -275,15 +273,15 @@ class RationaleExam(ExamWrapper):
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Return the rows of the exam's own tables, each with the three metrics and with what was guessed."""
-        over = self._inner.headline().over
-        tables = self._inner.layouts()
+        over = self.inner.headline().over
+        tables = self.inner.layouts()
         across = tuple(table for table in tables if table.across)
         own = [table for table in tables if not table.across]
         return (*(pair for table in own for pair in defended(table, over, first=table is own[0])), *across)
 
     def headline(self) -> Aggregate:
         """Q→AR, averaged as the exam inside does."""
-        return msgspec.structs.replace(self._inner.headline(), label="Q→AR")
+        return msgspec.structs.replace(self.inner.headline(), label="Q→AR")
 
 
 def _taken(response: Response) -> Taken:
