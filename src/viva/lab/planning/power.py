@@ -39,8 +39,8 @@ _NORMAL = NormalDist()
 _MANY = 300
 """Degrees of freedom from which Student's t is taken as normal."""
 _CERTAIN = 30
-"""Errors between a difference and 0 from which only the estimate of the error decides, and the noncentral t distribution
-is not summed."""
+"""Errors between a difference and 0 from which only the estimate of the error decides; the noncentral t distribution is
+not summed there."""
 _ONE_WAY = 5
 """Errors from which a difference is never seen with the other sign; the sum for that is no number further out."""
 
