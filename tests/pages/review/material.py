@@ -1,6 +1,9 @@
 """Answers to review: questions, golds, replies and verdicts written for these tests, in the shapes of CLR-Bench."""
 
-from viva.engine.reviews import item_key
+import time
+from collections.abc import Callable
+
+from viva.engine.reviews import Review, item_key, line_id
 from viva.review.items import Item, spread
 from viva.types import ANSWER, RATIONALE, ReviewItem
 
@@ -172,6 +175,17 @@ def many(count: int) -> tuple[Item, ...]:
         )
         for number in range(count)
     )
+
+
+def reviews(who: str, item: Item, design: str, mark: Callable[[ReviewItem], float]) -> list[Review]:
+    """Lines as the page writes them: what somebody gives to each aspect of an item."""
+    return [
+        Review(
+            id=line_id(who, item.key, draft.aspect), at=time.time(), reviewer=who, item=item.key, about=item.about,
+            aspect=draft.aspect, after=mark(draft), draft=draft.value, drawn=design,
+        )
+        for draft in item.drafts
+    ]  # fmt: skip
 
 
 def editable(key: str = "f" * 32) -> Item:

@@ -2,17 +2,17 @@
 
 import html
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pages.review.conftest import Visitor
+from pages.review.material import reviews
 from rows import table
 from servers.fixtures import QUIET, Viva, Warm
 from viva.engine.folder import RunFolder
-from viva.engine.reviews import Review, ReviewLog, line_id
+from viva.engine.reviews import ReviewLog
 from viva.render.findings import Findings
 from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
@@ -35,16 +35,8 @@ def run(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Path:
     found = list(rated(prepare(RunFolder.open(run), LimitOptions(progress="quiet"))))
     for place, item in enumerate(chosen.select([one.item for one in found])):
         for who, shift in (("Ada", 0), ("Grace", 1)):
-            log.append(
-                [
-                    Review(
-                        id=line_id(who, item.key, draft.aspect), at=time.time(), reviewer=who, item=item.key,
-                        about=item.about, aspect=draft.aspect, after=draft.scale[(place + shift) % len(draft.scale)],
-                        draft=draft.value, drawn=design,
-                    )
-                    for draft in item.drafts
-                ]
-            )  # fmt: skip
+            step = place + shift
+            log.append(reviews(who, item, design, lambda one, step=step: one.scale[step % len(one.scale)]))  # type: ignore[misc]
     return run
 
 
