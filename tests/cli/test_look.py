@@ -52,6 +52,8 @@ def test_a_folder_of_data_is_no_run_whatever_it_is_called(viva: Viva) -> None:
     (viva.folder / "csbench").mkdir()
     assert viva("show", "csbench", "--prompt").code == 0
     refused(viva("show", "csbench"), "viva show csbench --prompt")
+    asked = questions("csbench", "zh")[-1]
+    assert asked.text in viva("show", "csbench", "--prompt", "--language", "en,zh", "--question", asked.id).out
 
 
 def test_prompt_takes_the_settings_of_a_run(viva: Viva) -> None:
@@ -66,12 +68,6 @@ def test_prompt_takes_the_settings_of_a_run(viva: Viva) -> None:
     assert base.out.endswith("推理：\n")
     assert base.out.count("论断：") == 1
     assert "2 exemplars did not fit" in base.err
-
-
-def test_a_question_in_any_of_the_languages_is_found_by_its_id(viva: Viva) -> None:
-    asked = questions("csbench", "zh")[-1]
-    ended = viva("show", "csbench", "--prompt", "--language", "en,zh", "--question", asked.id)
-    assert asked.text in ended.out
 
 
 LOOKS: dict[tuple[str, ...], tuple[str, ...]] = dict(tables_beside(__file__)["wrong"])

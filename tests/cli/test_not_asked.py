@@ -27,6 +27,9 @@ def test_a_wrong_key_prints_no_table_and_how_to_go_on_last(serve: Serve, viva: V
     assert ended.out == ""
     assert "HTTP 401" in ended.err
     assert "go on with: viva resume run" in ended.err.splitlines()[-1]
+    assert len({line for line in ended.err.splitlines() if "401" in line}) == 1, "said once"
+    logged = viva("resume", "run", "--log-level", "debug")
+    assert any(line.startswith("debug: ") for line in logged.err.splitlines())
     assert outcomes(viva) == {"error": 1, "not asked": SAMPLE - 1}
     graded = viva("score", "run", "--tables")
     assert graded.code == 3

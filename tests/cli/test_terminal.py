@@ -151,17 +151,6 @@ def test_an_estimate_needs_no_key_and_asking_does(viva: Viva) -> None:
     assert not (viva.folder / "runs").exists()
 
 
-def test_what_goes_wrong_is_logged_on_request(serve: Serve, viva: Viva) -> None:
-    server = serve(key="sk-another")
-    ended = viva("run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--limit", 3, "--quiet")
-    assert ended.code == 4
-    assert "go on with: viva resume" in ended.err.splitlines()[-1]
-    assert len({line for line in ended.err.splitlines() if "401" in line}) == 1, "said once"
-    folder = next((viva.folder / "runs").iterdir())
-    logged = viva("resume", folder, "--log-level", "debug")
-    assert any(line.startswith("debug: ") for line in logged.err.splitlines())
-
-
 def test_messages_fold_at_words_on_a_terminal_alone(viva: Viva) -> None:
     given = ("score", "a-folder-that-is-nowhere-to-be-found-in-any-case")
     text = on_terminal(viva, 60, *given)
@@ -201,13 +190,6 @@ def test_a_list_of_models_does_not_read_as_one() -> None:
         assert "2026-11-23" not in text or "2026-11-23 19:41" in text
 
 
-def test_the_last_line_has_no_score_of_a_part() -> None:
-    tally = Tally(total=744, answered=744, retries=1, failed=1, score="score 16.7 (7–36) of 24")
-    assert "16.7" not in describe(tally, 3.0, final=True)
-    assert "16.7" in describe(tally, 3.0)
-    assert "1 retry · 1 error" in describe(tally, 3.0)
-
-
 def test_the_live_line_keeps_to_its_width() -> None:
     tally = Tally(
         total=11_032, waiting=1_000, answered=4_000, failed=7, retries=3, in_flight=64, input_tokens=10**6,
@@ -215,6 +197,9 @@ def test_the_live_line_keeps_to_its_width() -> None:
     )  # fmt: skip
     whole = describe(tally, 25.0)
     assert whole.startswith("4,000/12,032 33 %"), "what failed is not done"
+    assert "3 retries · 7 errors" in whole
+    assert "61.2" in whole.replace(describe(tally, 25.0, final=True), "")
+    assert "61.2" not in describe(tally, 25.0, final=True), "the last line has no score of a part"
     with table() as row:
         for width, kept in ((200, "64 in flight"), (90, "score 61.2"), (60, "$3.25"), (30, "7 errors")):
             with row(width):
