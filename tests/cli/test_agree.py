@@ -186,12 +186,3 @@ def test_what_cannot_be_used_is_said() -> None:
                 assert said in str(problem.value)
     with pytest.raises(VivaError, match="there is no table"):
         run("nowhere.csv")
-
-
-def test_names_cannot_drive_a_terminal_or_a_spreadsheet() -> None:
-    written('item,rater,value\n"=q\x1b[2J","=r\x1b[31m",1\n"=q\x1b[2J",b,0\nz,"=r\x1b[31m",0\nz,b,0\n')
-    for form in ("terminal", "markdown", "latex", "csv"):
-        run("t.csv", "--format", form)  # `told` looks
-    run("t.csv", "--chart", "c.svg")
-    assert "\x1b" not in Path("c.svg").read_text(encoding="utf-8")
-    assert "'=r" in run("t.csv", "--format", "csv")

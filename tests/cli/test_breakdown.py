@@ -144,28 +144,6 @@ def test_a_chart_of_a_search_draws_what_the_tables_tell() -> None:
     assert drawn("--by", "domain") == ["DSA", "CO", "OS", "CN"]
 
 
-def test_names_of_models_and_values_are_text_and_nothing_else() -> None:
-    rows = [
-        {
-            "model": "=m\x1b[31m<b>",
-            "case": n,
-            "sample": 0,
-            "score": int(n < 6),
-            "tags": {"t": "\u202e<i>" if n < 12 else "+b"},
-        }
-        for n in range(30)
-    ]
-    Path("t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    text = breakdown("t.jsonl")
-    assert "=m<U+001B>[31m<b>" in text
-    assert "<U+202E><i>" in text
-    (first, *_) = csv.DictReader(io.StringIO(breakdown("t.jsonl", "--format", "csv")))
-    assert first["model"].startswith("'=m<U+001B>")
-    breakdown("t.jsonl", "--chart", "c.svg")
-    assert "\u202e" not in Path("c.svg").read_text(encoding="utf-8")
-    assert "<i>" not in Path("c.svg").read_text(encoding="utf-8")
-
-
 def test_what_cannot_be_broken_down_is_refused_in_a_sentence() -> None:
     item_scores({"m": WEAK})
     Path("empty.csv").write_text(f"{HEADER}m,1,0,,DSA,k\n")

@@ -204,23 +204,6 @@ def test_programs_run_against_the_tests_of_their_row(viva: Viva) -> None:
             assert found == {name: "right" if name in passing else "wrong" for name in programs}
 
 
-def test_bad_rows_do_not_cost_a_table_its_options(viva: Viva) -> None:
-    rows = [
-        ",".join(
-            [str(1 if n == 4 else n), "" if n == 7 else f"What is {n}?", "a", "b", "c", "d", "E" if n == 2 else "B"]
-        )
-        for n in range(10)
-    ]
-    (viva.folder / "broken.csv").write_text("\n".join(["id,question,A,B,C,D,answer", *rows]), encoding="utf-8")
-    made = viva("init", "broken.csv")
-    assert made.code == 0, made.err
-    assert "choice, 80% of 10" in made.out + made.err
-    checked = viva("check", "broken.yaml")
-    assert "7 sound, 3 invalid gold" in checked.out
-    for said in ("2: 'E' of 4 options", "'1' is the id of an earlier row", "7: its text is empty"):
-        assert said in checked.out
-
-
 def test_a_run_of_a_card_that_ships_outlives_where_viva_was_installed(viva: Viva) -> None:
     rows = [{"question": f"{n} + 1 = ?", "answer": f"{n} + 1 = {n + 1}\n#### {n + 1}"} for n in range(12)]
     write_jsonl(viva.folder / "rows.jsonl", rows)

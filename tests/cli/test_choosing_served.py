@@ -1,16 +1,15 @@
 """A whole exam by probability through a server: the same choices as by the model's own numbers, and kills survived."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.collected import refused
-from servers.fixtures import SAMPLE, LocalServer, Serve, Viva, wait_until
+from servers.fixtures import Serve, Viva
 from servers.language import LETTERS, Language, chat_text
 from viva.benchmarks import open_exam
-from viva.errors import EXIT_INCOMPLETE, EXIT_REFUSED
+from viva.errors import EXIT_REFUSED
 from viva.types import Choose, ExamSpec, Sampling
 
 LANGUAGE = Language()
@@ -73,33 +72,6 @@ def test_likelihoods_through_a_server_choose_as_the_models_own(serve: Serve, viv
     assert ended.code == 0, ended.err
     asked = requests(form="base", choose="likelihood", limit=16)
     assert chosen(viva) == {name: by_likelihood(one) for name, one in asked.items()}
-
-
-@pytest.mark.slow
-def test_a_server_that_is_killed_and_comes_back_is_asked_only_for_what_is_missing(
-    serve: Serve, viva: Viva, tmp_path: Path
-) -> None:
-    server = LocalServer("scoring.py", tmp_path / "first.log")
-    server.control(latency=0.03)
-    way = ("--form", "base", "--answer-by", "next-token", "--concurrency", 4, "--max-attempts", 1)
-    going = viva.start(*viva.examining(server, *way))
-    wait_until(lambda: len(server.events("asked")) >= 24, "a quarter of the questions")
-    server.stop()
-    ended = going.ended()
-    assert ended.code == EXIT_INCOMPLETE, ended.err
-    before = viva.answered()
-    assert 8 <= len(before) < SAMPLE
-    port = server.root.rpartition(":")[2]
-    again = LocalServer("scoring.py", tmp_path / "second.log", "--port", port)
-    try:
-        ended = viva.resume()
-        assert ended.code == 0, ended.err
-        assert len(again.events("asked")) == SAMPLE - len(before)
-    finally:
-        again.stop()
-    assert len(viva.answered()) == SAMPLE
-    wanted = requests(form="base", choose="next-token")
-    assert chosen(viva) == {name: by_next_token(one) for name, one in wanted.items()}
 
 
 def test_a_server_without_logprobs_is_given_up_after_one_question(serve: Serve, viva: Viva) -> None:

@@ -138,7 +138,11 @@ def test_tables_of_item_scores_are_summed_up_first() -> None:
     (TABLE, ("--columns", "a"), "two columns of figures; here is 'a': name two of 'a', 'b', 'c' (--columns)"),
     (TABLE, ("--exclude", "m9"), "--exclude 'm9': t.csv has no such row; it has: 'm1'"),
     (TABLE, ("t.csv",), "name it alone"),
-    (TABLE, ("nowhere",), "there is no table or run nowhere"),
+    (
+        TABLE,
+        ("nowhere",),
+        "there is no table or run nowhere (published tables that can be named: csbench, cmmlu",
+    ),
 )
 def test_what_cannot_be_used_is_said(content: object, arguments: tuple[str, ...], said: str) -> None:
     with pytest.raises(VivaError) as problem:

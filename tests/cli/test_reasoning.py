@@ -51,17 +51,6 @@ def test_the_default_command_answers_all_and_writes_down_what_was_left_out(
     assert len(server.events("asked")) <= 20 + 8 * 2  # refusals of the first that were in flight
 
 
-def test_a_longer_try_is_within_the_budget_or_waits_for_more(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
-    server = serve("reasoning.py", provider="vllm", models=["m"], gold=gold, thinking=4000)
-    money = ("--price", "0/1000000")  # a dollar a token: 2,048 for the usual limit, four times as much for the try
-    ended = examined(viva, server, "m", *money, "--max-cost", 6000)
-    assert ended.code == 3, ended.err
-    assert len(server.events("asked")) == 1
-    assert not viva.entries()
-    assert viva.resume(*money, "--max-cost", 10**7).code == 0
-    assert len(viva.answered()) == 20
-
-
 def test_thoughts_are_journaled_apart_and_never_graded(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
     server = serve("reasoning.py", provider="vllm", gold=gold, thinking=300)
     ended = examined(viva, server, "qwen3")
@@ -157,15 +146,3 @@ def test_the_time_to_the_first_token_of_streamed_replies_is_told(
     assert 0.05 <= result["consumed"]["first"] < result["consumed"]["latency"]["50"]
     assert "first in s" in viva("score", "run", "--tables").out
     assert examined(viva, server, "openai/gpt-5", run="whole").report["results"][0]["consumed"]["first"] is None
-
-
-def test_limits_of_tokens_delay_long_replies_and_lose_none(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
-    server = serve("reasoning.py", provider="openai", gold=gold, limits={"tokens": 200_000}, window=0.5)
-    told = examined(viva, server, "gpt-5")
-    assert told.code == 0, told.err
-    assert told.overall["mean"] == 1.0
-    server.control(limits={"tokens": 200_000, "requests": 6}, limit_headers=False, retry_after=False)
-    untold = examined(viva, server, "gpt-5", "--concurrency", 4, "--limit", 12, run="untold")
-    assert untold.code == 0, untold.err
-    assert untold.overall["mean"] == 1.0
-    assert "given up" not in untold.err

@@ -48,23 +48,6 @@ def test_scoring_again_gives_the_same_report_and_the_same_rows(sat: Viva) -> Non
     assert path.read_bytes() == before
 
 
-def test_every_outcome_is_accounted_for(sat: Viva) -> None:
-    rows = sat.scores("runs/x")
-    assert len(rows) == 76
-    (result,) = json.loads((sat.folder / "report.json").read_text(encoding="utf-8"))["results"]
-    cells = {
-        (table["name"], label): cells[-1]
-        for table in result["tables"]
-        for label, cells in zip(table["rows"], table["cells"], strict=True)
-    }
-    assert sum(cells["domains", name]["n"] for name in ("DSA", "CO", "CN", "OS")) == 76
-    overall = result["overall"]
-    assert overall["outcomes"]["error"] == sum(1 for q in questions("csbench", "en") if int(q.id) % 7 == 0)
-    answered = [row for row in rows if row["outcome"] not in ("error", "ungraded", "unsound")]
-    assert overall["mean"] == pytest.approx(sum(row["value"] or 0 for row in answered) / len(answered))
-    assert {"right", "wrong", "unparsed", "empty", "ungraded", "error"} <= set(overall["outcomes"])
-
-
 @pytest.mark.parametrize("form", ["terminal", "markdown", "latex"])
 def test_every_form_is_printed_and_drives_nothing(sat: Viva, form: str) -> None:
     ended = sat("score", "runs", "--format", form, "--all")
@@ -135,18 +118,13 @@ def test_show_prints_prompt_reply_reading_and_reason_of_one_question(sat: Viva) 
     asked = next(q for q in questions("csbench", "en") if q.kind == "choice" and int(q.id) % 35 == 5)
     ended = sat("show", "runs/x", "--question", asked.id)
     assert ended.code == 0
-    for part in (
-        f"csbench-en {asked.id}",
-        asked.text,
-        f"(A) {asked.options[0]}",
-        gold(asked),
-        f"gold: {asked.answer}",
-        "why",
-    ):
+    parts = (f"csbench-en {asked.id}", asked.text, f"(A) {asked.options[0]}", gold(asked), f"gold: {asked.answer}")
+    for part in (*parts, "why"):
         assert part in ended.out
     assert f"read: {asked.answer} " in ended.out
     assert ": right" in ended.out
     assert "1 of 1 answer shown" in ended.err
+    refused(sat("show", "runs/x", "--question", "4711"), "'4711'")
 
 
 @pytest.mark.parametrize(
@@ -174,10 +152,6 @@ def test_a_reply_cannot_drive_the_terminal_that_shows_it(sat: Viva) -> None:
     assert "<U+001B>]0;title<U+0007>" in ended.out
     assert "<U+202E>" in ended.out
     assert not dangerous(ended.out + ended.err)
-
-
-def test_a_question_that_was_not_asked_is_named(sat: Viva) -> None:
-    refused(sat("show", "runs/x", "--question", "4711"), "'4711'")
 
 
 def test_changed_data_is_noticed(viva: Viva) -> None:

@@ -230,15 +230,6 @@ def test_csv_has_a_row_a_number_and_nothing_runs_in_it(viva: Viva) -> None:
     assert float(rows[6]["published"]) == pytest.approx(0.5694)
 
 
-def test_hostile_names_drive_no_terminal_and_break_no_table(viva: Viva) -> None:
-    evil = "\x1b[31m[bold]|\\textbf{x}_&\u202e"
-    for form in ("terminal", "markdown", "latex", "csv"):
-        assert "[bold]" in reduced(viva, item_scores(*suite(evil, {"=1": [1]})), "--format", form).out.replace("\\", "")
-    printed = reduced(viva, item_scores(*suite(evil, {"q": [1]})), "--format", "markdown").out
-    lines = [line for line in printed.splitlines() if line.startswith("|")]
-    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
-
-
 def test_what_viva_grade_writes_can_be_reduced(viva: Viva) -> None:
     rows = [
         row | {"sample": sample}

@@ -15,7 +15,6 @@ from rows import table
 from servers.fixtures import LocalServer, Viva
 from viva.cli.ask.merge import merge_command
 from viva.engine.folder import RunFolder
-from viva.models.called import Prompt
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
@@ -103,18 +102,6 @@ def test_judges_are_sent_seeds_by_prompt_and_sample(server: JudgeServer) -> None
     assert judged("two", model=["openai/m", "openai/n"]) == found, "also those of another model"
     assert judged("shards/1", shard="1/2") | judged("shards/2", shard="2/2") == found
     assert {seed for _, seed in judged("three", seed=None, samples=1, judge_samples=1)} == {None}
-
-
-def test_a_function_is_given_the_seed_of_its_question() -> None:
-    seeds: list[int | None] = []
-
-    def answer(prompt: Prompt) -> str:
-        seeds.append(prompt.sampling.seed)
-        return "A"
-
-    viva.run("cmmlu", model=answer, limit=LIMIT, seed=3, run="run")
-    assert len(set(seeds)) == LIMIT
-    assert None not in seeds
 
 
 def older(run: str) -> None:

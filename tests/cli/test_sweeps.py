@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cli.collected import read_csv, refused
+from cli.collected import read_csv
 from cli.told import command_of, told
 from models.local.tiny import make_model
 from servers.fixtures import QUIET, Viva, wait_until
@@ -147,25 +147,3 @@ def test_killed_in_the_middle_and_resumed_the_table_is_the_same(here: Path, swep
     assert f"{viva.folder.resolve()}/ckpts/step1000" in gone.err
     assert "Traceback" not in gone.err
     assert sum("error" not in entry for entry in viva.entries()) == 3 * ASKED - 3, "a failure is no answer"
-
-
-@pytest.mark.slow
-def test_folders_of_one_name_stand_beside_each_other(here: Path, swept: dict[str, Any]) -> None:
-    for name, step in (("a", 2), ("b", 10)):
-        Path(name).mkdir()
-        Path(name, "final").symlink_to(here / "ckpts" / f"step{step}")
-    report = json.loads(
-        told(command_of("run"), "cmmlu", "--model", "hf/*/final", "--limit", 8, *CHOOSING, "--run", "finals")
-    )
-    assert [result["model"] for result in report["results"]] == ["hf/a/final", "hf/b/final"]
-    assert "model:hf/a/final|" in report["results"][0]["signature"]
-
-
-def test_weights_that_cannot_be_swept(viva: Viva) -> None:
-    (viva.folder / "ckpts" / "step1").mkdir(parents=True)
-    refused(viva("run", *SWEEP), "names no folder of a model: none of these has a config.json: ckpts/step1")
-    refused(
-        viva("run", "cmmlu", "--model", "baseline/first", "--revision", "a"),
-        "--revision a is of weights on the Hugging Face Hub",
-    )
-    assert not (viva.folder / "runs").exists()
