@@ -1,7 +1,7 @@
 """The page in a real browser: the keyboard, no JavaScript, 400 px, contrast, focus, and texts that want to run."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,17 +15,11 @@ from pages.review.material import ITEMS, editable
 from servers.browser import windows
 from thorough import THOROUGH
 from viva.engine.reviews import ReviewLog
-from viva.types import Mark
+from viva.review.items import Item
 
 FIRST, SECOND, THIRD = ITEMS[:3]
-PAGES = (
-    "/start",
-    "/items",
-    "/items?t.type=MC&sample=20",
-    f"/item/{FIRST.key}",
-    f"/item/{FIRST.key}?blind=1",
-    "/nowhere",
-)
+ITEM = f"/item/{FIRST.key}"
+PAGES = ("/start", "/items", "/items?t.type=MC&sample=20", ITEM, f"{ITEM}?blind=1", "/nowhere")
 Open = Callable[..., Any]
 
 pytestmark = pytest.mark.browser
@@ -105,25 +99,14 @@ def test_an_expert_marks_by_keyboard_alone(web: Open, path: Path) -> None:
     assert marks(path, SECOND) == set(), "blind, there is no draft to confirm"
     page.keyboard.press("?")
     assert page.locator("#keys dl").is_visible()
-    page.keyboard.press("n")
+    page.locator("#comment-1").focus()
+    page.keyboard.press("Escape")
     page.keyboard.press("n")
     page.locator("#comment-1").focus()
     page.keyboard.press("Control+Enter")
     wait_for(page, THIRD)
-    assert marks(path, SECOND) == {("answer", 0.0), ("rationale", 0.0)}
+    assert marks(path, SECOND) == {("rationale", 0.0)}, "a letter goes to the aspect that has the focus"
     assert ReviewLog(path).reviews[-1].blind is False, "the draft was seen before"
-
-
-@pytest.mark.slow
-def test_digits_go_to_the_aspect_that_has_the_focus(web: Open, path: Path) -> None:
-    page = web()
-    page.goto(f"/item/{FIRST.key}")
-    page.locator("#comment-1").focus()
-    page.keyboard.press("Escape")
-    page.keyboard.press("n")
-    page.keyboard.press("Control+Enter")
-    wait_for(page, SECOND)
-    assert marks(path, FIRST) == {("rationale", 0.0)}
 
 
 def test_everything_works_without_javascript(web: Open, path: Path) -> None:
@@ -250,10 +233,8 @@ def test_the_focus_goes_down_the_page_and_is_seen(web: Open) -> None:
             break
         assert outline == "solid3px", name
         seen.append(name)
-    fields = [
-        name for name in seen if name in {"mark.0", "comment-0", "mark.1", "comment-1", "save", "confirm", "undo"}
-    ]
-    assert fields == ["mark.0", "comment-0", "mark.1", "comment-1", "save", "confirm", "undo"]
+    order = ["mark.0", "comment-0", "mark.1", "comment-1", "save", "confirm", "undo"]
+    assert [name for name in seen if name in order] == order
     assert seen[0] == "Skip to the content"
     assert seen.index("up") < seen.index("mark.0")
 
@@ -262,19 +243,22 @@ SCRIPTS = [f"/static/{name}.js" for name in ("tables", "review", "markdown-it.mi
 """The page's own, and no text's."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scripted", [True, False])
-def test_no_text_runs_loads_or_hides(web: Open, path: Path, scripted: bool) -> None:
+@pytest.mark.parametrize(
+    ("scripted", "shown"),
+    [
+        pytest.param(True, [HOSTILE[place] for place in (0, 1, 5, 3)], id="a script, a handler, a frame, an end"),
+        pytest.param(True, HOSTILE, marks=pytest.mark.slow, id="all"),
+        pytest.param(False, HOSTILE if THOROUGH else HOSTILE[::3], marks=pytest.mark.slow, id="without scripts"),
+    ],
+)
+def test_no_text_runs_loads_or_hides(web: Open, path: Path, scripted: bool, shown: Sequence[Item]) -> None:
     page = web(java_script_enabled=scripted)
-    ReviewLog(path)
     page.goto("/items?page=1")
-    shown = HOSTILE if scripted or THOROUGH else HOSTILE[::3]
     for item in shown:
         page.goto(f"/item/{item.key}")
         if scripted:
-            assert (
-                page.evaluate("document.querySelectorAll('img, iframe, svg, object, embed, base, [style]').length") == 0
-            )
+            found = "document.querySelectorAll('img, iframe, svg, object, embed, base, [style]').length"
+            assert page.evaluate(found) == 0
             assert page.evaluate("[...document.scripts].map(each => each.getAttribute('src'))") == SCRIPTS
             assert page.locator("#save").is_visible()
         page.locator("#comment-0").fill(item.question[:2000])
@@ -287,17 +271,6 @@ def test_no_text_runs_loads_or_hides(web: Open, path: Path, scripted: bool) -> N
         for details in other.locator(".draft details summary").all():
             details.click()
     assert len(ReviewLog(path).reviews) == len(shown)
-
-
-def test_a_text_runs_loads_or_hides_nothing(web: Open, path: Path) -> None:
-    """Four of the corpus: a script, a handler, a frame, a text area's end."""
-    page = web()
-    for item in (HOSTILE[0], HOSTILE[1], HOSTILE[5], HOSTILE[3]):
-        page.goto(f"/item/{item.key}")
-        found = "document.querySelectorAll('img, iframe, svg, object, embed, base, [style]').length"
-        assert page.evaluate(found) == 0
-        assert page.evaluate("[...document.scripts].map(each => each.getAttribute('src'))") == SCRIPTS
-        assert page.locator("#save").is_visible()
 
 
 def test_another_site_can_neither_post_nor_frame_nor_read(web: Open, server: Server, path: Path) -> None:
@@ -346,16 +319,3 @@ def serving(content: bytes) -> Iterator[str]:
         yield f"http://127.0.0.1:{other.server_port}/"
         other.shutdown()
         thread.join()
-
-
-@pytest.mark.slow
-def test_two_reviewers_work_side_by_side(web: Open, path: Path) -> None:
-    ada, bo = web("Ada"), web("Bo")
-    for page in (ada, bo):
-        page.goto(f"/item/{FIRST.key}?blind=1")
-    ada.keyboard.press("y")
-    bo.keyboard.press("n")
-    for page in (ada, bo):
-        page.keyboard.press("Control+Enter")
-        wait_for(page, SECOND)
-    assert set(ReviewLog(path).marks(FIRST.key)) == {Mark("Ada", "answer", 1.0), Mark("Bo", "answer", 0.0)}
