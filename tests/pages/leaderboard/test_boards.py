@@ -22,18 +22,8 @@ from viva.studies.ways_of_asking import comparable, in_words, titles
 from viva.types import ExamSpec
 from web.hostile import MODELS, TEXTS, assert_no_formula, assert_only_text
 
-EVIL = (
-    *TEXTS.values(),
-    *MODELS,
-    "CON",
-    "NUL.html",
-    "..",
-    ".",
-    "/etc/passwd",
-    "index",
-    "models.html",
-    ".viva-site.json",
-)
+PATHS = ("CON", "NUL.html", "..", ".", "/etc/passwd", "index", "models.html", ".viva-site.json")
+EVIL = (*TEXTS.values(), *MODELS, *PATHS)
 
 
 def test_runs_whose_settings_differ_are_not_ranked_together() -> None:
@@ -125,9 +115,9 @@ def test_titles_say_in_words_what_differs_and_nothing_else() -> None:
         "English, 5-shot, chain of thought",
     ]
     judged = [
-        comparable({**SETTINGS, "data": "0123.sample", "n": 76, "limit": "none", "seed": "0", "judge": "none"}),
-        comparable({**SETTINGS, "data": "4567", "n": 20, "limit": "20", "seed": "0", "judge": "a/bx1"}),
-        comparable({**SETTINGS, "data": "4567", "n": 20, "limit": "20", "seed": "0", "judge": "none"}),
+        comparable({**SETTINGS, "data": "0123.sample", "n": 76}),
+        comparable({**SETTINGS, "data": "4567", "n": 20, "limit": "20", "judge": "a/bx1"}),
+        comparable({**SETTINGS, "data": "4567", "n": 20, "limit": "20"}),
     ]
     assert titles(judged) == [
         "English, zero-shot, 76 questions (Viva's bundled sample), no judge",
@@ -258,17 +248,9 @@ def test_hostile_names_stay_text_and_choose_no_path(tmp_path: Path) -> None:
 
 def test_only_web_addresses_become_links() -> None:
     assert linkable("https://example.org/a?b=c")
-    for address in (
-        "javascript:alert(1)",
-        "//example.org",
-        "data:text/html,x",
-        "https:",
-        "https://ex\u202eample",
-        *EVIL,
-    ):
-        if not address.startswith("https://"):
-            assert not linkable(address)
-    assert not linkable("https://ex\u202eample.org")
+    wrong = ("javascript:alert(1)", "//example.org", "data:text/html,x", "https:", "https://ex\u202eample.org")
+    for address in (*wrong, *(text for text in EVIL if not text.startswith("https://"))):
+        assert not linkable(address)
 
 
 def test_data_stand_beside_the_pages(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from viva.engine.answerrecord import Answer
 from viva.pages.answerindex import integers
-from viva.pages.report.itemindex import CHUNK_ITEMS, LONGEST, PackedItems, beginning, stratified
+from viva.pages.report.itemindex import CHUNK_ITEMS, LONGEST, PackedItems, stratified
 from viva.review.items import allocated
 from viva.types import Generate, Response, Sampling, ScoreRow
 
@@ -94,30 +94,18 @@ def test_every_prompt_can_be_put_together_again(prompts: list[str]) -> None:
         assert common + asked["prompt"] == same + text
 
 
-@given(st.text(alphabet="ab\n", max_size=200), st.text(alphabet="ab\n", max_size=200))
-def test_what_two_prompts_share_ends_with_a_line(first: str, second: str) -> None:
-    common = beginning(first, second)
-    assert first.startswith(common)
-    assert second.startswith(common)
-    assert common == "" or common.endswith("\n")
-
-
 def test_instructions_and_exemplars_are_written_once_a_chunk() -> None:
     shots = "".join(f"Question {n}: what is {n} + {n}?\nAnswer: {2 * n}\n\n" for n in range(200))
     found, _ = blocks_of([item(n, prompt=f"{shots}Question: {n}?") for n in range(100)])
     chunk = unpacked(found)["items-0"]
-    assert chunk["shared"] == [shots]
+    assert chunk["shared"] == [shots], "a line is not cut"
     assert sum("shared" in one for one in chunk["asked"]) == 99
-
-
-def test_a_prompt_is_written_once_for_all_answers_to_it() -> None:
     first = item(prompt="Which?", tags={"a": "x"})
     other = msgspec.structs.replace(first, row=msgspec.structs.replace(first.row, model="n"))
     content = unpacked(blocks_of([first, other, item(1, prompt="Whose?", tags={"a": "y"})])[0])
-    assert [one["prompt"] for one in content["items-0"]["asked"]] == ["Which?", "Whose?"]
+    assert [one["prompt"] for one in content["items-0"]["asked"]] == ["Which?", "Whose?"], "once for all answers"
     assert [one["asked"] for one in content["items-0"]["items"]] == [0, 0, 1]
-    assert content["items-index"]["question"]["codes"] == [0, 0, 1]
-    assert content["items-index"]["t.a"]["codes"] == [0, 0, 1]
+    assert content["items-index"]["question"]["codes"] == content["items-index"]["t.a"]["codes"] == [0, 0, 1]
 
 
 def test_a_chunk_is_found_by_its_first_item() -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-import pytest
 from starlette.testclient import TestClient
 
 from pages.runs.growing import MODELS, Growing
@@ -217,21 +216,12 @@ def test_a_run_that_is_removed_meanwhile_is_a_sentence(visit: Visit, growing: Gr
         assert "no such run" in answer.text
     assert "No run is here yet" in visitor.get("/").text
     assert f"viva run csbench --model baseline/random --run {growing.root}/first" in visitor.get("/").text
-    growing.root.rmdir()
-    assert "cannot read the folder" in visitor.get("/").text
-
-
-def test_a_run_begun_anew_under_the_same_name_is_read_anew(visit: Visit, tmp_path: Path) -> None:
-    first = Growing(tmp_path / "runs")
-    first.answer(20)
-    first.close()
-    visitor = visit(first.root)
-    assert "20 of 20 answered" in text_of(visitor.get("/run/growing").text)
-    shutil.rmtree(first.path)
-    second = Growing(tmp_path / "runs")
+    second = Growing(growing.root)
     second.answer(1)
-    assert "1 of 20 answered" in text_of(visitor.get("/run/growing").text)
+    assert "1 of 20 answered" in text_of(visitor.get("/run/growing").text), "begun anew it is read anew"
     second.close()
+    shutil.rmtree(growing.root)
+    assert "cannot read the folder" in visitor.get("/").text
 
 
 def test_questions_that_changed_are_a_sentence_and_the_counts_go_on(visit: Visit, growing: Growing) -> None:
@@ -255,39 +245,21 @@ def test_looking_takes_no_lock_and_writes_nothing(visit: Visit, growing: Growing
         assert {path.name: path.stat().st_mtime_ns for path in growing.path.iterdir()} == before
     finally:
         growing.path.chmod(stat.S_IRWXU)
+    assert (growing.path / ".lock").read_text() == f"pid {os.getpid()}"
+    assert writer(growing.path) == writer(growing.root) == 0
     again = RunFolder.open(growing.path)
     again.lock()
+    assert writer(growing.path) == os.getpid()
     assert 'data-state="running"' in visitor.get("/run/growing/live").text
     again.unlock()
-
-
-def test_who_holds_the_lock_is_known_without_touching_it(growing: Growing, tmp_path: Path) -> None:
-    assert writer(growing.path) == os.getpid()
-    growing.close()
-    assert (growing.path / ".lock").read_text() == f"pid {os.getpid()}"
-    assert writer(growing.path) == 0
-    assert writer(tmp_path) == 0
-
-
-def test_a_key_that_is_not_set_here_is_not_needed_to_look(
-    visit: Visit, growing: Growing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    growing.answer(20)
-    growing.close()
-    file = growing.path / "run.json"
-    record = json.loads(file.read_text())
+    record = json.loads((growing.path / "run.json").read_text())
     for model in record["models"]:
         model["key_variable"] = "SOMEBODY_ELSES_KEY"
-    file.write_text(json.dumps(record))
-    monkeypatch.delenv("SOMEBODY_ELSES_KEY", raising=False)
-    assert "openai/beta fruit 100.00" in text_of(visit(growing.root).get("/run/growing").text)
-
-
-def test_one_run_alone_is_the_first_page(visit: Visit, growing: Growing) -> None:
-    growing.answer(1)
-    visitor = visit(growing.path)
-    assert visitor.get("/").headers["location"] == "/run/growing"
-    assert "All runs" not in visitor.get("/run/growing").text
+    (growing.path / "run.json").write_text(json.dumps(record))
+    alone = visit(growing.path)
+    assert alone.get("/").headers["location"] == "/run/growing"
+    assert "All runs" not in alone.get("/run/growing").text
+    assert "openai/beta fruit 100.00" in text_of(alone.get("/run/growing").text), "to look takes no key"
 
 
 def test_addresses_lead_nowhere_else(visit: Visit, growing: Growing) -> None:
