@@ -1,7 +1,6 @@
 """`viva run` with weights on a disk: models as people have them, spoilt folders, little memory, kill and resume."""
 
 import json
-import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -116,26 +115,6 @@ def test_exemplars_that_do_not_fit_go_the_longest_first_and_are_counted(made: Ma
     assert [note for note in report["notes"] if "did not fit" in note] == [expected]
 
 
-def test_a_question_that_does_not_fit_alone_is_unscored_and_all_others_are_asked(
-    made: Made, capfd: pytest.CaptureFixture[str]
-) -> None:
-    context = 150  # too little for the very first, and for most
-    code, said = ended(capfd, "run", *asking(made("llama", "bytes", context=context), how=(*BASE, "--shots", 1)))
-    assert code == 3
-    assert "given up" not in said
-    rows = read("scores.jsonl")
-    assert len(rows) == SAMPLE
-    lost = [row for row in rows if row["outcome"] == "error"]
-    assert 0 < len(lost) < SAMPLE
-    assert rows[0] in lost
-    assert len(logprobs()) == SAMPLE - len(lost)
-    for row in lost:
-        assert row["value"] is None
-        found = re.search(r"a prompt of (\d+) tokens, and hf/\S+ reads 150", row["explanation"])
-        assert found
-        assert int(found[1]) > context
-
-
 SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
     "empty": (lambda folder: (folder / "model.safetensors").write_bytes(b""), "model.safetensors"),
     "with code": (
@@ -200,12 +179,3 @@ def test_kinds_of_questions_that_a_tokenizer_is_not_made_for_stay_unanswered_bes
     outcomes = {row["question"]: (row["tags"]["format"], row["outcome"]) for row in read("scores.jsonl")}
     assert {form for form, outcome in outcomes.values() if outcome == "error"} == {"Assertion"}
     assert {form for form, outcome in outcomes.values() if outcome != "error"} == {"Multiple-choice"}
-
-
-def test_a_limit_of_requests_is_used_up_and_no_more(made: Made, capfd: pytest.CaptureFixture[str]) -> None:
-    model = made("llama", "bytes")
-    code, _ = ended(capfd, "run", *asking(model), "--limit", 20, "--max-requests", 7)
-    assert code == 3
-    assert len(logprobs()) == 7
-    assert ended(capfd, "resume", "run", "--max-requests", 20, *JSON)[0] == 0
-    assert len(logprobs()) == 20

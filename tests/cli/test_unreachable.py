@@ -2,7 +2,6 @@
 
 import shutil
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -104,49 +103,6 @@ def test_one_that_is_not_there_does_not_stop_the_others_and_is_asked_by_resume(v
         with port(http(letter), gone):
             resumed = viva("resume", "run", "--progress", "quiet")
         assert resumed.code == 0, resumed.err
-
-
-def test_a_judge_that_is_not_there_costs_no_answer(viva: Viva) -> None:
-    with port(http(letter)) as number:
-        judge = ("--judge", f"openai/j@http://127.0.0.1:{closed_port()}/v1")
-        ended = viva("run", "csbench", "--limit", 40, "--run", "run", "--progress", "quiet", "--model", "openai/m",
-                     "--base-url", f"http://127.0.0.1:{number}/v1", *judge, "--format", "json")  # fmt: skip
-    assert ended.code == 3
-    assert "openai/j@http://127.0.0.1:" in ended.err
-    assert "nothing listens at 127.0.0.1:" in ended.err
-    assert "error" not in ended.overall["outcomes"]
-    assert ended.overall["outcomes"]["ungraded"]
-
-
-class Dying:
-    """Answers once, is gone for a while, and comes back: by then on the same port."""
-
-    def __init__(self, away: float) -> None:
-        self.asked, self._away, self._back = 0, away, 0.0
-
-    def __call__(self, path: str, body: bytes) -> tuple[int, Any]:
-        self.asked += 1
-        if self.asked == 1:
-            self._back = time.monotonic() + self._away
-        elif time.monotonic() < self._back:
-            raise OSError  # the connection ends without a reply
-        return letter(path, body)
-
-
-def test_a_server_that_goes_away_after_its_first_reply_is_waited_for(viva: Viva) -> None:
-    dying = Dying(1.0)
-
-    def handle(connection: Any) -> None:
-        try:
-            http(dying)(connection)
-        finally:
-            connection.close()
-
-    with port(handle) as number:
-        ended = examine(viva, f"http://127.0.0.1:{number}/v1", "--format", "json")
-    assert ended.code == 0, ended.err
-    assert sum(ended.overall["outcomes"].values()) == 5
-    assert dying.asked > 5
 
 
 @contextmanager
