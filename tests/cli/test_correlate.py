@@ -6,7 +6,7 @@ import io
 import json
 import re
 from pathlib import Path
-from statistics import correlation
+from statistics import correlation, fmean
 from typing import Any
 
 import pytest
@@ -89,17 +89,14 @@ def test_models_of_runs_by_format_and_by_exam(viva: Viva) -> None:
         assert ended.code == 0, ended.err
     one, two = viva.folder / "one", viva.folder / "two"
     found = values(one, "--columns", "Multiple-choice,Assertion")
-    means = {
-        (name, form): [row["value"] for row in viva.scores("one")
-                       if row["model"] == f"baseline/{name}" and row["tags"]["format"] == form]
-        for name in names for form in ("Multiple-choice", "Assertion")
-    }  # fmt: skip
-    xs, ys = (
-        [sum(means[name, form]) / len(means[name, form]) for name in names] for form in ("Multiple-choice", "Assertion")
-    )
-    from scipy import stats
+    scores = viva.scores("one")
 
-    assert found["Multiple-choice", "Assertion", "pearson"] == pytest.approx(stats.pearsonr(xs, ys).statistic)
+    def means(form: str) -> list[float]:
+        mine = [row for row in scores if row["tags"]["format"] == form]
+        return [fmean(row["value"] for row in mine if row["model"] == f"baseline/{name}") for name in names]
+
+    expected = correlation(means("Multiple-choice"), means("Assertion"))
+    assert found["Multiple-choice", "Assertion", "pearson"] == pytest.approx(expected)
     headlines = correlate(one, two, "--by", "exam")
     assert "csbench-en Overall" in headlines
     assert "cmmlu-zh Average" in headlines
@@ -237,10 +234,8 @@ RELATED = "model,a,b\n" + "".join(
 
 def test_models_of_one_family_are_drawn_together_and_it_is_said() -> None:
     written(RELATED, "related.csv")
-    written(
-        "model,family\n" + "".join(f"{name}-{size}B,{name < 'C'}\n" for name in "ABCDE" for size in (1, 7, 13)),
-        "two.csv",
-    )
+    models = [f"{name}-{size}B" for name in "ABCDE" for size in (1, 7, 13)]
+    written("model,family\n" + "".join(f"{model},{model < 'C'}\n" for model in models), "two.csv")
     written("model,family\nA-1B,X\nB-1B,X\n", "some.csv")
     by_name, independent = correlate("related.csv"), correlate("related.csv", "--families", "none")
     assert "By their names, 15 rows are of 5 families (A 3, B 3, C 3, ...), which are drawn together" in by_name
@@ -259,7 +254,5 @@ def test_models_of_one_family_are_drawn_together_and_it_is_said() -> None:
     with pytest.raises(VivaError, match=r"nothing\.csv"):
         correlate("related.csv", "--families", "nothing.csv")
     written("model,family\nNo-1B,X\n", "none.csv")
-    with pytest.raises(
-        VivaError, match=r"none\.csv names no model that is here; it has No-1B, and here are A-13B, .* and 9"
-    ):
+    with pytest.raises(VivaError, match=r"none\.csv names no model that is here; it has No-1B, and here are A-13B, .*"):
         correlate("related.csv", "--families", "none.csv")
