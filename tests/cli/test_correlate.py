@@ -1,7 +1,6 @@
 """`viva correlate`: the published table, anybody's table, runs, and tables that nobody can use."""
 
 import csv
-import gzip
 import io
 import json
 import re
@@ -67,14 +66,10 @@ def test_anybodys_table_by_hand() -> None:
     }
 
 
-def test_other_forms_of_the_table_are_the_same() -> None:
+def test_the_column_of_names_is_known_by_its_name_or_its_place() -> None:
     expected = values(written(TABLE))
-    assert (
-        values(written(gzip.compress(b"\xef\xbb\xbf" + TABLE.replace("\n", "\r\n").encode()), "t.csv.gz")) == expected
-    )
-    swapped = "\n".join(
-        ",".join([row[1], row[0], *row[2:]]) for row in (line.split(",") for line in TABLE.splitlines())
-    )
+    rows = [line.split(",") for line in TABLE.splitlines()]
+    swapped = "\n".join(",".join([row[1], row[0], *row[2:]]) for row in rows)
     assert values(written(swapped, "s.csv")) == expected, "the column `model` names the rows wherever it stands"
     assert values(written(TABLE.replace("model", "name"), "n.csv")) == expected, "else the first one does"
     quoted = written('m,"x, y",z\na,1,2\nb,2,3\nc,3,1\n', "q.csv")

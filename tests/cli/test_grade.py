@@ -3,8 +3,6 @@
 import json
 from collections import Counter
 
-import pytest
-
 from cli.batch import batch
 from cli.collected import answers, dangerous, gold, questions, read_csv, refused, write_jsonl, wrong
 from rows import tabled
@@ -79,24 +77,6 @@ def test_a_sample_that_no_question_has_counts_as_missing(viva: Viva) -> None:
     assert Counter((row["sample"], row["outcome"]) for row in found) == {
         ("0", "right"): 96, ("1", "error"): 96, ("2", "wrong"): 96,
     }  # fmt: skip
-
-
-def test_a_reply_that_was_cut_off_is_truncated(viva: Viva) -> None:
-    rows = [row | {"text": "首先分析", "stop_reason": "length"} for row in answers("cmmlu", "zh")]
-    write_jsonl(viva.folder / "answers.jsonl", rows)
-    ended = viva("grade", "cmmlu", "answers.jsonl", *SCORES, "--format", "json", *QUIET)
-    assert ended.overall["outcomes"] == {"truncated": 96}
-    found = read_csv(viva.folder / "scores.csv")
-    assert {(row["score"], row["points"]) for row in found} == {("", "0")}, "the mean is that of points"
-
-
-def test_as_published_changes_the_numbers_and_the_signature(viva: Viva) -> None:
-    write_jsonl(
-        viva.folder / "a.jsonl", answers("cmmlu", "zh", lambda question: f"Because it is so: {question.answer}")
-    )
-    ended = viva("grade", "cmmlu", "a.jsonl", "--as-published", "--format", "json", *QUIET)
-    assert ended.overall["mean"] == pytest.approx(0.25), "the B of Because"
-    assert "extract:as-published" in ended.report["results"][0]["signature"]
 
 
 def test_a_judge_grades_collected_answers_too(viva: Viva, serve: Serve) -> None:

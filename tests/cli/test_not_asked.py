@@ -78,10 +78,3 @@ def test_tokens_that_no_server_counted_are_unknown(serve: Serve, viva: Viva) -> 
         ):  # fmt: skip
         with row:
             assert describe(tally, 0.0).partition("in flight")[2].removeprefix(" · ") == said
-
-
-def test_a_budget_holds_where_no_tokens_are_counted(serve: Serve, viva: Viva) -> None:
-    ended = viva(*run(viva, serve(usage=False), *PRICE, "--max-cost", 1, "--concurrency", 1, "--max-tokens", 4000))
-    assert ended.code == 3
-    assert "came without a count of tokens, and the budget takes the most that each may have cost" in ended.err
-    assert 0 < len(viva.answered()) < SAMPLE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from pathlib import Path
@@ -19,9 +18,7 @@ from viva.cli.look.report import report_command
 from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
 from viva.published import neighbours
-from viva.runs.answers import answered, is_fresh
-from viva.runs.config import LimitOptions
-from viva.runs.open import prepare
+from viva.runs.answers import is_fresh
 from viva.types import ExamSpec
 
 
@@ -67,16 +64,6 @@ def test_scores_older_than_the_answers_are_refused(run: Path) -> None:
     (run / "scores.jsonl").unlink()
     with pytest.raises(StorageError, match="not graded yet"):
         told(report_command, run)
-
-
-def test_answers_are_graded_on_the_way_where_the_scores_are_old(run: Path) -> None:
-    opened = prepare(RunFolder.open(run), LimitOptions(progress="quiet"))
-    kept = list(answered(opened))
-    os.utime(run / "responses.jsonl", (2e9, 2e9))
-    assert list(answered(opened)) == kept
-    assert list(answered(opened, lambda place: place == 3)) == [kept[3]]
-    assert kept[3].gold
-    assert kept[3].prompt_text.count(kept[3].asked) == 1
 
 
 def test_without_the_questions_there_is_a_report_without_prompts(

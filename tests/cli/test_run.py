@@ -40,19 +40,6 @@ def test_several_benchmarks_languages_and_models_in_one_command(viva: Viva) -> N
     assert len({(row["model"], row["exam"], row["question"]) for row in rows}) == len(viva.entries()) == len(rows)
 
 
-def test_the_report_names_its_sample_and_what_it_leaves_out(viva: Viva) -> None:
-    ended = viva(
-        "run", "csbench", "--language", "en", "--language", "zh", "--model", "baseline/first", "--tables", *QUIET
-    )
-    assert ended.code == 0
-    assert ended.err == ""
-    (folder,) = runs(viva)
-    assert folder.name.endswith(tuple("0123456789abcdef"))
-    for part in ("languages side by side", "bundled sample", "20 not judged", "--judge", "signature: ", "95 %"):
-        assert part in ended.out
-    assert not dangerous(ended.out)
-
-
 def test_samples_and_repeats_are_asked_apart_and_the_spread_is_shown(viva: Viva) -> None:
     ended = viva(
         *("run", "cmmlu", "--model", "baseline/random", "--limit", 8, "--samples", 3, "--repeats", 2),

@@ -5,41 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from render.samples import printed, report, result
 from servers.fixtures import QUIET, Serve, Viva
-from viva.analysis.estimate import Estimate
 from viva.errors import VivaError
-from viva.render.run_tables import summary_lines, summary_table
 
 ROOT = Path(__file__).parents[2]
-ROUGH = Estimate(
-    n=1_520, mean=0.61204, low=0.5901, high=0.63251, floor=0.5, ceiling=0.7,
-    outcomes={"right": 800, "wrong": 400, "unparsed": 24, "truncated": 12, "ungraded": 280, "error": 4},
-)  # fmt: skip
-PLAIN = Estimate(n=96, mean=0.25, low=0.16, high=0.34, floor=0.25, ceiling=0.25, outcomes={"right": 24, "wrong": 72})
-NONE = Estimate(n=5, mean=None, outcomes={"error": 5})
-
-
-def test_a_line_has_score_interval_number_and_whatever_is_neither_right_nor_wrong() -> None:
-    grid = summary_table([result(overall=ROUGH), result(overall=NONE, model="openai/b")])
-    names = "model|exam|score|bounds|95 % interval|answers|other outcomes|not scored"
-    assert "|".join(grid.header) == names
-    assert [row[2:] for row in grid.texts()] == [
-        ("61.20†", "50.00–70.00", "59.01–63.25", "1,520", "unparsed 24, truncated 12", "not judged 280, error 4"),
-        ("–†", "", "", "5", "", "error 5"),
-    ]
-    alone = summary_table([result(overall=PLAIN, model="openai/\x1b[31mevil")])
-    assert alone.header == ("exam", "score", "95 % interval", "answers")
-    assert "openai/" in alone.title
-
-
-def test_the_lines_below_say_what_is_needed_and_count_the_rest() -> None:
-    many = report(result(overall=ROUGH), notes=tuple(f"note {number}" for number in range(9)))
-    lines = summary_lines(many)
-    assert "--judge MODEL" in lines[0]
-    assert lines[1:] == [f"note {number}" for number in range(9)]
-    assert f"3 more notes (viva score {many.run} --all)." in printed("screen", many), "ten lines in all"
-    assert summary_lines(report(result(overall=PLAIN))) == []
 
 
 def test_a_run_prints_one_table_and_the_next_commands(viva: Viva) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pages.review.conftest import Visitor
-from pages.review.hostile import HOSTILE, TEXTS, hostile
+from pages.review.hostile import HOSTILE, hostile
 from pages.review.material import ITEMS
 from rows import table
 from viva.errors import VivaError
@@ -312,13 +312,13 @@ def _assert_visible(page: str) -> None:
     assert escape_invisible(seen) == seen
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.slow)])
 def test_no_text_is_ever_markup(visit: Visit, every: int) -> None:
     with table() as row:
         for number, item in list(enumerate(HOSTILE))[::every]:
             with row(number):
                 _assert_only_text(visit, item)
-                _assert_no_markup_from_addresses(visit().enter(), TEXTS[number][:300])
+                _assert_no_markup_from_addresses(visit().enter(), item.question[:300])
 
 
 def _assert_only_text(visit: Visit, item: Any) -> None:

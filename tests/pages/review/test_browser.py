@@ -1,21 +1,19 @@
 """The page in a real browser: the keyboard, no JavaScript, 400 px, contrast, focus, and texts that want to run."""
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pages.review.conftest import Server, fields, script
-from pages.review.hostile import HOSTILE
+from pages.review.hostile import HOSTILE, hostile
 from pages.review.material import ITEMS, editable
 from servers.browser import windows
 from thorough import THOROUGH
 from viva.engine.reviews import ReviewLog
 from viva.review.items import Item
+from web.hostile import TEXTS
 
 FIRST, SECOND, THIRD = ITEMS[:3]
 ITEM = f"/item/{FIRST.key}"
@@ -176,18 +174,6 @@ def test_leaving_with_something_unsaved_is_asked_about(web: Open, path: Path) ->
     assert marks(path, FIRST) == {("answer", 1.0)}
 
 
-def test_a_set_is_edited_and_approved(web: Open, path: Path) -> None:
-    item = editable()
-    page = web()
-    page.goto(f"/item/{item.key}")
-    page.get_by_label("Text, to edit").fill("Better.\nMuch better.")
-    page.get_by_label("1 approve").check()
-    page.get_by_role("button", name="Save", exact=True).click()
-    said(page, "Saved.")
-    assert ReviewLog(path).reviews[-1].text_after == "Better.\nMuch better."
-    assert page.get_by_label("Text, to edit").input_value() == "Better.\nMuch better."
-
-
 @pytest.mark.parametrize(
     ("scheme", "width"),
     [
@@ -201,7 +187,7 @@ def test_pages_are_legible_and_well_formed(web: Open, scheme: str, width: int) -
     page.keyboard.press("y")
     page.keyboard.press("Control+Enter")
     wait_for(page, SECOND)
-    for address in (*PAGES, f"/item/{editable().key}", f"/item/{HOSTILE[16].key}"):
+    for address in (*PAGES, f"/item/{editable().key}", f"/item/{hostile(TEXTS['wide']).key}"):
         page.goto(address)
         for details in page.locator("details").all():
             details.evaluate("one => { one.open = true; }")
@@ -246,7 +232,7 @@ SCRIPTS = [f"/static/{name}.js" for name in ("tables", "review", "markdown-it.mi
 @pytest.mark.parametrize(
     ("scripted", "shown"),
     [
-        pytest.param(True, [HOSTILE[place] for place in (0, 1, 5, 3)], id="a script, a handler, a frame, an end"),
+        pytest.param(True, [hostile(TEXTS[name]) for name in ("script", "handler", "frame", "closing")], id="some"),
         pytest.param(True, HOSTILE, marks=pytest.mark.slow, id="all"),
         pytest.param(False, HOSTILE if THOROUGH else HOSTILE[::3], marks=pytest.mark.slow, id="without scripts"),
     ],
@@ -284,38 +270,14 @@ def test_another_site_can_neither_post_nor_frame_nor_read(web: Open, server: Ser
         f'<form method=post action="{target}/item/{FIRST.key}">{inputs}<button>Win</button></form>'
         f'<iframe src="{target}/items"></iframe><img id=i src="{target}/static/icon.svg">'
     )
-    with serving(attack.encode()) as evil:
-        page.goto(evil)
-        read = page.evaluate(
-            "address => fetch(address, {credentials: 'include'}).then(a => a.text()).catch(() => 'refused')",
-            f"{target}/export.jsonl",
-        )
-        assert read == "refused"
-        assert page.evaluate("document.getElementById('i').naturalWidth") == 0
-        assert "Mark the next one" not in page.frames[1].content()
-        page.get_by_role("button", name="Win").click()
-        page.wait_for_url(f"{target}/**")
-        assert "sent by another site" in page.content()
+    evil = "http://127.0.0.1:9/"
+    page.route(evil, lambda route: route.fulfill(body=attack, content_type="text/html"))
+    page.goto(evil)
+    fetched = "address => fetch(address, {credentials: 'include'}).then(a => a.text()).catch(() => 'refused')"
+    assert page.evaluate(fetched, f"{target}/export.jsonl") == "refused"
+    assert page.evaluate("document.getElementById('i').naturalWidth") == 0
+    assert "Mark the next one" not in page.frames[1].content()
+    page.get_by_role("button", name="Win").click()
+    page.wait_for_url(f"{target}/**")
+    assert "sent by another site" in page.content()
     assert ReviewLog(path).marks(FIRST.key) == ()
-
-
-@contextmanager
-def serving(content: bytes) -> Iterator[str]:
-    """A page at another port."""
-
-    class Answer(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as other:
-        thread = threading.Thread(target=other.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{other.server_port}/"
-        other.shutdown()
-        thread.join()
