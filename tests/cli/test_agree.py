@@ -12,7 +12,7 @@ import pytest
 from analysis.rated import consistency_design
 from cli.collected import written
 from cli.told import command_of, told
-from rows import table
+from rows import table, tabled
 from viva.analysis.raters.agreement import agree
 from viva.errors import VivaError
 from viva.studies.agreement.study import read_ratings, scale_of
@@ -137,41 +137,40 @@ def test_scales() -> None:
 
 
 def test_what_cannot_be_used_is_said() -> None:
-    with table() as row:
-        for content, arguments, said in [
-            ("", (), "holds no ratings"),
-            ("item,rater,value\n", (), "holds no ratings"),
-            ("item,rater,value\nq,a,\n", (), "holds no ratings"),
-            ("thing,rater,value\nq,a,1\n", (), "line 2: no column 'item' or 'question'; it has: 'thing'"),
-            ("item,who,value\nq,a,1\n", (), "line 2: no column 'rater' or 'reviewer' or 'judge'"),
-            ("item,rater,mark\nq,a,1\n", (), "line 2: no column 'value' or 'score'"),
-            ("item,rater,value\nq,a,1\nq,a,0\n", (), "line 3: a second rating of 'q' by 'a'; the first is in line 2"),
-            ("item,rater,value\nq,a,good\n", (), "line 2: value 'good' is no number"),
-            ("item,rater,value\nq,a,nan\n", (), "line 2: value 'nan' is no mark"),
-            ("item,rater,value\nq,a,1e300\n", (), "line 2: value '1e300' is no mark"),
-            ("item,rater,value\nq,a,1_0\n", (), "line 2: value '1_0' is no number"),
-            ("item,rater,value\n,a,1\n", (), "line 2: item '' is no name"),
-            ("item,rater,value\nq, ,1\n", (), "line 2: rater ' ' is no name"),
-            ('item,rater,value\nq,a,"0,5"\n', (), "line 2: value '0,5' has a decimal comma: write decimal points"),
-            ("item;rater;value\nq;a;0,5\n", (), "separated by ';': write commas, and decimal points"),
-            ("item\trater\tvalue\nq\ta\t1\n", (), "separated by tabs: write commas, and decimal points"),
-            ("item,rater,value,t\nq,a,1,x\nq,b,1,y\n", ("--by", "t"), "line 3: t of 'q' is 'y', and 'x' above"),
-            ("item,question,rater,value\nq,1,a,1\nq,2,b,1\n", (), "line 3: question of 'q' is '2', and '1' above"),
-            (SMALL, ("--judge", "gpt"), "there is no rater 'gpt'; there are: 'anna', 'ben', 'judge'"),
-            (SMALL, ("--exclude", "gpt"), "there is no rater 'gpt'"),
-            (SMALL, ("--by", "discipline"), "there is no column 'discipline'"),
-            (SMALL, ("--scale", "0,1"), "2, which 'judge' gave to 'q1', is no mark of the scale 0, 1"),
-            (SMALL, ("--ppi",), "name the rater that is one"),
-            (SMALL, ("--strata", "type"), "it goes with --ppi"),
-            ('{"item": "q", "rater": "a", "value": 1}\n[1]\n', (), "line 2 is no JSON object"),
-            ('{"item": "q", "rater": "a", "value": true}\n', (), "value True is no number"),
-            ('{"item": "q", "rater": "a", "value": [1]}\n', (), "value [1] is no number"),
-            ('{"item": {}, "rater": "a", "value": 1}\n', (), "item {} is no name"),
-            ('{"item": "q", "rater": "a", "value": 1, "aspect": []}\n', (), "aspect [] is no plain value"),
-        ]:
-            with row((said, content)):
-                with pytest.raises(VivaError) as problem:
-                    run(written(content, "r.jsonl" if content.startswith("{") else "t.csv"), *arguments)
-                assert said in str(problem.value)
+    for (content, arguments, said), row in tabled(
+        ("", (), "holds no ratings"),
+        ("item,rater,value\n", (), "holds no ratings"),
+        ("item,rater,value\nq,a,\n", (), "holds no ratings"),
+        ("thing,rater,value\nq,a,1\n", (), "line 2: no column 'item' or 'question'; it has: 'thing'"),
+        ("item,who,value\nq,a,1\n", (), "line 2: no column 'rater' or 'reviewer' or 'judge'"),
+        ("item,rater,mark\nq,a,1\n", (), "line 2: no column 'value' or 'score'"),
+        ("item,rater,value\nq,a,1\nq,a,0\n", (), "line 3: a second rating of 'q' by 'a'; the first is in line 2"),
+        ("item,rater,value\nq,a,good\n", (), "line 2: value 'good' is no number"),
+        ("item,rater,value\nq,a,nan\n", (), "line 2: value 'nan' is no mark"),
+        ("item,rater,value\nq,a,1e300\n", (), "line 2: value '1e300' is no mark"),
+        ("item,rater,value\nq,a,1_0\n", (), "line 2: value '1_0' is no number"),
+        ("item,rater,value\n,a,1\n", (), "line 2: item '' is no name"),
+        ("item,rater,value\nq, ,1\n", (), "line 2: rater ' ' is no name"),
+        ('item,rater,value\nq,a,"0,5"\n', (), "line 2: value '0,5' has a decimal comma: write decimal points"),
+        ("item;rater;value\nq;a;0,5\n", (), "separated by ';': write commas, and decimal points"),
+        ("item\trater\tvalue\nq\ta\t1\n", (), "separated by tabs: write commas, and decimal points"),
+        ("item,rater,value,t\nq,a,1,x\nq,b,1,y\n", ("--by", "t"), "line 3: t of 'q' is 'y', and 'x' above"),
+        ("item,question,rater,value\nq,1,a,1\nq,2,b,1\n", (), "line 3: question of 'q' is '2', and '1' above"),
+        (SMALL, ("--judge", "gpt"), "there is no rater 'gpt'; there are: 'anna', 'ben', 'judge'"),
+        (SMALL, ("--exclude", "gpt"), "there is no rater 'gpt'"),
+        (SMALL, ("--by", "discipline"), "there is no column 'discipline'"),
+        (SMALL, ("--scale", "0,1"), "2, which 'judge' gave to 'q1', is no mark of the scale 0, 1"),
+        (SMALL, ("--ppi",), "name the rater that is one"),
+        (SMALL, ("--strata", "type"), "it goes with --ppi"),
+        ('{"item": "q", "rater": "a", "value": 1}\n[1]\n', (), "line 2 is no JSON object"),
+        ('{"item": "q", "rater": "a", "value": true}\n', (), "value True is no number"),
+        ('{"item": "q", "rater": "a", "value": [1]}\n', (), "value [1] is no number"),
+        ('{"item": {}, "rater": "a", "value": 1}\n', (), "item {} is no name"),
+        ('{"item": "q", "rater": "a", "value": 1, "aspect": []}\n', (), "aspect [] is no plain value"),
+    ):
+        with row:
+            with pytest.raises(VivaError) as problem:
+                run(written(content, "r.jsonl" if content.startswith("{") else "t.csv"), *arguments)
+            assert said in str(problem.value)
     with pytest.raises(VivaError, match="there is no table"):
         run("nowhere.csv")

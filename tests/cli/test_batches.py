@@ -115,17 +115,6 @@ def test_without_waiting_every_start_does_what_can_be_done_now(vendor: LocalServ
     assert len(batches(vendor)) == 1
 
 
-def test_answers_of_a_batch_serve_a_normal_run_and_the_other_way_round(vendor: LocalServer, viva: Viva) -> None:
-    vendor.control(looks=1)
-    assert examine(viva, vendor).code == 0
-    made = len(vendor.events("answered"))
-    normal = [part for part in arguments(vendor, "--reuse", "run", run="normal") if part != "--batch"]
-    assert viva(*normal).code == 0
-    assert examine(viva, vendor, "--reuse", "normal", run="third").code == 0
-    assert len(vendor.events("answered")) == made
-    assert viva.scores("normal") == viva.scores("third") == viva.scores()
-
-
 def answers_file(viva: Viva) -> Path:
     """Answers to open-ended questions of CS-Bench's sample, which a judge must read."""
     from viva.benchmarks import find_benchmark

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli.told import command_of, told
-from rows import tabled
+from cli.told import command_of, refuses, told
 from servers.fixtures import QUIET, Viva
 from viva.errors import VivaError
 
@@ -147,7 +146,7 @@ def test_a_chart_of_a_search_draws_what_the_tables_tell() -> None:
 def test_what_cannot_be_broken_down_is_refused_in_a_sentence() -> None:
     item_scores({"m": WEAK})
     Path("empty.csv").write_text(f"{HEADER}m,1,0,,DSA,k\n")
-    for (arguments, said), row in tabled(
+    rows = (
         (("empty.csv", "--by", "domain"), "no answer of m on empty.csv has a score"),
         (("t.csv",), "does not say which columns are tags: name one with --by TAG; it has model, case"),
         (("t.csv", "--by", "colour"), "colour"),
@@ -155,27 +154,8 @@ def test_what_cannot_be_broken_down_is_refused_in_a_sentence() -> None:
         (("t.csv", "--by", "domain", "--model", "x"), "--model 'x': there is no such thing in t.csv"),
         (("t.csv", "t.csv", "--by", "domain"), "name one of them"),
         (("none.csv", "--by", "domain"), "there is no table none.csv"),
-    ):
-        with row:
-            with pytest.raises(VivaError) as raised:
-                breakdown(*arguments)
-            assert said in str(raised.value)
-
-
-def test_a_chart_is_of_one_exam(viva: Viva) -> None:
-    both = ("run", "csbench", "--language", "en,zh", "--only", "comprehension", "--model", "baseline/first")
-    assert viva(*both, "--run", "run", *QUIET).code == 0
-    with pytest.raises(VivaError, match="here are csbench-en, csbench-zh: name one with --exam"):
-        breakdown(viva.folder / "run", "--by", "domain", "--chart", "c.json")
-    breakdown(viva.folder / "run", "--by", "domain", "--exam", "csbench-zh", "--chart", "c.json")
-    assert "csbench-zh by domain" in Path("c.json").read_text(encoding="utf-8")
-
-
-def test_what_is_not_graded_is_marked_and_explained(viva: Viva) -> None:
-    assert viva("run", "csbench", "--model", "baseline/first", "--run", "run", *QUIET).code == 0
-    text = breakdown(viva.folder / "run", "--by", "format", "--min", 2)
-    assert "†: the mean leaves out what was not scored" in text
-    assert "not judged" in text
+    )
+    refuses(breakdown, rows)
 
 
 def test_too_many_slices_are_refused() -> None:

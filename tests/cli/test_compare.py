@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.handmade import cmmlu, rows
-from cli.told import command_of, rows_of, told
-from rows import tabled
+from cli.told import command_of, refuses, rows_of, told
 from servers.fixtures import QUIET, Viva
 from viva.errors import VivaError
 
@@ -283,8 +282,8 @@ def test_a_sampling_sweep_of_ones_own_stands_beside_the_published_one(viva: Viva
 
 def test_wrong_use_is_one_sentence() -> None:
     item_scores("t.csv", *((model, f"q{i}", 0, 1) for model in "ab" for i in range(2)))
-    for (arguments, said), row in tabled(
-        (("nowhere",), r"no table or run nowhere \(published tables that can be named: infibench, csbench\)"),
+    rows = (
+        (("nowhere",), "no table or run nowhere (published tables that can be named: infibench, csbench)"),
         (("t.csv", "t.csv"), "a of t.csv is named twice"),
         (("t.csv", "--model", "z"), r"nobody is called so; there are: a, b"),
         (("t.csv", "--model", "a"), "takes two contestants on the same questions; here are item scores: a"),
@@ -294,9 +293,8 @@ def test_wrong_use_is_one_sentence() -> None:
         (("t.csv", "--between", "shots"), "do not differ in that, but in: models"),
         (("t.csv", "--by", "colour"), "no column 'colour'"),
         (("t.csv", "--aggregate", "best@0"), "write mean, best, best@K, pass@K or"),
-    ):
-        with row, pytest.raises(VivaError, match=said):
-            compare(*arguments)
+    )
+    refuses(compare, rows)
 
 
 def test_cmmlus_five_categories_are_compared_in_the_papers_average(viva: Viva, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-from pathlib import Path
 from statistics import correlation, fmean
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 import viva
 from cli.collected import written
-from cli.told import command_of, told
+from cli.told import command_of, refuses, told
 from rows import each_row
 from servers.fixtures import QUIET, Viva
 from viva.errors import VivaError
@@ -136,10 +135,8 @@ def test_tables_of_item_scores_are_summed_up_first() -> None:
         "there is no table or run nowhere (published tables that can be named: csbench, cmmlu",
     ),
 )
-def test_what_cannot_be_used_is_said(content: object, arguments: tuple[str, ...], said: str) -> None:
-    with pytest.raises(VivaError) as problem:
-        correlate(written(content), *arguments)
-    assert said in str(problem.value)
+def test_what_cannot_be_used_is_said(content: str, arguments: tuple[str, ...], said: str) -> None:
+    refuses(correlate, [((written(content), *arguments), said)])
 
 
 def test_infibench_against_humaneval_in_one_command() -> None:
@@ -150,15 +147,6 @@ def test_infibench_against_humaneval_in_one_command() -> None:
     assert values("infibench")["humaneval", "score", "pearson"] == pytest.approx(0.8058, abs=5e-5)
     assert [one["row"] for one in outliers][:2] == ["Phi1", "Phi2"], "trained for HumanEval's kind of task"
     assert "Phi1" in correlate("infibench").split("Far from the line")[1]
-
-
-@each_row(("infibench", 60), ("infibench", 80), ("csbench", 60), ("syneval", 80))
-def test_a_narrow_terminal_has_every_coefficient_with_its_interval(benchmark: str, width: int) -> None:
-    lines = viva.correlate(benchmark).to_screen(width).splitlines()
-    shown = lines[: next(at for at, line in enumerate(lines) if not line)]
-    for name in ("Kendall's", "Pearson's r", "Spearman's"):
-        assert any(re.search(rf"{name}.* \d\.\d{{3}} \[.*\]", line) for line in shown)
-    assert max(map(len, lines)) <= width
 
 
 def test_benchmarks_are_matched_by_model_and_nothing_is_guessed(viva: Viva) -> None:
@@ -181,26 +169,14 @@ SIX = ",".join(
 )
 
 
-@each_row(
-    (("csbench", "--by", "format"), "is for runs and item scores"),
-    (("infibench", "--columns", "humaneval,nope"), "has no such column"),
-    (("csbench", "--chart", "c.gif"), "--chart"),
-    (("csbench", "--every", "--chart", "c.svg", "--columns", SIX), "12 pairs of columns at most"),
-)
-def test_what_cannot_be_correlated_is_said(arguments: tuple[str, ...], said: str) -> None:
-    with pytest.raises(VivaError) as problem:
-        correlate(*arguments)
-    assert said in str(problem.value)
-
-
-@pytest.mark.slow
-def test_charts_name_the_outliers() -> None:
-    correlate("infibench", "--chart", "r.svg")
-    drawn = Path("r.svg").read_text(encoding="utf-8")
-    assert "Phi1" in drawn
-    assert "0.806" in drawn
-    correlate("syneval", "--chart", "s.json")
-    assert len(json.loads(Path("s.json").read_text(encoding="utf-8"))["concat"]) == 6
+def test_what_cannot_be_correlated_is_said() -> None:
+    rows = (
+        (("csbench", "--by", "format"), "is for runs and item scores"),
+        (("infibench", "--columns", "humaneval,nope"), "has no such column"),
+        (("csbench", "--chart", "c.gif"), "--chart"),
+        (("csbench", "--every", "--chart", "c.svg", "--columns", SIX), "12 pairs of columns at most"),
+    )
+    refuses(correlate, rows)
 
 
 def test_scores_of_other_benchmarks_are_joined_by_models_name() -> None:

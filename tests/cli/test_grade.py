@@ -25,6 +25,8 @@ def test_gold_answers_score_full_marks_with_a_row_each(viva: Viva) -> None:
     assert [row["read"] for row in rows] == [question.answer for question in asked]
     assert {(row["sample"], row["score"], row["points"], row["outcome"]) for row in rows} == {("0", "1", "1", "right")}
     assert {row["model"].rpartition("/")[2] for row in rows} == {"answers.jsonl"}
+    summed = json.loads(viva("score", "scores.csv", "--benchmark", "cmmlu", "--format", "json").out)
+    assert summed["tables"][0]["rows"][0]["mean"]["mean"] == 1.0
 
 
 def test_partial_answers_are_graded_and_the_missing_are_no_zeros(viva: Viva) -> None:

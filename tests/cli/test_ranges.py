@@ -7,7 +7,7 @@ import pytest
 
 from cli.collected import answers, gold, write_jsonl
 from cli.told import viva
-from rows import table
+from rows import tabled
 from viva.types import Question
 
 
@@ -31,12 +31,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def test_what_is_left_out_for_being_a_range_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     commands = {"scaling": ("a", "b", "--sizes", "sizes.csv"), "correlate": ("a", "b", "--by", "type")}
-    with table() as case:
-        for command, options in commands.items():
-            with case(command):
-                capsys.readouterr()
-                viva(command, *options)
-                out, err = capsys.readouterr()
-                said = " ".join((out + err).split())
-                assert "left out, since a score is a range there" in said
-                assert "replay/a.jsonl, replay/b.jsonl; grade these with --judge MODEL" in said
+    for (command, options), case in tabled(*commands.items()):
+        with case:
+            capsys.readouterr()
+            viva(command, *options)
+            out, err = capsys.readouterr()
+            said = " ".join((out + err).split())
+            assert "left out, since a score is a range there" in said
+            assert "replay/a.jsonl, replay/b.jsonl; grade these with --judge MODEL" in said

@@ -81,15 +81,6 @@ def test_without_the_questions_there_is_a_report_without_prompts(
     assert "By domain" in page, "the tables are those of the exam all the same"
 
 
-def test_runs_side_by_side_have_names_of_their_own(run: Path, tmp_path: Path) -> None:
-    other = Path(shutil.copytree(run, tmp_path / "second", copy_function=shutil.copy2))
-    table = told(report_command, run, other, "--format", "csv")
-    assert {line.split(",")[1] for line in table.splitlines()[1:]} >= {
-        "baseline/first (run)",
-        "baseline/first (second)",
-    }
-
-
 def test_wrong_use_is_a_sentence(run: Path) -> None:
     for arguments, sentence in (
         (["--html", "--format", "csv"], "exclude each other"),

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from cli.batch import batch
-from cli.collected import answers, dangerous, refused, write_jsonl, wrong
+from cli.collected import dangerous, refused
 from rows import tabled
-from servers.fixtures import QUIET, Ended, Viva
+from servers.fixtures import Ended, Viva
 
 HEADER = "model,case,sample,score\n"
 
@@ -228,22 +228,6 @@ def test_csv_has_a_row_a_number_and_nothing_runs_in_it(viva: Viva) -> None:
         [0.525, 0.7064, 0.0082]
     )
     assert float(rows[6]["published"]) == pytest.approx(0.5694)
-
-
-def test_what_viva_grade_writes_can_be_reduced(viva: Viva) -> None:
-    rows = [
-        row | {"sample": sample}
-        for sample, reply in enumerate((wrong, lambda question: f"Answer: {question.answer}"))
-        for row in answers("cmmlu", "zh", reply)
-    ]
-    write_jsonl(viva.folder / "answers.jsonl", rows)
-    graded = viva("grade", "cmmlu", "answers.jsonl", "--out", "scores.csv", "--run", "run", *QUIET)
-    assert graded.code == 0, graded.err
-    for source in ("scores.csv", "run/scores.jsonl"):
-        ended = viva("score", source, "--benchmark", "cmmlu", "--group", 2, "--format", "json")
-        assert ended.code == 0, ended.err
-        (row,) = standings(ended).values()
-        assert (row["questions"], row["mean"]["mean"], row["best"]["mean"]) == (96, 0.5, 1.0)
 
 
 # Difficulty

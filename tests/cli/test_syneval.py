@@ -45,20 +45,6 @@ def test_chance_is_what_it_must_be_and_a_question_of_two_strata_is_asked_once(vi
     assert column(ended.report, "OA")["mean"] == ended.overall["mean"]
 
 
-@pytest.mark.slow
-def test_two_models_share_the_papers_tables(viva: Viva, data: Path) -> None:
-    models = ("--model", "baseline/random", "--model", "baseline/first")
-    ended = viva("run", "syneval", "--data", data, *models, "--run", "run", "--all", *QUIET)
-    assert ended.code == 0, ended.err
-    for title in ("By format, zero-shot", "OA by knowledge point, zero-shot", "FITB F1 by knowledge point, zero-shot"):
-        assert ended.out.count(title) == 1
-    assert ended.out.count("By knowledge point, zero-shot") == 2
-    assert viva("score", "run", "--all").out == ended.out
-    shown = viva("show", "run", "--question", "handmade-0-GS-FITB-0")
-    assert "gold: the gardener" in shown.out
-    assert "“gave”" in shown.out
-
-
 def test_three_seeds_draw_three_prompts_where_exemplars_are_shown(viva: Viva, data: Path, serve: Serve) -> None:
     server = serve(texts=["The answer is “True”"])
     ended = viva(

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from cli.collected import dangerous
-from rows import table
+from rows import tabled
 from servers.fixtures import QUIET, Serve, Viva
 from viva.analysis.estimate import Estimate
 from viva.engine.asking import Tally
@@ -92,22 +92,21 @@ def test_other_tools_habits_work_or_are_answered(viva: Viva) -> None:
     for said in ("viva run csbench cmmlu", "--model", "--shots", "--concurrency", "--repeats", "--run"):
         assert said in ended.err
     assert "run folder" not in ended.err, "it is quiet"
-    with table() as row:
-        for arguments, said in (
-            (("run", "csbench", "--model_args", "x"), "--model hf/NAME"),
-            (("run", "csbench", "--gen_kwargs", "x"), "--temperature"),
-            (("run", "csbench", "--modle", "x"), "Did you mean '--model'?"),
-            (("run", "csbnech", "--model", "baseline/random"), "did you mean csbench?"),
-            (("rnu", "csbench"), "did you mean run?"),
-            (("eval", "csbench"), "did you mean `viva run`?"),
-            (("prompt", "csbench"), "did you mean `viva show EXAM --prompt`?"),
-            (("show", "run", "--model", "nobody"), "here are: baseline/random"),
-            (("run", "cmmlu", "--model", "baseline/random", "--batch_size", "2"), "--batch-size is for weights"),
-        ):
-            with row(" ".join(arguments)):
-                refused = viva(*arguments)
-                assert refused.code == VivaError.exit_code
-                assert said in refused.err.splitlines()[-1], "and nothing is printed after it"
+    for (arguments, said), row in tabled(
+        (("run", "csbench", "--model_args", "x"), "--model hf/NAME"),
+        (("run", "csbench", "--gen_kwargs", "x"), "--temperature"),
+        (("run", "csbench", "--modle", "x"), "Did you mean '--model'?"),
+        (("run", "csbnech", "--model", "baseline/random"), "did you mean csbench?"),
+        (("rnu", "csbench"), "did you mean run?"),
+        (("eval", "csbench"), "did you mean `viva run`?"),
+        (("prompt", "csbench"), "did you mean `viva show EXAM --prompt`?"),
+        (("show", "run", "--model", "nobody"), "here are: baseline/random"),
+        (("run", "cmmlu", "--model", "baseline/random", "--batch_size", "2"), "--batch-size is for weights"),
+    ):
+        with row:
+            refused = viva(*arguments)
+            assert refused.code == VivaError.exit_code
+            assert said in refused.err.splitlines()[-1], "and nothing is printed after it"
     viva.environment["PYTHONIOENCODING"] = "iso8859-5"
     assert "\\u2013" in viva("score", "run").out, "an encoding has no dash"
 
@@ -200,13 +199,12 @@ def test_the_live_line_keeps_to_its_width() -> None:
     assert "3 retries · 7 errors" in whole
     assert "61.2" in whole.replace(describe(tally, 25.0, final=True), "")
     assert "61.2" not in describe(tally, 25.0, final=True), "the last line has no score of a part"
-    with table() as row:
-        for width, kept in ((200, "64 in flight"), (90, "score 61.2"), (60, "$3.25"), (30, "7 errors")):
-            with row(width):
-                text = describe(tally, 25.0, width)
-                assert kept in text
-                assert "7 errors" in text, "never left out"
-                assert len(text) <= max(width, len("4,000/12,032 33 % · 7 errors"))
+    for (width, kept), row in tabled((200, "64 in flight"), (90, "score 61.2"), (60, "$3.25"), (30, "7 errors")):
+        with row:
+            text = describe(tally, 25.0, width)
+            assert kept in text
+            assert "7 errors" in text, "never left out"
+            assert len(text) <= max(width, len("4,000/12,032 33 % · 7 errors"))
 
 
 @given(st.text(max_size=80), st.integers(2, 100))

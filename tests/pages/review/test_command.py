@@ -10,7 +10,7 @@ import pytest
 
 from pages.review.conftest import fields
 from pages.review.test_server import Reviewer
-from rows import table
+from rows import tabled
 from servers.fixtures import Going, Viva, Warm
 from viva.engine.reviews import ReviewLog
 
@@ -87,14 +87,13 @@ def test_what_makes_no_sense_is_said_in_a_sentence(ran: Viva) -> None:
         (["--sample", "3", "--strata", "colour"], "is one of: exam, model"),
         (["--reviewer", "a\x1bb"], "without control"),
     )
-    with table() as row:
-        for arguments, said in wrong:
-            with row(arguments):
-                ended = ran("review", "one", "--port", "0", *arguments)
-                assert ended.code == 2
-                assert said in ended.err
-                assert "Traceback" not in ended.err
-                assert "\x1b" not in ended.err
+    for (arguments, said), row in tabled(*wrong):
+        with row:
+            ended = ran("review", "one", "--port", "0", *arguments)
+            assert ended.code == 2
+            assert said in ended.err
+            assert "Traceback" not in ended.err
+            assert "\x1b" not in ended.err
 
 
 def test_a_run_with_nothing_to_review_says_so(tmp_path: Path, warm: Warm) -> None:

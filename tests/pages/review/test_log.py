@@ -6,8 +6,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from viva.engine.reviews import Review, ReviewLog, line_id
 from viva.errors import StorageError
@@ -154,29 +152,3 @@ def test_undo_goes_back_step_by_step_and_ends(path: Path) -> None:
     log.append([review(9, 0.5)])
     assert len(log.undo("Ada", next(forms), 9.0)) == 1
     assert ReviewLog(path).marks("i") == (Mark("Bo", "answer", 1.0),)
-
-
-@given(
-    marks=st.lists(
-        st.tuples(
-            st.sampled_from(["Ada", "Bo"]),
-            st.sampled_from(["i", "j"]),
-            st.sampled_from(["answer", "rationale"]),
-            st.sampled_from([0.0, 0.5, 1.0]),
-        ),
-        max_size=12,
-    ),
-    comment=st.text(max_size=20).filter(lambda text: text.isprintable()),
-)
-def test_undoing_everything_leaves_no_mark(
-    tmp_path_factory: pytest.TempPathFactory, marks: list[tuple[str, str, str, float]], comment: str
-) -> None:
-    log = ReviewLog(tmp_path_factory.mktemp("log") / "reviews.jsonl")
-    for number, (reviewer, item, aspect, value) in enumerate(marks):
-        log.append([review(number, value, reviewer, item, aspect=aspect, comment=comment)])
-    for number in range(len(marks)):
-        for name in ("Ada", "Bo"):
-            log.undo(name, line_id(name, str(number)), 100.0 + number)
-    assert log.marks("i") == log.marks("j") == ()
-    again = ReviewLog(log.path)
-    assert again.reviews == log.reviews

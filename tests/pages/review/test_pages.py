@@ -12,7 +12,7 @@ import msgspec
 
 from pages.review.conftest import Visitor, fields, named
 from pages.review.material import ITEMS, editable, many
-from rows import table
+from rows import table, tabled
 from viva.studies.agreement.study import AgreementConfig, study
 from viva.types import Mark
 
@@ -36,14 +36,13 @@ def test_who_has_no_name_is_asked_for_it(visit: Visit) -> None:
 
 
 def test_a_name_must_be_one(visit: Visit) -> None:
-    with table() as row:
-        for name in ("", "   ", "x" * 61, "a\x00b", "a\u202eb", "a\u200bb", "\u3164"):
-            with row(name):
-                ada = visit()
-                answer = ada.post("/start", data={"csrf": ada.fields("/start")["csrf"], "name": name})
-                assert answer.status_code == 422
-                assert "Please give" in answer.text
-                assert "reviewer" not in " ".join(ada.cookies)
+    for name, row in tabled("", "   ", "x" * 61, "a\x00b", "a\u202eb", "a\u200bb", "\u3164"):
+        with row:
+            ada = visit()
+            answer = ada.post("/start", data={"csrf": ada.fields("/start")["csrf"], "name": name})
+            assert answer.status_code == 422
+            assert "Please give" in answer.text
+            assert "reviewer" not in " ".join(ada.cookies)
 
 
 def test_marks_are_saved_and_the_next_item_comes(visit: Visit, path: Path) -> None:
@@ -123,11 +122,10 @@ def test_nothing_that_was_written_is_lost_when_a_form_comes_back(visit: Visit) -
 
 def test_a_mark_that_the_scale_lacks_is_refused(visit: Visit) -> None:
     ada = visit().enter()
-    with table() as row:
-        for mark in ("3", "-1", "1.0", "x", "٣", "9" * 50):
-            with row(mark):
-                assert ada.mark(FIRST, answer=mark).status_code == 400
-                assert ada.log.reviews == ()
+    for mark, row in tabled("3", "-1", "1.0", "x", "٣", "9" * 50):
+        with row:
+            assert ada.mark(FIRST, answer=mark).status_code == 400
+            assert ada.log.reviews == ()
 
 
 def test_undo_takes_back_and_shows_the_item(visit: Visit) -> None:
