@@ -1,7 +1,5 @@
 """`viva score` and `viva show`: the same run again, from its files, for people and for programs."""
 
-import csv
-import io
 import json
 import re
 import shutil
@@ -55,22 +53,15 @@ def test_every_form_is_printed_and_drives_nothing(sat: Viva, form: str) -> None:
     for part in ("OS: Processes and Threads", "signature: benchmark:csbench", "not judged"):
         assert part in ended.out
     assert not dangerous(ended.out)
-
-
-def test_tables_go_to_a_file_on_request(sat: Viva) -> None:
-    ended = sat("score", "runs/x", "--format", "csv", "--out", "tables.csv")
-    assert (ended.code, ended.out) == (3, "")
-    written = list(csv.DictReader(io.StringIO((sat.folder / "tables.csv").read_text(encoding="utf-8"))))
-    rows = [row for row in written if not row["published"]]
-    assert {row["table"] for row in rows} == {"domains", "formats", "subfields"}
-    overall = [row for row in rows if (row["table"], row["row"], row["column"]) == ("domains", "Overall", "Average")]
-    assert [row["n"] for row in overall] == ["76"]
+    shown = sat("show", "runs/x", "--limit", 100, "--prompt")
+    assert all(spelt in shown.out for spelt in ("<U+001B>]0;title<U+0007>", "<U+202E>"))
+    assert not dangerous(shown.out + shown.err)
     refused(sat("score", "runs/x", "--out", "runs"), "--out runs")
+    refused(sat("score", "runs/x", "--out", "nowhere/tables.csv"), "nowhere")
     (newest := sat.folder / "runs/y").mkdir()
     (newest / "run.json").write_text("{}", encoding="utf-8")
     assert "viva: runs/y: the newest of 2 runs in runs" in sat("score", "runs").err
     shutil.rmtree(newest)
-    refused(sat("score", "runs/x", "--out", "nowhere/tables.csv"), "nowhere")
 
 
 FORMS = {
@@ -144,14 +135,6 @@ def test_show_chooses_by_outcome_and_counts(sat: Viva, option: tuple[str, ...], 
     assert all(head.rpartition(": ")[2] in outcomes for head in heads)
     assert f"{len(heads)} of {len(wanted)} answers shown" in ended.err
     assert "--- prompt" not in ended.out
-
-
-def test_a_reply_cannot_drive_the_terminal_that_shows_it(sat: Viva) -> None:
-    ended = sat("show", "runs/x", "--limit", 100, "--prompt")
-    assert ended.code == 0
-    assert "<U+001B>]0;title<U+0007>" in ended.out
-    assert "<U+202E>" in ended.out
-    assert not dangerous(ended.out + ended.err)
 
 
 def test_changed_data_is_noticed(viva: Viva) -> None:

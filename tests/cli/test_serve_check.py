@@ -86,15 +86,6 @@ def test_what_a_server_does_is_seen(serve: Serve, check: Check, tmp_path: Path) 
             assert works(report).items() >= commands.items()
 
 
-def test_offsets_in_bytes_and_none_are_told(serve: Serve, check: Check) -> None:
-    details = {"bytes": "bytes", "none": "without offsets", "wrong": "do not fit", "characters": "characters"}
-    server = serve("scoring.py", bos="<s>")
-    for offsets, words in details.items():
-        server.control(offsets=offsets)
-        _, report = check(server)
-        assert words in of(report, "echo with logprobs")["detail"]
-
-
 NOTHING: dict[str, tuple[dict[str, Any], int]] = {
     "a wrong key": ({"key": "another"}, EXIT_REFUSED),
     "another model": ({"models": ["x"]}, EXIT_REFUSED),

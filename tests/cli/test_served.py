@@ -83,7 +83,7 @@ def test_it_stops_no_resume_and_moves_no_signature(serve: Serve, viva: Viva) -> 
     assert one.replace("openai/gpt-4o", "openai/one") == two
 
 
-def test_judges_too_and_a_folder_that_does_not_say_it(serve: Serve, viva: Viva) -> None:
+def test_judges_too(serve: Serve, viva: Viva) -> None:
     judge = serve(texts=["It will do.\nVERDICT: 1"], says=[OLD, AZURE])
     judged = ("--judge", "openai/gpt-4o", "--judge-base-url", judge.url, "--verdicts", "line")
     ended = viva("run", "csbench", "--model", "baseline/first", *judged, "--run", "run", *QUIET)
@@ -91,15 +91,6 @@ def test_judges_too_and_a_folder_that_does_not_say_it(serve: Serve, viva: Viva) 
     assert f"openai/gpt-4o: {BOTH}" in ended.err
     assert "§ the judge openai/gpt-4o: answered by 2 models" in ended.out
     assert not marked(ended.out), "its answers are of one model"
-    path = viva.folder / "run" / "annotations.jsonl"
-    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
-    for line in lines:
-        line.pop("served", None)
-        line.pop("by", None)
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    before, after = viva.scores(), viva("score", "run")
-    assert (after.code, viva.scores()) == (0, before)
-    assert "§" not in after.out
 
 
 def test_hostile_names_are_short_harmless_and_without_the_key(serve: Serve, viva: Viva) -> None:

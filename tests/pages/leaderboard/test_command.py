@@ -66,14 +66,6 @@ def test_runs_and_tables_become_a_site(tmp_path: Path, capsys: pytest.CaptureFix
     assert len(only["boards"][0]["rows"]) == 3
 
 
-@pytest.mark.slow
-def test_without_a_run_the_papers_stand_alone(tmp_path: Path) -> None:
-    assert viva("leaderboard", "--out", str(tmp_path / "site")) == 0
-    pages = written(tmp_path / "site")["benchmarks"]
-    assert [page["name"] for page in pages] == ["csbench", "clrbench", "cmmlu", "infibench", "syneval"]
-    assert not any(row["own"] for page in pages for board in page["boards"] for row in board["rows"])
-
-
 def test_wrong_use_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = (
         (["--out", "{here}"], "other things than a site"),

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from viva.engine.answerrecord import Answer
 from viva.pages.answerindex import integers
 from viva.pages.report.itemindex import CHUNK_ITEMS, LONGEST, PackedItems, stratified
-from viva.review.items import allocated
 from viva.types import Generate, Response, Sampling, ScoreRow
 
 
@@ -152,17 +151,6 @@ def test_tags_that_some_items_lack_stay_with_their_items() -> None:
     index = unpacked(found)["items-index"]
     assert (index["t.a"]["words"], index["t.a"]["codes"]) == (["x", "y"], [-1, 0, -1, 1, -1])
     assert "t.b" not in index, "a tag of one value filters nothing"
-
-
-@given(st.lists(st.integers(1, 500), min_size=1, max_size=30), st.integers(1, 800))
-def test_strata_keep_their_shares(sizes: list[int], wanted: int) -> None:
-    of_each = dict(enumerate(sizes))
-    taken = [*map(allocated(of_each, min(wanted, sum(sizes)), of_each, 1).get, of_each)]
-    assert all(1 <= one <= size for one, size in zip(taken, sizes, strict=True))
-    assert sum(taken) == max(min(wanted, sum(sizes)), len(sizes))
-    if len(sizes) * 4 < wanted < sum(sizes):
-        exact = [size * wanted / sum(sizes) for size in sizes]
-        assert all(abs(one - should) <= len(sizes) for one, should in zip(taken, exact, strict=True))
 
 
 @pytest.mark.parametrize("seed", [0, 7])

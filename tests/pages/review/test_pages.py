@@ -148,6 +148,8 @@ def test_blind_reviewers_see_no_verdict_and_no_other_mark(visit: Visit) -> None:
     secrets = ("Draft verdict", draft.reasons, "judge-a", "s view", "<bdi>Bo", "outcome", "by judge", "Confirm")
     for secret in (*secrets, "data-draft"):
         assert secret not in page, secret
+    seen = visit().enter("Cy").get(f"/item/{FIRST.key}").text
+    assert all(said in seen for said in ("Marks of other reviewers (1)", "Bo&#39;s view")), "who is not blind sees them"
     begun_so = visit(start={"blind": "1"}).enter()
     assert "blind=1" in where(begun_so.get("/"))
     assert "Draft verdict" not in begun_so.get(f"/item/{FIRST.key}").text
@@ -257,13 +259,6 @@ def test_a_page_opened_under_another_name_saves_nothing(visit: Visit) -> None:
     assert ada.log.reviews == ()
 
 
-def test_other_reviewers_marks_are_shown_to_who_is_not_blind(visit: Visit) -> None:
-    visit().enter("Bo").mark(FIRST, answer="0", comment_answer="Off by one.")
-    page = visit().enter("Ada").get(f"/item/{FIRST.key}").text
-    assert "Marks of other reviewers (1)" in page
-    assert "Off by one." in page
-
-
 def test_an_edited_text_is_kept_with_what_it_was(visit: Visit) -> None:
     item = editable()
     ada = visit((item,)).enter()
@@ -292,7 +287,7 @@ def test_an_edited_text_is_kept_with_what_it_was(visit: Visit) -> None:
     assert "Only edited.</textarea>" in answer.text
 
 
-def test_export_is_all_of_the_log_and_harmless_to_spreadsheets(visit: Visit) -> None:
+def test_export_is_all_of_the_log_and_damage_or_a_full_disk_is_said(visit: Visit, path: Path) -> None:
     ada = visit().enter()
     ada.mark(FIRST, answer="1", comment_answer='=HYPERLINK("http://evil.example")')
     ada.mark(SECOND, answer="1", comment_answer="\t@SUM(1)\n-2")
@@ -302,24 +297,17 @@ def test_export_is_all_of_the_log_and_harmless_to_spreadsheets(visit: Visit) -> 
     rows = list(csv.DictReader(io.StringIO(ada.get("/export.csv").text)))
     assert [row["comment"] for row in rows] == ['\'=HYPERLINK("http://evil.example")', "'@SUM(1) -2"]
     assert rows[0]["about"].startswith("exam=clrbench-en; model=openai/examinee")
-    assert ada.get("/export.xml").status_code == 404
-
-
-def test_damage_is_shown(visit: Visit, path: Path) -> None:
+    kept = path.read_bytes()
     path.write_bytes(b"{}\n")
     assert "1 line of reviews.jsonl cannot be read" in visit().enter().get("/items").text
-
-
-def test_a_full_disk_is_said_and_the_form_can_be_sent_again(visit: Visit, path: Path) -> None:
-    ada = visit().enter()
-    address = f"/item/{FIRST.key}"
-    form = ada.fields(address) | {"mark.0": "1"}
-    path.mkdir()
-    answer = ada.post(address, data=form)
-    assert answer.status_code == 507
+    form = ada.fields(f"/item/{THIRD.key}") | {"mark.0": "1"}
+    path.unlink()
+    path.mkdir()  # as a full disk: it is said, and the form can be sent again
+    assert ada.post(f"/item/{THIRD.key}", data=form).status_code == 507
     path.rmdir()
-    assert ada.post(address, data=form).status_code == 303
-    assert len(ada.log.reviews) == 1
+    path.write_bytes(kept)
+    assert ada.post(f"/item/{THIRD.key}", data=form).status_code == 303
+    assert ada.get("/export.xml").status_code == 404
 
 
 def test_the_agreement_page_is_there_where_there_is_one(visit: Visit) -> None:

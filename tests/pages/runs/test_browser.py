@@ -176,18 +176,6 @@ def test_the_matrix_is_walked_by_keys_and_opens_two_replies_side_by_side(
     page.wait_for_url("**/matrix?show=disagree")
 
 
-def test_formulas_of_the_question_are_drawn_beside_differences(browse: Browse, serving: Serve, tmp_path: Path) -> None:
-    run = Growing(tmp_path / "runs", asked="Is it $\\Theta(\\log n)$?")
-    run.answer(20)
-    run.close()
-    page = browse(serving(str(run.path)).address)
-    page.goto("/pair/growing/growing/1?a=1&b=2")
-    page.locator("#question .tex math").wait_for()
-    page.goto("/pair/growing/growing/1?a=1&b=2&view=text")
-    assert page.locator("#question").inner_text() == "Is it $\\Theta(\\log n)$?"
-    assert page.locator("math").count() == 0
-
-
 def test_a_formula_that_is_none_stays_what_it_is(browse: Browse, serving: Serve, growing: Growing) -> None:
     attacks = r"$\href{javascript:1}{x}$ $\includegraphics{a}$ $\frac{1}$ $\def\a{\a\a}\a$ $\htmlStyle{color:red}{x}$"
     growing.answer(text=f"{attacks} but $x^2$ is one.")
