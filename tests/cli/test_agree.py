@@ -93,6 +93,8 @@ def test_by_a_tag_and_never_across_aspects() -> None:
     written(SMALL)
     assert [one["title"] for one in report("t.csv", "--by", "type")] == ["t.csv · OE", "t.csv · MC"]
     assert [one["items"] for one in report("t.csv", "--by", "type")] == [4, 4]
+    (found,) = report(written(SMALL + "q9,anna,,MC\nq9,ben,1,MC\n", "more.csv"), "--exclude", "judge")
+    assert (found["people"], found["items"], found["among"][0]["left_out"]) == (["anna", "ben"], 9, 1)
     header, *rows = SMALL.splitlines()
     both = [f"{row},{aspect}" for row in rows for aspect in ("answer", "rationale")]
     written("\n".join([f"{header},aspect", *both]))
@@ -115,14 +117,6 @@ def test_jsonl_with_tags_and_answers_of_one_question() -> None:
     assert ratings.questions[:4] == ("q0", "q0", "q0", "q1")
     assert ratings.tags == {"discipline": ("Databases",) * 18}, "a comment has a value a rating: it is no tag"
     assert report("r.jsonl", "--by", "discipline")[0]["items"] == 18
-
-
-def test_raters_can_be_left_out_and_ratings_be_missing() -> None:
-    written(SMALL + "q9,anna,,MC\nq9,ben,1,MC\n")
-    (found,) = report("t.csv", "--exclude", "judge")
-    assert found["people"] == ["anna", "ben"]
-    assert found["items"] == 9
-    assert found["among"][0]["left_out"] == 1
 
 
 def test_scales() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cli.collected import refused
 from judging.conftest import judges
 from judging.serving import JudgeServer
 from pages.review import story
@@ -82,6 +83,10 @@ def test_before_any_expert_the_judges_are_compared_and_called_judges(
     assert ended.code == 0, ended.err
     assert "2 judges among each other" in ended.out
     assert "people" not in ended.out.replace("the people", "")
+    refused(viva("agreement", "run", "--ppi"), "tables of ratings")
+    refused(viva("agreement", "run", "--judge", "openai/nobody"), "openai/mark-1")
+    assert viva("run", "clrbench", "--model", "baseline/random", "--encoder", "none", "--run", "bare", *QUIET).code == 0
+    refused(viva("agreement", "bare"), "viva review")
 
 
 def test_a_sample_that_is_marked_to_its_end_gives_the_score_that_experts_would(
@@ -174,20 +179,6 @@ def test_experts_are_compared_with_what_was_there_before_them(
     assert agreed(viva)["scores"] == [], "of marks that were picked by hand"
     (difference,) = [one for one in drafts["run · answer"]["judged"] if one["kind"] == "bias"]
     assert difference["value"] > 0.3
-
-
-def test_what_a_run_cannot_answer_is_refused_in_a_sentence(viva: Viva, worth: dict[str, tuple[float, float]]) -> None:
-    assert "tables of ratings" in viva("agreement", "run", "--ppi").err
-    unknown = viva("agreement", "run", "--judge", "openai/nobody")
-    assert unknown.code == 2
-    assert "openai/mark-1" in unknown.err
-
-
-def test_a_run_that_nobody_judged_or_marked_says_what_to_do(viva: Viva) -> None:
-    assert viva("run", "clrbench", "--model", "baseline/random", "--encoder", "none", "--run", "bare", *QUIET).code == 0
-    ended = viva("agreement", "bare")
-    assert ended.code == 2
-    assert "viva review" in ended.err
 
 
 def test_labels_are_planned_from_the_marks_that_are_there(viva: Viva, worth: dict[str, tuple[float, float]]) -> None:

@@ -177,17 +177,6 @@ def test_tables_of_item_scores_by_hand() -> None:
     assert "the same answers, counted in two ways" in notes("t.csv", "--aggregate", "best@1,best@2", "--model", "a")
 
 
-def test_two_files_of_one_model_each_and_disjoint_ones() -> None:
-    one = item_scores("one.csv", *((f"q{i}", 0, 1) for i in range(3)), header="question,sample,score")
-    two = item_scores("two.csv", *((f"q{i}", 0, 0) for i in range(3)), header="question,sample,score")
-    assert names(compared(one, two)) == [("one.csv", "two.csv")]
-    apart = item_scores("apart.csv", *((f"z{i}", 0, 0) for i in range(3)), header="question,sample,score")
-    with pytest.raises(VivaError, match=r"one.csv and apart.csv have no question in common"):
-        compare(one, apart)
-    assert len(compared(one, two, apart)) == 1, "of several pairs those that have something in common"
-    assert "no question in common" in notes(one, two, apart)
-
-
 def test_questions_about_one_text_are_no_two() -> None:
     values = [(m, f"q{i}", int(i < 12 and i % 4 < k), f"t{i // 4}") for k, m in ((1, "a"), (3, "b")) for i in range(16)]
     rows = [(m, q, 0, score, text) for m, q, score, text in values]
@@ -261,12 +250,19 @@ def test_a_sampling_sweep_of_ones_own_stands_beside_the_published_one(viva: Viva
 
 def test_wrong_use_is_one_sentence() -> None:
     item_scores("t.csv", *((model, f"q{i}", 0, 1) for model in "ab" for i in range(2)))
+    one, two, apart = (
+        item_scores(f"{name}.csv", *((f"{where}{i}", 0, 1) for i in range(3)), header="question,sample,score")
+        for name, where in (("one", "q"), ("two", "q"), ("apart", "z"))
+    )
+    assert names(compared(one, two, apart)) == [("one.csv", "two.csv")], "the pair that has something in common"
+    assert "no question in common" in notes(one, two, apart)
     rows = (
         (("nowhere",), "no table or run nowhere (published tables that can be named: infibench, csbench)"),
         (("t.csv", "t.csv"), "a of t.csv is named twice"),
         (("t.csv", "--model", "z"), r"nobody is called so; there are: a, b"),
         (("t.csv", "--model", "a"), "takes two contestants on the same questions; here are item scores: a"),
         (("t.csv", "--baseline", "z"), r"--baseline 'z': nobody is called so; there are: 'a', 'b'"),
+        (("one.csv", "apart.csv"), "one.csv and apart.csv have no question in common"),
         (("t.csv", "--pairs", "ab"), "write FIRST=SECOND"),
         (("t.csv", "--pairs", "a=z"), r"--pairs 'z': nobody"),
         (("t.csv", "--between", "shots"), "do not differ in that, but in: models"),

@@ -66,9 +66,6 @@ def test_pages_of_an_installed_package_are_found_in_it(tmp_path: Path, monkeypat
     (tmp_path / "docs" / "start.md").write_text("# Start\n")
     monkeypatch.setattr(docs, "PACKAGE", tmp_path)
     assert docs.pages() == {"start": tmp_path / "docs" / "start.md"}
-
-
-def test_the_package_brings_the_pages() -> None:
     targets = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
     assert targets["wheel"]["force-include"] == {"docs": "viva/docs"}
     assert "docs" in targets["sdist"]["include"]

@@ -68,12 +68,6 @@ def test_a_break_that_is_anywhere_leaves_no_interval_and_it_is_said_why() -> Non
     assert "as many models as the curve has parameters" not in told
 
 
-def test_mixtures_of_experts_have_two_sizes() -> None:
-    for parameters, size in (("total", 46.7), ("active", 12.9)):
-        points = groups("infibench", "--parameters", parameters)["all models"]["points"]
-        assert {one["model"]: one["size"] for one in points}["mixtral-8x7B"] == size
-
-
 def test_where_the_open_models_reach_gpt_4_and_what_the_chart_has_of_it() -> None:
     asked = ("infibench", "--where", "access=Open", "--exclude", "Yuan2-102B-hf", "--reach", "GPT-4-0613")
     (one,) = groups(*asked, "--reach", "gpt-3.5*")["all models"]["reached"][:1]
@@ -106,6 +100,9 @@ def test_a_prediction_lies_in_its_own_interval_and_among_scores() -> None:
 def test_groups_by_several_words_and_the_best_of_each_size() -> None:
     found = groups("infibench", "--by", "domain,type", "--best")
     assert set(found) == {"General Base", "General Finetuned", "Code Base", "Code Finetuned"}
+    for parameters, size in (("total", 46.7), ("active", 12.9)):
+        points = groups("infibench", "--parameters", parameters)["all models"]["points"]
+        assert {one["model"]: one["size"] for one in points}["mixtral-8x7B"] == size, "a mixture of experts has two"
     sizes = [one["size"] for one in found["Code Finetuned"]["points"]]
     assert len(sizes) == len(set(sizes))
     assert "Qwen1.5" in groups("csbench", "--by", "family"), "of a name what stands before its size"

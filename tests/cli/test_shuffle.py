@@ -46,6 +46,8 @@ def test_a_run_that_was_stopped_goes_on_in_its_order() -> None:
     assert asked("stopped") == asked("whole")[:30]
     library.resume("stopped", max_requests=1000)
     assert asked("stopped") == asked("whole")
+    library.run("cmmlu", model="baseline/first", shuffle=True, shard="1/2", run="shard")
+    assert asked("shard") == asked("whole")[::2]
 
 
 def test_what_is_watched_while_it_is_asked_is_to_be_asked_in_a_random_order() -> None:
@@ -55,22 +57,12 @@ def test_what_is_watched_while_it_is_asked_is_to_be_asked_in_a_random_order() ->
         found = said(library.compare(f"{name}-first", f"{name}-last", anytime=True))
         named = "not asked in a random order, or not known to be: baseline/first, baseline/last"
         assert any(named in note for note in found) != shuffle
-
-
-def said(found: Findings[Any]) -> Sequence[str]:
-    return found.found[0].notes
-
-
-def test_a_table_does_not_say_in_which_order_it_was_asked() -> None:
     rows = [{"question": f"q{at}", "sample": 0, "model": m, "score": at % 2} for m in "AB" for at in range(20)]
-    write_jsonl(Path("t.jsonl"), rows)
+    write_jsonl(Path("t.jsonl"), rows)  # a table does not say in which order it was asked
     (note,) = [note for note in said(library.compare("t.jsonl", anytime=True)) if "random order" in note]
     assert note.startswith("A → B: not asked in a random order, or not known to be: A, B.")
     assert not [note for note in said(library.compare("t.jsonl")) if "random order" in note]
 
 
-def test_shuffling_goes_with_shards() -> None:
-    for number in (1, 2):
-        library.run("cmmlu", model="baseline/first", shuffle=True, shard=f"{number}/2", run=f"shards/{number}")
-    library.run("cmmlu", model="baseline/first", shuffle=True, run="whole")
-    assert asked("shards/1") == asked("whole")[::2]
+def said(found: Findings[Any]) -> Sequence[str]:
+    return found.found[0].notes

@@ -211,14 +211,9 @@ def test_a_table_of_item_scores_by_hand() -> None:
 # The file of checkpoints
 
 
-@each_row(*TABLES["amounts"])
-def test_amounts(text: str, value: float) -> None:
-    assert amount(text) == pytest.approx(value)
-
-
-@each_row(*TABLES["what_is_no_amount"])
-def test_what_is_no_amount(text: str) -> None:
-    assert amount(text) is None
+@each_row(*TABLES["amounts"], *((text, None) for text in TABLES["what_is_no_amount"]))
+def test_amounts(text: str, value: float | None) -> None:
+    assert amount(text) == (None if value is None else pytest.approx(value))
 
 
 @given(st.text(max_size=12))

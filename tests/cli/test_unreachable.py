@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli.collected import dangerous
+from cli.collected import dangerous, refused
 from rows import each_row, table, tabled, tables_beside
 from servers.fixtures import Ended, Viva
 from servers.ports import Handler, accepts, closed_port, http, letter, port, says, self_signed
@@ -38,6 +38,16 @@ def unreached(viva: Viva, ended: Ended, *said: str) -> None:
 
 
 def test_what_is_no_model_server_is_said_at_once(viva: Viva) -> None:
+    for url, odd in (
+        ("", "--base-url is empty"),
+        ("127.0.0.1:8000/v1", "do you mean http://127.0.0.1:8000/v1?"),
+        ("http://127.0.0.1:99999/v1", "is no http(s) URL"),
+        ("http://127.0.0.1:8000/v1#x", "must not hold"),
+    ):
+        refused(examine(viva, url), odd)
+        assert not (viva.folder / "run").exists(), "refused before anything is asked"
+    ended = viva("doctor", f"http://127.0.0.1:{closed_port()}/v1")
+    assert (ended.code, "nothing listens at 127.0.0.1:" in ended.err, "Error" in ended.err) == (3, True, False)
     refusal = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     rows: dict[str, tuple[Handler | None, str, tuple[str, ...]]] = {
         "a closed port": (None, "http", ("nothing listens at 127.0.0.1:", "is the server started", "--base-url")),
@@ -74,19 +84,6 @@ def test_a_proxy_that_is_not_there_is_named(viva: Viva) -> None:
         unreached(viva, ended, f"nothing listens at the proxy 127.0.0.1:{gone}", "put 127.0.0.1 into NO_PROXY")
         viva.environment["NO_PROXY"] = "127.0.0.1"
         assert viva.resume().code == 0
-
-
-@each_row(
-    ("", "--base-url is empty"),
-    ("127.0.0.1:8000/v1", "do you mean http://127.0.0.1:8000/v1?"),
-    ("http://127.0.0.1:99999/v1", "is no http(s) URL"),
-    ("http://127.0.0.1:8000/v1#x", "must not hold"),
-)
-def test_an_address_that_is_odd_is_refused_before_anything_is_asked(url: str, said: str, *, viva: Viva) -> None:
-    ended = examine(viva, url)
-    assert ended.code == 2
-    assert said in ended.err
-    assert not (viva.folder / "run").exists()
 
 
 def test_one_that_is_not_there_does_not_stop_the_others_and_is_asked_by_resume(viva: Viva) -> None:
@@ -132,13 +129,6 @@ def test_a_port_that_accepts_and_says_nothing_is_said_at_the_first_timeout(viva:
     assert ended.code == 3
     assert f"127.0.0.1:{number} accepts connections and answers nothing, not even GET /v1/models" in ended.err
     assert len(viva.entries()) <= 8 + 1  # those that were in flight by then
-
-
-def test_the_doctor_says_it_too(viva: Viva) -> None:
-    ended = viva("doctor", f"http://127.0.0.1:{closed_port()}/v1")
-    assert ended.code == 3, ended.err
-    assert "nothing listens at 127.0.0.1:" in ended.err
-    assert "Error" not in ended.err
 
 
 HOSTILE = "\x1b[31m\u202eevil"
