@@ -116,6 +116,22 @@ BROKEN: dict[str, tuple[bytes, tuple[str, ...]]] = {
 FILES = {name: content for name, (content, _) in BROKEN.items()} | {
     "cmmlu.jsonl": b'{"question": "agronomy/0", "text": "A"}\n',
     "good.jsonl": GOOD.encode(),
+    "words.jsonl": b'{"kind": "choice", "reply": "A"}\nThe answer is A\n',
+    "kind.jsonl": b'{"kind": "essay", "reply": "A"}\n',
+    "replyless.jsonl": b'{"kind": "choice"}\n',
+    "latin.jsonl": '{"kind": "choice", "reply": "où"}\n'.encode("latin-1"),
+    "options.jsonl": b'{"kind": "choice", "reply": "A", "options": "abc"}\n',
+    "empty.jsonl": b"\n",
+}
+EXTRACTED: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("empty.jsonl",): ("empty.jsonl", "no rows"),
+    ("words.jsonl",): ("words.jsonl, line 2",),
+    ("kind.jsonl",): ("kind.jsonl, line 1", "essay"),
+    ("replyless.jsonl",): ("replyless.jsonl, line 1", "reply"),
+    ("latin.jsonl",): ("latin.jsonl, line 1",),
+    ("options.jsonl",): ("options.jsonl, line 1", "options"),
+    (".",): ("irectory",),
+    (): ("FILE",),
 }
 SAID: dict[tuple[str, ...], tuple[str, ...]] = {
     **{("csbench", name): (name + said[0], *said[1:]) for name, (_, said) in BROKEN.items()},
@@ -134,10 +150,11 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
 
 
 def test_what_cannot_be_graded_is_named_with_the_place_and_leaves_nothing(viva: Viva) -> None:
-    ended_all = batch(viva, [("grade", *arguments, "--progress", "quiet") for arguments in SAID], FILES)
-    for (arguments, (ended, left)), row in tabled(*zip(SAID, ended_all, strict=True)):
+    said = {("grade", *given, "--progress", "quiet"): words for given, words in SAID.items()}
+    said |= {("extract", *given): words for given, words in EXTRACTED.items()}
+    for (command, (ended, left)), row in tabled(*zip(said, batch(viva, list(said), FILES), strict=True)):
         with row:
-            refused(ended, *SAID[arguments])
+            refused(ended, *said[command])
             assert left == []
 
 
@@ -173,33 +190,3 @@ def test_extraction_reads_letters_and_truth_values_and_passes_the_rest_through(v
             start, end = row["span"]  # type: ignore[misc]
             assert row["evidence"] == str(given["reply"])[start:end]
     assert extracted(viva, rows, "--out", "read.jsonl") == found
-
-
-EXTRACTED: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("empty.jsonl",): ("empty.jsonl", "no rows"),
-    ("words.jsonl",): ("words.jsonl, line 2",),
-    ("kind.jsonl",): ("kind.jsonl, line 2", "essay"),
-    ("replyless.jsonl",): ("replyless.jsonl, line 1", "reply"),
-    ("latin.jsonl",): ("latin.jsonl, line 1",),
-    ("options.jsonl",): ("options.jsonl, line 1", "options"),
-    ("nowhere.jsonl",): ("nowhere.jsonl",),
-    (".",): ("irectory",),
-    (): ("FILE",),
-}
-ROW = b'{"kind": "choice", "reply": "A"}\n'
-
-
-def test_what_cannot_be_extracted_from_is_named_with_the_line(viva: Viva) -> None:
-    files = {
-        "empty.jsonl": b"\n",
-        "words.jsonl": ROW + b"The answer is A\n",
-        "kind.jsonl": ROW + b'{"kind": "essay", "reply": "A"}\n',
-        "replyless.jsonl": b'{"kind": "choice"}\n',
-        "latin.jsonl": '{"kind": "choice", "reply": "où"}\n'.encode("latin-1"),
-        "options.jsonl": b'{"kind": "choice", "reply": "A", "options": "abc"}\n',
-    }
-    for (arguments, said), (ended, left) in zip(
-        EXTRACTED.items(), batch(viva, [("extract", *arguments) for arguments in EXTRACTED], files), strict=True
-    ):
-        refused(ended, *said)
-        assert left == [], arguments

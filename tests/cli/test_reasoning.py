@@ -57,6 +57,9 @@ def test_thoughts_are_journaled_apart_and_never_graded(serve: Serve, viva: Viva,
     assert ended.overall["mean"] == 1.0  # every thought begins with a wrong letter
     entries = viva.entries()
     assert all("WRONG" not in entry["text"] and "At first sight" in entry["reasoning"] for entry in entries)
+    cut = examined(viva, server, "qwen3", "--max-tokens", 50, run="cut")
+    assert cut.err.count("were cut off while it was thinking") == 1, "said once, after three"
+    assert {entry["stop_reason"] for entry in viva.entries("cut")} == {"thinking"}
     assert examined(viva, server, "qwen3", "--no-keep-reasoning", run="bare").code == 0
     assert not any("reasoning" in entry for entry in viva.entries("bare"))
 
@@ -75,14 +78,6 @@ def test_a_resumed_run_asks_as_it_was_found_out(serve: Serve, viva: Viva, gold: 
     kept = examined(viva, server, "gpt-5", "--reuse", "run", "--max-tokens", 2048, run="third")
     assert kept.code == 0
     assert len(server.events("asked")) - before >= 30  # a limit of the user's is another request
-
-
-def test_replies_that_are_cut_off_are_said_after_three(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
-    server = serve("reasoning.py", provider="vllm", gold=gold, thinking=3000)
-    ended = examined(viva, server, "qwen3", "--max-tokens", 200)
-    assert ended.code == 0, ended.err
-    assert ended.err.count("were cut off while it was thinking") == 1
-    assert all(entry["stop_reason"] == "thinking" for entry in viva.entries())
 
 
 def test_what_is_asked_of_a_server_is_checked_before_anything_is_sent(serve: Serve, viva: Viva) -> None:

@@ -107,23 +107,12 @@ def test_identical_programs_are_run_once(viva: Viva, questions: Path) -> None:
 
 
 @pytest.mark.sandbox
-def test_show_says_how_the_programs_fared(viva: Viva, questions: Path) -> None:
-    bad = GOOD | {"double": "```python\ndef double(x):\n    raise ValueError('\x1b[31mno')\n```"}
-    examine(viva, questions, replay(viva, bad))
-    shown = viva("show", "run", "--question", "double")
-    assert shown.code == 0
-    assert "--- program, its test in a process of its own: failed" in shown.out
-    assert "ValueError" in shown.out
-    assert "\x1b" not in shown.out
-
-
-@pytest.mark.sandbox
 def test_programs_that_passed_a_test_in_their_own_process_are_listed(viva: Viva, questions: Path) -> None:
     whole = questions.read_text()
     questions.write_text(
         whole.replace('{code: "assert double(2) == 4"}', '{code: "import os\\nassert double(2) == 4"}')
     )
-    wrong = "```python\ndef double(x):\n    return 3\n```"
+    wrong = "```python\ndef double(x):\n    raise ValueError('\x1b[31mno')\n```"
     rows = [{"question": "double", "sample": n, "text": text} for n, text in enumerate((GOOD["double"], wrong))]
     rows += [{"question": q, "sample": n, "text": GOOD[q]} for q in ("undo", "even") for n in range(2)]
     model = f"replay/{write_jsonl(viva.folder / 'answers.jsonl', rows)}"
@@ -134,6 +123,9 @@ def test_programs_that_passed_a_test_in_their_own_process_are_listed(viva: Viva,
     assert shown.code == 0
     assert [line.split(", ")[1] for line in shown.out.splitlines() if line.startswith("===")] == ["sample 0"]
     assert "sharing a process with its test" in shown.out
+    fared = viva("show", "run", "--question", "double", "--wrong").out
+    assert "ValueError" in fared
+    assert "\x1b" not in fared
 
 
 @pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="programs in Python run with /usr/bin/python3")

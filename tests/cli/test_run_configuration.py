@@ -52,17 +52,10 @@ def test_a_file_says_what_is_asked_and_the_command_line_overrides_it(command: Vi
     assert first["sampling"]["temperature"] == 0.5
     other = command("run", "cmmlu", "--model", "baseline/random", "--config", "run.yaml", "--run", "other")
     assert other.code == 0, other.err
+    run = library.run(config="run.yaml", limit=4, run="program")
+    assert [result.overall.n for result in run.results] == [4, 4], "a program takes the same file"
     assert [exam["spec"]["benchmark"] for exam in record("other")["exams"]] == ["cmmlu"]
     assert [model["name"] for model in record("other")["models"]] == ["baseline/random"]
-
-
-def test_a_program_takes_the_same_file(command: Viva) -> None:
-    Path("run.yaml").write_text(CONFIG.replace("  - name: replay/answers.jsonl\n", ""), encoding="utf-8")
-    run = library.run(config="run.yaml", limit=4)
-    assert run.path == Path("out")
-    assert [result.overall.n for result in run.results] == [4, 4]
-    with pytest.raises(library.VivaError, match="benchmark"):
-        library.run(model="baseline/first")
 
 
 def test_models_have_settings_of_their_own(command: Viva) -> None:

@@ -134,6 +134,12 @@ def test_a_small_table_by_hand(viva: Viva) -> None:
     assert found["A"]["pass^4"]["mean"] == pytest.approx(0.0)
     assert found["B"]["pass^4"]["mean"] == pytest.approx(0.5)
     assert (found["A"]["questions"], found["A"]["answers"]) == (2, 8)
+    named = item_scores(*suite("gpt-4-0613", A))
+    rows = list(csv.DictReader(io.StringIO(reduced(viva, named, "--group", 2, "--format", "csv").out)))
+    assert [row["measure"] for row in rows] == ["mean", "best_grouped", "best", "pass", "pass", "pass^"]
+    assert (rows[1]["k"], rows[1]["published_as"]) == ("2", "GPT-4-0613")
+    numbers = [float(rows[1][name]) for name in ("estimate", "published", "published_sd")]
+    assert numbers == pytest.approx([0.525, 0.7064, 0.0082])
     below = item_scores(*suite("A", {"q1": [-1, -0.5], "q2": [0, -0.25]}))
     row = standings(reduced(viva, below, "--group", 2, "--format", "json"))["A"]
     assert (row["best"]["mean"], row["mean"]["mean"], row["pass@1"]["mean"]) == (-0.25, -0.4375, 0.0)
@@ -215,19 +221,6 @@ def test_uneven_tables_say_so(viva: Viva) -> None:
     assert rows["A"]["best@2"]["mean"] == pytest.approx((2 / 3 + 1) / 2), "q2 has full marks already"
     assert rows["A"]["best@9"]["mean"] is None
     assert rows["B"]["mean"]["outcomes"] == {"right": 3, "not asked": 3}, "q2 is of the set"
-
-
-def test_csv_has_a_row_a_number_and_nothing_runs_in_it(viva: Viva) -> None:
-    content = item_scores(*suite("=HYPERLINK(1)", A), *suite("gpt-4-0613", A))
-    rows = list(csv.DictReader(io.StringIO(reduced(viva, content, "--group", 2, "--format", "csv").out)))
-    assert [row["measure"] for row in rows] == ["mean", "best_grouped", "best", "pass", "pass", "pass^"] * 2
-    assert rows[0]["model"] == "'=HYPERLINK(1)"
-    beside = rows[7]
-    assert (beside["measure"], beside["k"], beside["published_as"]) == ("best_grouped", "2", "GPT-4-0613")
-    assert [float(beside[name]) for name in ("estimate", "published", "published_sd")] == pytest.approx(
-        [0.525, 0.7064, 0.0082]
-    )
-    assert float(rows[6]["published"]) == pytest.approx(0.5694)
 
 
 # Difficulty

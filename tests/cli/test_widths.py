@@ -15,14 +15,10 @@ from rows import tabled
 
 LONG = "runs/2026-11-26-a-run-of-several-models-on-csbench-with-a-name-that-says-all"
 MORE: tuple[tuple[str, ...], ...] = (
-    ("score", "a", "--tables"),
-    ("score", "a", "--all"),
     ("score", "a", "--tables", "--all"),
     ("runs", "runs"),
-    ("runs", ".", "--all"),
     ("compare", *RUNS, "--all"),
     ("breakdown", "a", "--by", "domain", "--all"),
-    ("training", *RUNS[:3], "--checkpoints", "steps.csv", "--by", "domain"),
     ("training", *RUNS[:3], "--checkpoints", "steps.csv", "--all"),
     ("published",),
     ("published", "csbench", "en_domains", "--all"),

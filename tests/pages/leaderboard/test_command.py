@@ -97,17 +97,11 @@ def test_a_file_of_models_says_what_is_wrong_with_it(tmp_path: Path) -> None:
         (tmp_path / "models.csv").write_text(content)
         with row, pytest.raises(DataError, match=why.replace("(", r"\(")):
             ModelFacts(tmp_path / "models.csv")
-
-
-def test_models_are_found_with_or_without_their_provider(tmp_path: Path) -> None:
     (tmp_path / "models.csv").write_text("name,family,parameters\nopenai/gpt-4o,A,7B\nllama 3,B,\n")
     known = ModelFacts(tmp_path / "models.csv")
-    assert known.of("gpt-4o").family == "A"
-    assert known.of("gpt-4o").active == 7.0
-    assert known.of("meta/Llama-3").family == "B"
-    assert known.of("Mixtral-8x7B").active == 12.9
-    assert known.of("baseline/random").family == ""
-    assert known.unused == []
+    families = [known.of(name).family for name in ("gpt-4o", "meta/Llama-3", "baseline/random")]
+    assert (families, known.unused) == (["A", "B", ""], []), "found with or without their provider"
+    assert (known.of("gpt-4o").active, known.of("Mixtral-8x7B").active) == (7.0, 12.9)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
