@@ -140,18 +140,14 @@ def test_a_draft_that_is_not_taken_leaves_no_card_behind(viva: Viva) -> None:
     refused = on_terminal(viva, 100, *given, typed=b"n\n")
     assert "Ask with this card?" in refused
     assert "viva init sums.csv" in refused
+    nowhere = ("score", "a-folder-that-is-nowhere-to-be-found-in-any-case")
+    folded, said = on_terminal(viva, 60, *nowhere), viva(*nowhere).err
+    assert max(map(cell_len, folded.splitlines())) <= 60
+    assert folded.split() == said.split(), "messages fold at words, on a terminal alone"
+    assert len(said.splitlines()) == 1 < len(folded.splitlines())
     assert {path.name for path in viva.folder.iterdir()} == {"sums.csv"}
     assert "Scores in per cent" in on_terminal(viva, 100, *given, typed=b"y\n")
     assert (viva.folder / "sums.yaml").exists()
-
-
-def test_messages_fold_at_words_on_a_terminal_alone(viva: Viva) -> None:
-    given = ("score", "a-folder-that-is-nowhere-to-be-found-in-any-case")
-    text = on_terminal(viva, 60, *given)
-    said = viva(*given).err
-    assert max(map(cell_len, text.splitlines())) <= 60
-    assert text.split() == said.split(), "words are whole"
-    assert len(said.splitlines()) == 1 < len(text.splitlines())
 
 
 def test_grading_says_how_far_it_is(viva: Viva, tmp_path: Path) -> None:

@@ -140,6 +140,8 @@ def test_what_has_no_row_or_no_scores_is_named(viva: Viva) -> None:
     assert "† baseline/first on csbench-en: some answers are missing or not graded" in text
     with pytest.raises(VivaError, match=r"d\.csv has no row for what the runs hold: baseline/first of "):
         training(run, "--checkpoints", written("model,tokens\nother,5\n", "d.csv"))
+    with pytest.raises(VivaError, match="no column `tokens`"):
+        training(run, "--checkpoints", written("model\nbaseline/first\n", "d.csv"))
     with pytest.raises(VivaError, match="how far was baseline/first trained"):
         training(run, "--checkpoints", written("model,tokens\nbaseline/first,\n", "d.csv"))
     with pytest.raises(VivaError, match=r"--by 'nonsense'.*it has: domain, "):
@@ -248,20 +250,6 @@ def test_a_wrong_file_of_checkpoints_is_said(content: str, said: str) -> None:
     with pytest.raises(DataError) as problem:
         models_of(read_checkpoints(written(content)))
     assert said in str(problem.value)
-
-
-def test_files_that_are_none() -> None:
-    Path("bytes.csv").write_bytes(b"model,tokens\n\xff,1\n")
-    for name, said in (
-        ("nowhere.csv", "there is no file of checkpoints"),
-        ("bytes.csv", "cannot read"),
-        (".", "cannot"),
-    ):
-        with pytest.raises(DataError, match=said):
-            read_checkpoints(Path(name))
-    written("model\nm\n")
-    with pytest.raises(VivaError, match="no column `tokens`"):
-        training("run", "--checkpoints", "c.csv")
 
 
 # An exam with a table of models

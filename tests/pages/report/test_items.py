@@ -73,15 +73,6 @@ def test_whole_numbers_are_read_as_they_were_written(given_numbers: list[int]) -
     assert written["bytes"] == 1 or max(map(abs, given_numbers)) >= 1 << (8 * (written["bytes"] // 2) - 1)
 
 
-def test_the_index_is_read_at_once_and_cannot_end_its_element() -> None:
-    hostile = "</script><!--<script>"
-    found, _ = blocks_of([item(model=hostile, value=None), item(1, value=0.25, tags={hostile: "x"})])
-    assert "<" not in found["items-index"]
-    index = unpacked(found)["items-index"]
-    assert index["model"]["words"] == [hostile, "m"]
-    assert [index["value"]["words"][code] if code >= 0 else None for code in index["value"]["codes"]] == [None, 0.25]
-
-
 @given(st.lists(st.text(), min_size=1, max_size=8))
 def test_every_prompt_can_be_put_together_again(prompts: list[str]) -> None:
     same = "Answer with a letter, please; here are some examples.\n\nA\n"
@@ -136,6 +127,16 @@ def test_half_a_character_is_written_and_names_are_visible() -> None:
     content = unpacked(found)
     assert content["items-0"]["items"][0]["reply"] == "\ud800 \x00 \u202e"
     assert content["items-0"]["asked"][0]["tags"] == {"a<U+0000>": "<U+D9AB>"}
+    hostile = "</script><!--<script>"
+    tags = [{"b": "x"}, {}, {"a": hostile, "b": "z"}]
+    given = [item(n, model=hostile, value=0.25 * n if n else None, tags=one) for n, one in enumerate(tags)]
+    found, _ = blocks_of([*given, item(3)])
+    assert "<" not in found["items-index"], "the index cannot end its element"
+    index = unpacked(found)["items-index"]
+    assert (index["model"]["words"], index["value"]["words"]) == ([hostile, "m"], [0.25, 0.5, 1.0])
+    assert index["value"]["codes"] == [-1, 0, 1, 2]
+    assert (index["t.b"]["words"], index["t.b"]["codes"]) == (["x", "z"], [0, -1, 1, -1])
+    assert "t.a" not in index, "a tag of one value filters nothing"
     assert [content["items-index"][name]["words"] for name in ("model", "question")] == [["<U+DFFF>"], ["<U+0000>"]]
 
 
@@ -143,14 +144,6 @@ def test_too_large_is_noticed_and_nothing_of_it_written_beyond_the_limit() -> No
     found, written = blocks_of([item(n, reply=f"{n * n:x}" * 2000) for n in range(3000)], limit=5000)
     assert not written.whole
     assert sum(map(len, found.values())) <= 5000
-
-
-def test_tags_that_some_items_lack_stay_with_their_items() -> None:
-    tags = [{}, {"a": "x"}, {}, {"a": "y", "b": "z"}, {}]
-    found, _ = blocks_of([item(n, tags=one) for n, one in enumerate(tags)])
-    index = unpacked(found)["items-index"]
-    assert (index["t.a"]["words"], index["t.a"]["codes"]) == (["x", "y"], [-1, 0, -1, 1, -1])
-    assert "t.b" not in index, "a tag of one value filters nothing"
 
 
 @pytest.mark.parametrize("seed", [0, 7])

@@ -9,7 +9,6 @@ import pytest
 
 from pages.review.conftest import Visitor
 from pages.review.material import reviews
-from rows import table
 from servers.fixtures import QUIET, Viva, Warm
 from viva.engine.folder import RunFolder
 from viva.engine.reviews import ReviewLog
@@ -52,20 +51,12 @@ def test_an_exam_has_its_own_measures_only(found: Findings[Reports]) -> None:
     assert measured == {"csbench-en": {"score"}, "clrbench-en": {"score", "Q→A", "Q→R"}}
 
 
-def test_no_cell_has_a_sentence_and_the_reason_is_below(found: Findings[Reports]) -> None:
-    dashes = 0
-    with table() as row:
-        for grid in found.tables():
-            for cells in grid.texts():
-                with row((grid.title, cells)):
-                    assert all(cell == "–" or "–" not in cell for cell in cells[1:])
-                dashes += "–" in cells
-    assert dashes, "CS-Bench has no label in this sample"
+def test_no_figure_rests_on_one_item_and_the_reason_is_below(found: Findings[Reports]) -> None:
+    rows = [cells for grid in found.tables() for cells in grid.texts()]
+    assert all(cell == "–" or "–" not in cell for cells in rows for cell in cells[1:]), "no cell has a sentence"
+    assert any("–" in cells for cells in rows), "CS-Bench has no label in this sample"
     missing = next(one for one in found.found.scores if one.powered.combined is None)
     assert any(missing.powered.reason in note and missing.title in note for note in found.notes)
-
-
-def test_no_figure_rests_on_one_item(found: Findings[Reports]) -> None:
     few = 0
     for report in found.found.found:
         for one in (*report.among, *report.judged, *(one for pair in report.pairs for one in pair.measures)):
