@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,6 +53,35 @@ def test_killed_at_every_moment_a_batch_is_handed_in_once_and_read_whole(vendor:
     assert len(batches(vendor)) == 1
     answered_once(viva, vendor)
     assert [line["event"] for line in log(viva)][-2:] == ["submitted", "read"]
+
+
+@pytest.mark.slow
+@pytest.mark.peers("anthropic")
+def test_anthropics_batch_is_found_again_by_its_results_alone(vendor: LocalServer, viva: Viva) -> None:
+    viva.environment |= {"ANTHROPIC_BASE_URL": vendor.root, "ANTHROPIC_API_KEY": KEY}
+    model = ("run", "cmmlu", "--model", "anthropic/claude-3-5-haiku-latest", "--limit", LIMIT, "--batch")
+    vendor.control(hold={"create": 5.0})
+    tail = ("--run", "run", "--format", "json", *QUIET, *POLL)
+    assert viva.struck(KILL, happened(vendor, "created"), *model, *tail).code == -KILL
+    assert [line["event"] for line in log(viva)] == ["intended"]
+    vendor.control(hold={})
+    somebody_else(vendor)
+    ended = resume(viva)
+    assert ended.code == 0, ended.err
+    mine, other = vendor.events("created")
+    assert other["names"][0] == "other-0"
+    assert [line["batch"] for line in log(viva) if line["event"] == "submitted"] == [mine["batch"]]
+    assert len(viva.answered()) == LIMIT
+    assert {entry["batch"] for entry in viva.entries()} == {mine["batch"]}
+
+
+def somebody_else(vendor: LocalServer) -> None:
+    """With the same key, hands in a batch of as many requests."""
+    params = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "What else?"}]}
+    body = {"requests": [{"custom_id": f"other-{number}", "params": params} for number in range(LIMIT)]}
+    headers = {"x-api-key": KEY, "anthropic-version": "2023-06-01", "Content-Type": "application/json"}
+    other = urllib.request.Request(f"{vendor.url}/messages/batches", json.dumps(body).encode(), headers, method="POST")
+    urllib.request.build_opener(urllib.request.ProxyHandler({})).open(other, timeout=20).close()
 
 
 def test_a_batch_is_found_by_its_file_where_a_server_keeps_no_metadata(vendor: LocalServer, viva: Viva) -> None:
