@@ -3,19 +3,20 @@
 import json
 import shutil
 import statistics
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli.collected import refused
 from judging.conftest import judges
 from judging.serving import JudgeServer
 from pages.review import story
+from pages.review.material import reviews
 from servers.fixtures import QUIET, Viva, Warm
 from viva.engine.folder import RunFolder
-from viva.engine.reviews import Review, ReviewLog, line_id
+from viva.engine.reviews import ReviewLog
 from viva.review.items import Filter
 from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
@@ -59,21 +60,8 @@ def marked(run: Path, who: str, mark: Marks, design: str = "") -> None:
     found = {one.item.key: one for one in answers(run)}
     chosen = (filter_of(design) or Filter()).select([one.item for one in found.values()])
     for item in chosen:
-        lines = [
-            Review(
-                id=line_id(who, item.key, draft.aspect),
-                at=time.time(),
-                reviewer=who,
-                item=item.key,
-                about=item.about,
-                aspect=draft.aspect,
-                after=mark(found[item.key], draft.aspect),
-                draft=draft.value,
-                drawn=design,
-            )
-            for draft in item.drafts
-        ]
-        log.append(lines)
+        one = found[item.key]
+        log.append(reviews(who, item, design, lambda draft, one=one: mark(one, draft.aspect)))  # type: ignore[misc]
 
 
 def agreed(viva: Viva, *options: object) -> dict[str, Any]:
@@ -95,6 +83,10 @@ def test_before_any_expert_the_judges_are_compared_and_called_judges(
     assert ended.code == 0, ended.err
     assert "2 judges among each other" in ended.out
     assert "people" not in ended.out.replace("the people", "")
+    refused(viva("agreement", "run", "--ppi"), "tables of ratings")
+    refused(viva("agreement", "run", "--judge", "openai/nobody"), "openai/mark-1")
+    assert viva("run", "clrbench", "--model", "baseline/random", "--encoder", "none", "--run", "bare", *QUIET).code == 0
+    refused(viva("agreement", "bare"), "viva review")
 
 
 def test_a_sample_that_is_marked_to_its_end_gives_the_score_that_experts_would(
@@ -111,6 +103,9 @@ def test_a_sample_that_is_marked_to_its_end_gives_the_score_that_experts_would(
     low, high = scores["score"]["combined"]["questions"]
     assert low <= truth <= high
     assert scores["score"]["judge"] > truth, "one of the judges praises everything"
+    (result,) = viva("score", "run", "--format", "json").report["results"]
+    assert result["reviewed"]
+    assert result["overall"]["mean"] != scores["score"]["judge"], "the expert's marks count before the judges'"
 
 
 def test_a_sample_of_what_judges_are_not_sure_of_is_weighed(viva: Viva, worth: dict[str, tuple[float, float]]) -> None:
@@ -126,17 +121,15 @@ def test_a_sample_of_what_judges_are_not_sure_of_is_weighed(viva: Viva, worth: d
     chosen = {item.key for item in drawn.select(items)}
     assert len({item.values("uncertainty") for item in items}) > 1
     assert score["labels"] == len(chosen) < len(items)
+    groups: dict[object, list[Rated]] = {}
+    for one in found:
+        groups.setdefault(one.item.values("uncertainty"), []).append(one)
     alone = sum(
         len(group) * statistics.fmean(one.after.value or 0.0 for one in group if one.item.key in chosen)
-        for group in by_uncertainty(found)
+        for group in groups.values()
     )
     assert score["labels_alone"]["value"] == pytest.approx(alone / len(items)), "each label by the share it stands for"
     assert "how likely each was to be drawn" in " ".join(content["notes"])
-
-
-def by_uncertainty(found: list[Rated]) -> list[list[Rated]]:
-    names = {one.item.values("uncertainty") for one in found}
-    return [[one for one in found if one.item.values("uncertainty") == name] for name in names]
 
 
 @pytest.mark.slow
@@ -171,11 +164,6 @@ def test_an_unfinished_sample_gives_no_score_and_says_why(viva: Viva, worth: dic
     assert any("not marked to its end" in note and "4 of 9" in note for note in content["notes"])
 
 
-def test_marks_that_were_picked_by_hand_give_no_score(viva: Viva, worth: dict[str, tuple[float, float]]) -> None:
-    marked(viva.folder / "run", "Ada", true(worth))
-    assert agreed(viva)["scores"] == []
-
-
 def test_experts_are_compared_with_what_was_there_before_them(
     viva: Viva, worth: dict[str, tuple[float, float]]
 ) -> None:
@@ -188,22 +176,9 @@ def test_experts_are_compared_with_what_was_there_before_them(
         assert difference["value"] == pytest.approx(1.0)
     drafts = {one["title"]: one for one in agreed(viva)["tables"]}
     assert set(drafts) == {"run · answer", "run · answer (by rule)", "run · rationale"}
+    assert agreed(viva)["scores"] == [], "of marks that were picked by hand"
     (difference,) = [one for one in drafts["run · answer"]["judged"] if one["kind"] == "bias"]
     assert difference["value"] > 0.3
-
-
-def test_what_a_run_cannot_answer_is_refused_in_a_sentence(viva: Viva, worth: dict[str, tuple[float, float]]) -> None:
-    assert "tables of ratings" in viva("agreement", "run", "--ppi").err
-    unknown = viva("agreement", "run", "--judge", "openai/nobody")
-    assert unknown.code == 2
-    assert "openai/mark-1" in unknown.err
-
-
-def test_a_run_that_nobody_judged_or_marked_says_what_to_do(viva: Viva) -> None:
-    assert viva("run", "clrbench", "--model", "baseline/random", "--encoder", "none", "--run", "bare", *QUIET).code == 0
-    ended = viva("agreement", "bare")
-    assert ended.code == 2
-    assert "viva review" in ended.err
 
 
 def test_labels_are_planned_from_the_marks_that_are_there(viva: Viva, worth: dict[str, tuple[float, float]]) -> None:

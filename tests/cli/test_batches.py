@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.batched import LIMIT, POLL, answered_once, arguments, batches, examine, log, resume
+from rows import each_row
 from servers.fixtures import QUIET, LocalServer, Serve, Viva
 
 KEY = "sk-of-the-tests"
@@ -106,37 +107,6 @@ def test_ctrl_c_leaves_the_batch_and_says_how_to_go_on(vendor: LocalServer, viva
     assert len(batches(vendor)) == 1
 
 
-def test_without_waiting_every_start_does_what_can_be_done_now(vendor: LocalServer, viva: Viva) -> None:
-    ended = examine(viva, vendor, "--no-wait")
-    assert ended.code == 3
-    assert f"1 batch of {LIMIT} requests stays with the provider" in ended.err
-    assert [resume(viva, "--no-wait").code for _ in range(2)] == [3, 0]
-    assert len(batches(vendor)) == 1
-
-
-def test_a_refused_key_is_exit_4_and_what_shows_runs_shows_these(vendor: LocalServer, viva: Viva) -> None:
-    vendor.control(key="another", looks=1)
-    ended = examine(viva, vendor)
-    assert ended.code == 4
-    assert "HTTP 401" in ended.err
-    vendor.control(key=KEY)
-    assert resume(viva).code == 0
-    for command in (("score", "run"), ("show", "run")):
-        ended = viva(*command)
-        assert ended.code == 0, ended.err
-
-
-def test_answers_of_a_batch_serve_a_normal_run_and_the_other_way_round(vendor: LocalServer, viva: Viva) -> None:
-    vendor.control(looks=1)
-    assert examine(viva, vendor).code == 0
-    made = len(vendor.events("answered"))
-    normal = [part for part in arguments(vendor, "--reuse", "run", run="normal") if part != "--batch"]
-    assert viva(*normal).code == 0
-    assert examine(viva, vendor, "--reuse", "normal", run="third").code == 0
-    assert len(vendor.events("answered")) == made
-    assert viva.scores("normal") == viva.scores("third") == viva.scores()
-
-
 def answers_file(viva: Viva) -> Path:
     """Answers to open-ended questions of CS-Bench's sample, which a judge must read."""
     from viva.benchmarks import find_benchmark
@@ -149,25 +119,14 @@ def answers_file(viva: Viva) -> Path:
     return path
 
 
-def test_judges_are_asked_in_batches_too_and_unreadable_verdicts_again(vendor: LocalServer, viva: Viva) -> None:
-    answers = answers_file(viva)
-    first = json.loads(answers.read_text().splitlines()[0])["text"]
-    vendor.control(looks=1, texts=[[first, ["I would rather not say.", "VERDICT: 7"]], ["", ["VERDICT: 10"]]])
-    grade = ("grade", "csbench", answers, "--judge", "openai/j", "--judge-base-url", vendor.url, "--batch")
-    ended = viva(*grade, "--run", "run", "--format", "json", *POLL)
-    assert [len(batch) for batch in batches(vendor)] == [4, 1], ended.err
-    verdicts = viva.entries(stage="annotations")
-    assert len(verdicts) == 4
-    assert not [entry for entry in verdicts if "error" in entry]
-    assert "is asked the normal way, having no batch API" in ended.err
-
-
 def test_verdicts_of_a_batch_are_read_by_whoever_goes_on_with_the_run(
     vendor: LocalServer, viva: Viva, tmp_path: Path
 ) -> None:
     vendor.control(looks=1, text="VERDICT: 10")
     grade = ("grade", "csbench", answers_file(viva), "--judge", "openai/j", "--judge-base-url", vendor.url, "--batch")
-    assert viva(*grade, "--run", "run", "--no-wait", *POLL).code == 3
+    first = viva(*grade, "--run", "run", "--no-wait", *POLL)
+    assert "stays with the provider" in first.err
+    assert (first.code, "is asked the normal way, having no batch API" in first.err) == (3, True)
     (handed_in, *_) = [line for line in viva.entries(stage="batches") if line["event"] == "intended"]
     viva.environment["HOME"] = str(tmp_path)  # another user's: the nonces are not those that were handed in
     viva.resume(*POLL)
@@ -179,18 +138,14 @@ def test_verdicts_of_a_batch_are_read_by_whoever_goes_on_with_the_run(
     assert not [entry for entry in verdicts.values() if "error" in entry]
 
 
-@pytest.mark.parametrize(
-    ("said", "given"),
-    [
-        ("baseline/random has no batch API", ("--model", "baseline/random", "--batch")),
-        ("it goes with --batch", ("--model", "baseline/random", "--no-wait")),
-        (
-            "batches carry texts only",
-            ("--model", "openai/m@http://127.0.0.1:9/v1", "--answer-by", "next-token", "--batch"),
-        ),
-    ],
+@each_row(
+    ("baseline/random has no batch API", ("--model", "baseline/random", "--batch")),
+    ("it goes with --batch", ("--model", "baseline/random", "--no-wait")),
+    ("batches carry texts only", ("--model", "openai/m@http://127.0.0.1:9/v1", "--answer-by", "next-token", "--batch")),
 )
-def test_what_batches_cannot_do_is_said_before_anything_is_asked(viva: Viva, said: str, given: tuple[str, ...]) -> None:
+def test_what_batches_cannot_do_is_said_before_anything_is_asked(
+    said: str, given: tuple[str, ...], *, viva: Viva
+) -> None:
     ended = viva("run", "cmmlu", *given, "--run", "run")
     assert ended.code == 2
     assert said in ended.err

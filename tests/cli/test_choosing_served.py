@@ -1,105 +1,31 @@
-"""A whole exam by probability through a server: the same choices as by the model's own numbers, and kills survived."""
-
-import math
-from pathlib import Path
-from typing import Any
-
-import pytest
+"""A whole exam by probability through a server."""
 
 from cli.collected import refused
-from servers.fixtures import SAMPLE, LocalServer, Serve, Viva, wait_until
-from servers.language import LETTERS, Language, chat_text
-from viva.benchmarks import open_exam
-from viva.errors import EXIT_INCOMPLETE, EXIT_REFUSED
-from viva.types import Choose, ExamSpec, Sampling
-
-LANGUAGE = Language()
+from rows import each_row
+from servers.fixtures import Serve, Viva
+from viva.errors import EXIT_REFUSED
 
 
-def requests(**settings: Any) -> dict[str, Choose]:
-    """Question → what is asked."""
-    exam = open_exam(ExamSpec(benchmark="cmmlu", language="zh", **settings), None)
-    found = {question.id: exam.request(question, 0, Sampling()) for question in exam.questions()}
-    assert all(isinstance(request, Choose) for request in found.values())
-    return found  # type: ignore[return-value]
-
-
-def by_next_token(request: Choose) -> str:
-    """The letter that the model's own numbers choose, of the twenty tokens that a server lists; "" for none."""
-    text = request.prompt
-    chat = not isinstance(text, str)
-    if not isinstance(text, str):
-        text = chat_text([{"role": message.role, "content": message.content} for message in text])
-    after = LANGUAGE.after(LANGUAGE.encode(text))
-    listed = set(after.argsort()[::-1][:20].tolist())
-    for gap in ("", " ") if chat else ("",):  # behind a text, " A" is not the token that goes on with it
-        known = [letter for letter in LETTERS if LANGUAGE.number(gap + letter) in listed]
-        if known:
-            return max(known, key=lambda letter: float(after[LANGUAGE.number(gap + letter)]))
-    return ""
-
-
-def by_likelihood(request: Choose) -> str:
-    """The option whose text is the most likely in all."""
-    assert isinstance(request.prompt, str)
-    before = LANGUAGE.encode(request.prompt)
-    sums = []
-    for option in request.continuations:
-        tokens = LANGUAGE.encode(request.prompt + option)
-        assert tokens[: len(before)] == before
-        sums.append(math.fsum(LANGUAGE.of(tokens, len(before))))
-    return LETTERS[sums.index(max(sums))]
-
-
-def chosen(viva: Viva) -> dict[str, str]:
-    return {row["question"]: row["answer"] for row in viva.scores()}
-
-
-@pytest.mark.parametrize("form", ["base", "chat"])
-def test_next_token_choices_through_a_server_are_the_models_own(serve: Serve, viva: Viva, form: str) -> None:
-    server = serve("scoring.py", shape="text" if form == "base" else "")
-    ended = viva.examine(server, "--shots", 2, "--form", form, "--answer-by", "next-token", "--limit", 24)
-    assert ended.code == 0, ended.err
-    wanted = {
-        name: by_next_token(one) for name, one in requests(shots=2, form=form, choose="next-token", limit=24).items()
-    }
-    assert chosen(viva) == wanted
-    assert len(set(wanted.values()) & set(LETTERS)) > 1
-    assert ended.overall["n"] == 24
-
-
-def test_likelihoods_through_a_server_choose_as_the_models_own(serve: Serve, viva: Viva) -> None:
-    ended = viva.examine(serve("scoring.py"), "--form", "base", "--answer-by", "likelihood", "--limit", 16)
-    assert ended.code == 0, ended.err
-    asked = requests(form="base", choose="likelihood", limit=16)
-    assert chosen(viva) == {name: by_likelihood(one) for name, one in asked.items()}
-
-
-@pytest.mark.slow
-def test_a_server_that_is_killed_and_comes_back_is_asked_only_for_what_is_missing(
-    serve: Serve, viva: Viva, tmp_path: Path
+@each_row(
+    ("next-token", "base", ("--shots", 2, "--limit", 24)),
+    ("next-token", "chat", ("--shots", 2, "--limit", 24)),
+    ("likelihood", "base", ("--limit", 16)),
+)
+def test_options_are_chosen_through_a_server(
+    how: str, form: str, more: tuple[object, ...], *, serve: Serve, viva: Viva
 ) -> None:
-    server = LocalServer("scoring.py", tmp_path / "first.log")
-    server.control(latency=0.03)
-    way = ("--form", "base", "--answer-by", "next-token", "--concurrency", 4, "--max-attempts", 1)
-    going = viva.start(*viva.examining(server, *way))
-    wait_until(lambda: len(server.events("asked")) >= 24, "a quarter of the questions")
-    server.stop()
-    ended = going.ended()
-    assert ended.code == EXIT_INCOMPLETE, ended.err
-    before = viva.answered()
-    assert 8 <= len(before) < SAMPLE
-    port = server.root.rpartition(":")[2]
-    again = LocalServer("scoring.py", tmp_path / "second.log", "--port", port)
-    try:
-        ended = viva.resume()
-        assert ended.code == 0, ended.err
-        assert len(again.events("asked")) == SAMPLE - len(before)
-    finally:
-        again.stop()
-    assert len(viva.answered()) == SAMPLE
-    wanted = requests(form="base", choose="next-token")
-    assert chosen(viva) == {name: by_next_token(one) for name, one in wanted.items()}
+    """That it is the model's own choice: models/test_openai_choosing.py."""
+    run = f"{how}-{form}"
+    ended = viva.examine(serve("scoring.py"), "--answer-by", how, "--form", form, *more, run=run)
+    assert ended.code == 0, ended.err
+    entries = {entry["question"]: entry["likelihoods"] for entry in viva.entries(run)}
+    best = {
+        name: max(zip([one["logprob"] for one in listed], "ABCD", strict=True))[1] for name, listed in entries.items()
+    }
+    found = {row["question"]: row["answer"] for row in viva.scores(run) if row["answer"]}  # of none was any listed
+    assert found == {name: best[name] for name in found}
+    assert len(found) >= len(entries) - 1
+    assert len({*found.values()}) > 1
 
 
 def test_a_server_without_logprobs_is_given_up_after_one_question(serve: Serve, viva: Viva) -> None:

@@ -10,18 +10,14 @@ from typing import Any
 
 import click
 import pytest
-from starlette.testclient import TestClient
 
 from cli.collected import answers, gold, write_jsonl, wrong
 from cli.told import viva
 from rows import table
-from servers.fixtures import wait_until
 from viva import plugins
 from viva.analysis.estimate import Estimate
 from viva.api import studies as api
 from viva.cli.main import COMMANDS, cli
-from viva.pages.runs.runpages import application
-from viva.pages.serving.guard import Access
 from viva.render.charts import SUFFIXES
 from viva.render.findings import Findings
 from viva.render.plots import LEAVES_OUT
@@ -226,25 +222,3 @@ def test_a_report_s_page_has_it_in_tables_and_charts(folder: Path) -> None:
         if "What became of the answers" not in text and '"mark": "†"' in text:
             assert LEAVES_OUT in text
     assert sum('"mark": "†"' in json.dumps(drawn, ensure_ascii=False) for drawn in charts) > 1
-
-
-@pytest.mark.slow
-def test_a_leaderboard_has_it_on_every_page(folder: Path) -> None:
-    assert viva("leaderboard", *RUNS, "--out", "site") == 0
-    for page in ("index.html", "csbench.html", "models/own-replay-a-jsonl.html"):
-        found = next(Path("site").glob(page.replace("own-replay-a-jsonl", "*a*jsonl*")))
-        assert DAGGER in found.read_text(encoding="utf-8"), page
-    board = Path("site/csbench.html").read_text(encoding="utf-8")
-    assert re.search(r'<td class="g0"><abbr title="[^>]*are left out[^>]*>[\d.]+†', board)
-    assert LEAVES_OUT.removeprefix(DAGGER) in board
-    (own,) = (one for one in Path("site/tables").glob("csbench-*.csv") if "published" not in one.name)
-    rows = list(csv.DictReader(own.open()))
-    assert all(int(row["unscored"]) for row in rows)
-
-
-def test_the_run_browser_has_it(folder: Path) -> None:
-    visitor = TestClient(application(folder, Access()), base_url="http://127.0.0.1")
-    wait_until(lambda: DAGGER in visitor.get("/run/a").text, "the run to be graded")
-    page = visitor.get("/run/a").text
-    assert re.search(r"[\d.]+†", page)
-    assert "leaves out" in page

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from rows import table
+from rows import tabled
 from viva.cli.look import docs
 from viva.cli.main import cli
 
@@ -27,10 +27,9 @@ def test_every_page_is_listed_with_its_title_and_printed() -> None:
     assert set(listed) == {path.stem for path in ROOT.glob("docs/[a-z]*.md")} | {
         path.parent.name for path in ROOT.glob("src/viva/benchmarks/*/README.md")
     }
-    with table() as row:
-        for topic, title in listed.items():
-            with row(topic):
-                assert viva_docs(topic).startswith(f"# {title}\n")
+    for (topic, title), row in tabled(*listed.items()):
+        with row:
+            assert viva_docs(topic).startswith(f"# {title}\n")
 
 
 def test_a_wrong_topic_names_the_nearest_page_and_all() -> None:
@@ -67,9 +66,6 @@ def test_pages_of_an_installed_package_are_found_in_it(tmp_path: Path, monkeypat
     (tmp_path / "docs" / "start.md").write_text("# Start\n")
     monkeypatch.setattr(docs, "PACKAGE", tmp_path)
     assert docs.pages() == {"start": tmp_path / "docs" / "start.md"}
-
-
-def test_the_package_brings_the_pages() -> None:
     targets = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
     assert targets["wheel"]["force-include"] == {"docs": "viva/docs"}
     assert "docs" in targets["sdist"]["include"]

@@ -60,17 +60,6 @@ def test_every_judge_is_asked_about_both_aspects_so_often(viva: Viva, settings: 
     )
 
 
-def test_a_judge_without_a_price_is_counted_and_said(viva: Viva) -> None:
-    found = lines(viva, "csbench", *MODEL, "--judge", JUDGES[0])
-    assert "price unknown (--price MODEL=IN/OUT)" in next(line for line in found if " as judge: " in line)
-    assert "plus what has no known price" in found[-1]
-
-
-def test_where_rules_decide_no_judge_is_counted(viva: Viva) -> None:
-    found = lines(viva, "cmmlu", *MODEL, *PANEL)
-    assert not [line for line in found if " as judge: " in line]
-
-
 def test_a_model_that_reasons_is_assumed_to_think_and_may_think_much_longer(viva: Viva) -> None:
     price = ("--price", "1/10")
     plain, reasons = (
@@ -83,5 +72,9 @@ def test_a_model_that_reasons_is_assumed_to_think_and_may_think_much_longer(viva
     assert replies == numbers(plain[1])[2] + 3_000 * requests
     assert money(reasons[-1])[0] < money(reasons[-1])[1]
     assert money(reasons[-1])[1] > 4 * money(plain[-1])[1]
+    unknown = lines(viva, "csbench", *MODEL, "--judge", JUDGES[0])
+    assert "price unknown (--price MODEL=IN/OUT)" in next(line for line in unknown if " as judge: " in line)
+    assert "plus what has no known price" in unknown[-1]
+    assert not [line for line in lines(viva, "cmmlu", *MODEL, *PANEL) if " as judge: " in line], "rules decide there"
     low = lines(viva, "csbench", "--model", "openai/gpt-5@http://127.0.0.1:9/v1", "--reasoning-budget", "500", *price)
     assert "500" in low[1]

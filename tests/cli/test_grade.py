@@ -1,21 +1,16 @@
 """`viva grade` and `viva extract`: other people's files, whatever is wrong with them."""
 
 import json
-import re
 from collections import Counter
-
-import pytest
 
 from cli.batch import batch
 from cli.collected import answers, dangerous, gold, questions, read_csv, refused, write_jsonl, wrong
 from rows import tabled
 from servers.fixtures import QUIET, Serve, Viva
+from web.hostile import assert_no_formula
 
 SCORES = ("--out", "scores.csv")
 COLUMNS = ["question", "sample", "score", "outcome", "read", "cluster", "points", "model"]
-
-
-# Happy paths
 
 
 def test_gold_answers_score_full_marks_with_a_row_each(viva: Viva) -> None:
@@ -30,6 +25,8 @@ def test_gold_answers_score_full_marks_with_a_row_each(viva: Viva) -> None:
     assert [row["read"] for row in rows] == [question.answer for question in asked]
     assert {(row["sample"], row["score"], row["points"], row["outcome"]) for row in rows} == {("0", "1", "1", "right")}
     assert {row["model"].rpartition("/")[2] for row in rows} == {"answers.jsonl"}
+    summed = json.loads(viva("score", "scores.csv", "--benchmark", "cmmlu", "--format", "json").out)
+    assert summed["tables"][0]["rows"][0]["mean"]["mean"] == 1.0
 
 
 def test_partial_answers_are_graded_and_the_missing_are_no_zeros(viva: Viva) -> None:
@@ -52,62 +49,36 @@ def test_partial_answers_are_graded_and_the_missing_are_no_zeros(viva: Viva) -> 
     assert ended.overall["mean"] == 1.0
     assert ended.overall["floor"] < 0.5
     assert "38" in ended.err
+    evil = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("http://127.0.0.1")']
+    write_jsonl(viva.folder / "=1.jsonl", answers("csbench", "en", lambda one: evil[int(one.id) % len(evil)]))
+    viva("grade", "csbench", "=1.jsonl", *SCORES, *QUIET)
+    for row in read_csv(viva.folder / "scores.csv"):
+        assert None not in row.values()
+        assert_no_formula([*row.values()])
 
 
 def test_the_ids_tell_the_language_of_cs_bench(viva: Viva) -> None:
     write_jsonl(viva.folder / "answers.jsonl", answers("csbench", "zh"))
-    ended = viva("grade", "csbench", "answers.jsonl", "--only", "comprehension", "--format", "json", *QUIET)
+    part = ("--only", "comprehension", "--limit", 10)
+    ended = viva("grade", "csbench", "answers.jsonl", *part, "--format", "json", *QUIET)
     (result,) = ended.report["results"]
-    assert (result["language"], result["overall"]["mean"], result["overall"]["n"]) == ("zh", 1.0, 56)
+    assert (result["language"], result["overall"]["mean"], result["overall"]["n"]) == ("zh", 1.0, 10)
     write_jsonl(viva.folder / "both.jsonl", answers("csbench", "zh") + answers("csbench", "en", wrong))
     both = viva("grade", "csbench", "both.jsonl", "--format", "json", *QUIET)
     means = {result["language"]: result["overall"]["mean"] for result in both.report["results"]}
     assert means == {"en": 0.0, "zh": 1.0}
 
 
-def test_several_samples_are_rows_of_their_own(viva: Viva) -> None:
-    rows = [
-        row | {"sample": sample}
-        for sample, reply in enumerate((gold, wrong))
-        for row in answers("cmmlu", "zh", reply)
-        if sample == 0 or row["question"].endswith(("0", "1"))
-    ]
-    write_jsonl(viva.folder / "answers.jsonl", rows)
-    ended = viva("grade", "cmmlu", "answers.jsonl", *SCORES, "--format", "json", *QUIET)
-    assert ended.code == 3, "most questions have one sample only"
-    found = read_csv(viva.folder / "scores.csv")
-    assert Counter(row["outcome"] for row in found) == {"right": 96, "wrong": 32, "error": 64}
-    assert Counter(row["sample"] for row in found) == {"0": 96, "1": 96}
-
-
 def test_a_sample_that_no_question_has_counts_as_missing(viva: Viva) -> None:
-    rows = [row | {"sample": sample} for sample in (0, 2) for row in answers("cmmlu", "zh", gold)]
+    rows = [row | {"sample": sample} for sample in (0, 2) for row in answers("cmmlu", "zh", wrong if sample else gold)]
     write_jsonl(viva.folder / "answers.jsonl", rows)
     ended = viva("grade", "cmmlu", "answers.jsonl", *SCORES)
     assert ended.code == 3
     assert "no question has an answer with sample 1: counted as missing" in ended.err
     found = read_csv(viva.folder / "scores.csv")
     assert Counter((row["sample"], row["outcome"]) for row in found) == {
-        ("0", "right"): 96, ("1", "error"): 96, ("2", "right"): 96,
+        ("0", "right"): 96, ("1", "error"): 96, ("2", "wrong"): 96,
     }  # fmt: skip
-
-
-def test_a_reply_that_was_cut_off_is_truncated(viva: Viva) -> None:
-    rows = [row | {"text": "首先分析", "stop_reason": "length"} for row in answers("cmmlu", "zh")]
-    write_jsonl(viva.folder / "answers.jsonl", rows)
-    ended = viva("grade", "cmmlu", "answers.jsonl", *SCORES, "--format", "json", *QUIET)
-    assert ended.overall["outcomes"] == {"truncated": 96}
-    found = read_csv(viva.folder / "scores.csv")
-    assert {(row["score"], row["points"]) for row in found} == {("", "0")}, "the mean is that of points"
-
-
-def test_as_published_changes_the_numbers_and_the_signature(viva: Viva) -> None:
-    write_jsonl(
-        viva.folder / "a.jsonl", answers("cmmlu", "zh", lambda question: f"Because it is so: {question.answer}")
-    )
-    ended = viva("grade", "cmmlu", "a.jsonl", "--as-published", "--format", "json", *QUIET)
-    assert ended.overall["mean"] == pytest.approx(0.25), "the B of Because"
-    assert "extract:as-published" in ended.report["results"][0]["signature"]
 
 
 def test_a_judge_grades_collected_answers_too(viva: Viva, serve: Serve) -> None:
@@ -121,19 +92,6 @@ def test_a_judge_grades_collected_answers_too(viva: Viva, serve: Serve) -> None:
     assert by_format["Fill-in-the-blank"]["value"] == 0.0
     assert by_format["Open-ended"]["value"] == 0.1, "0 is no mark; the judge is asked again"
     assert ended.code == 0, ended.err
-
-
-def test_a_formula_in_a_reply_is_no_formula_in_the_scores(viva: Viva) -> None:
-    evil = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("http://127.0.0.1")']
-    rows = answers("csbench", "en", lambda question: evil[int(question.id) % len(evil)])
-    write_jsonl(viva.folder / "=1.jsonl", rows)
-    viva("grade", "csbench", "=1.jsonl", *SCORES, "--progress", "quiet")
-    found = read_csv(viva.folder / "scores.csv")
-    assert len(found) == 76
-    for row in found:
-        assert None not in row.values()
-        for value in row.values():
-            assert re.fullmatch(r"[+-]?\d+", value) or not value.lstrip().startswith(("=", "+", "-", "@")), row
 
 
 # Files that cannot be graded
@@ -158,6 +116,22 @@ BROKEN: dict[str, tuple[bytes, tuple[str, ...]]] = {
 FILES = {name: content for name, (content, _) in BROKEN.items()} | {
     "cmmlu.jsonl": b'{"question": "agronomy/0", "text": "A"}\n',
     "good.jsonl": GOOD.encode(),
+    "words.jsonl": b'{"kind": "choice", "reply": "A"}\nThe answer is A\n',
+    "kind.jsonl": b'{"kind": "essay", "reply": "A"}\n',
+    "replyless.jsonl": b'{"kind": "choice"}\n',
+    "latin.jsonl": '{"kind": "choice", "reply": "où"}\n'.encode("latin-1"),
+    "options.jsonl": b'{"kind": "choice", "reply": "A", "options": "abc"}\n',
+    "empty.jsonl": b"\n",
+}
+EXTRACTED: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("empty.jsonl",): ("empty.jsonl", "no rows"),
+    ("words.jsonl",): ("words.jsonl, line 2",),
+    ("kind.jsonl",): ("kind.jsonl, line 1", "essay"),
+    ("replyless.jsonl",): ("replyless.jsonl, line 1", "reply"),
+    ("latin.jsonl",): ("latin.jsonl, line 1",),
+    ("options.jsonl",): ("options.jsonl, line 1", "options"),
+    (".",): ("irectory",),
+    (): ("FILE",),
 }
 SAID: dict[tuple[str, ...], tuple[str, ...]] = {
     **{("csbench", name): (name + said[0], *said[1:]) for name, (_, said) in BROKEN.items()},
@@ -176,18 +150,12 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
 
 
 def test_what_cannot_be_graded_is_named_with_the_place_and_leaves_nothing(viva: Viva) -> None:
-    ended_all = batch(viva, [("grade", *arguments, "--progress", "quiet") for arguments in SAID], FILES)
-    for (arguments, (ended, left)), row in tabled(*zip(SAID, ended_all, strict=True)):
+    said = {("grade", *given, "--progress", "quiet"): words for given, words in SAID.items()}
+    said |= {("extract", *given): words for given, words in EXTRACTED.items()}
+    for (command, (ended, left)), row in tabled(*zip(said, batch(viva, list(said), FILES), strict=True)):
         with row:
-            refused(ended, *SAID[arguments])
+            refused(ended, *said[command])
             assert left == []
-
-
-def test_answers_beyond_a_limit_are_passed_over(viva: Viva) -> None:
-    write_jsonl(viva.folder / "answers.jsonl", answers("cmmlu", "zh"))
-    ended = viva("grade", "cmmlu", "answers.jsonl", "--limit", 10, "--format", "json", *QUIET)
-    assert ended.code == 0, ended.err
-    assert ended.overall["n"] == 10
 
 
 # Extraction alone
@@ -222,33 +190,3 @@ def test_extraction_reads_letters_and_truth_values_and_passes_the_rest_through(v
             start, end = row["span"]  # type: ignore[misc]
             assert row["evidence"] == str(given["reply"])[start:end]
     assert extracted(viva, rows, "--out", "read.jsonl") == found
-
-
-EXTRACTED: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("empty.jsonl",): ("empty.jsonl", "no rows"),
-    ("words.jsonl",): ("words.jsonl, line 2",),
-    ("kind.jsonl",): ("kind.jsonl, line 2", "essay"),
-    ("replyless.jsonl",): ("replyless.jsonl, line 1", "reply"),
-    ("latin.jsonl",): ("latin.jsonl, line 1",),
-    ("options.jsonl",): ("options.jsonl, line 1", "options"),
-    ("nowhere.jsonl",): ("nowhere.jsonl",),
-    (".",): ("irectory",),
-    (): ("FILE",),
-}
-ROW = b'{"kind": "choice", "reply": "A"}\n'
-
-
-def test_what_cannot_be_extracted_from_is_named_with_the_line(viva: Viva) -> None:
-    files = {
-        "empty.jsonl": b"\n",
-        "words.jsonl": ROW + b"The answer is A\n",
-        "kind.jsonl": ROW + b'{"kind": "essay", "reply": "A"}\n',
-        "replyless.jsonl": b'{"kind": "choice"}\n',
-        "latin.jsonl": '{"kind": "choice", "reply": "où"}\n'.encode("latin-1"),
-        "options.jsonl": b'{"kind": "choice", "reply": "A", "options": "abc"}\n',
-    }
-    for (arguments, said), (ended, left) in zip(
-        EXTRACTED.items(), batch(viva, [("extract", *arguments) for arguments in EXTRACTED], files), strict=True
-    ):
-        refused(ended, *said)
-        assert left == [], arguments

@@ -27,6 +27,9 @@ def test_a_wrong_key_prints_no_table_and_how_to_go_on_last(serve: Serve, viva: V
     assert ended.out == ""
     assert "HTTP 401" in ended.err
     assert "go on with: viva resume run" in ended.err.splitlines()[-1]
+    assert len({line for line in ended.err.splitlines() if "401" in line}) == 1, "said once"
+    logged = viva("resume", "run", "--log-level", "debug")
+    assert any(line.startswith("debug: ") for line in logged.err.splitlines())
     assert outcomes(viva) == {"error": 1, "not asked": SAMPLE - 1}
     graded = viva("score", "run", "--tables")
     assert graded.code == 3
@@ -75,10 +78,3 @@ def test_tokens_that_no_server_counted_are_unknown(serve: Serve, viva: Viva) -> 
         ):  # fmt: skip
         with row:
             assert describe(tally, 0.0).partition("in flight")[2].removeprefix(" · ") == said
-
-
-def test_a_budget_holds_where_no_tokens_are_counted(serve: Serve, viva: Viva) -> None:
-    ended = viva(*run(viva, serve(usage=False), *PRICE, "--max-cost", 1, "--concurrency", 1, "--max-tokens", 4000))
-    assert ended.code == 3
-    assert "came without a count of tokens, and the budget takes the most that each may have cost" in ended.err
-    assert 0 < len(viva.answered()) < SAMPLE

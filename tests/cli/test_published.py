@@ -40,6 +40,8 @@ def test_tables_are_listed_with_where_they_stand_and_their_notes(viva: Viva) -> 
     assert "en_domains" not in one.out
     listed = json.loads(viva("published", "syneval", "--format", "json").out)["rows"]
     assert [row["table"] for row in listed][:2] == ["zero_shot", "zero_shot_points"]
+    assert viva("published", "infibench", "--bibtex").out.startswith("@inproceedings{li2024infibench,")
+    assert viva("published", "--bibtex").out.count("@") == 5
 
 
 def test_a_table_is_printed_as_published_with_source_and_notes(viva: Viva) -> None:
@@ -88,11 +90,6 @@ def test_csv_is_one_table_that_other_commands_read(viva: Viva) -> None:
     assert len(listed) == 9
 
 
-def test_bibtex_is_printed_for_one_and_for_all(viva: Viva) -> None:
-    assert viva("published", "infibench", "--bibtex").out.startswith("@inproceedings{li2024infibench,")
-    assert viva("published", "--bibtex").out.count("@") == 5
-
-
 def test_wrong_use_is_one_sentence(viva: Viva) -> None:
     refused(viva("published", "mmlu"), "no published tables of 'mmlu'", "csbench, clrbench, cmmlu")
     refused(viva("published", "csbench", "domains"), "has no published table 'domains'", "en_domains")
@@ -109,12 +106,9 @@ def test_a_run_shows_the_rows_that_were_named_and_what_differs(sat: Viva) -> Non
     assert "71.48" in out
     assert "Published beside csbench-en, each figure for the column before it: Song et al." in out
     assert "56 questions in place of 1,778" in out
-
-
-def test_the_nearest_rows_are_shown_unless_asked_otherwise(sat: Viva) -> None:
-    nearest = sat("score", "runs/x").out
-    assert "(published)" in nearest
+    assert "(published)" in sat("score", "runs/x").out, "the nearest, unless asked otherwise"
     assert "ublished beside" not in sat("score", "runs/x", "--published-rows", "none").out
+    assert "GPT-4 (published)" in sat("resume", "runs/x", "--published-rows", "gpt-4", *QUIET).out
 
 
 def test_unknown_and_ambiguous_names_are_refused_before_anything_is_asked(viva: Viva) -> None:
@@ -122,24 +116,3 @@ def test_unknown_and_ambiguous_names_are_refused_before_anything_is_asked(viva: 
     refused(viva(*asked, "llama2"), "'llama2'; do you mean 'Llama2-7B'")
     refused(viva(*asked, "gpt-4,nobody"), "no published row is called 'nobody'")
     assert not (viva.folder / "runs").exists()
-
-
-def test_a_name_that_one_exam_lacks_is_a_note_where_another_has_it(viva: Viva) -> None:
-    write_jsonl(viva.folder / "a.jsonl", [*answers("csbench", "en", gold), *answers("csbench", "zh", gold)])
-    asked = ("--model", "replay/a.jsonl", "--run", "runs/z", "--limit", "8", "--published-rows", "ernie-4", *QUIET)
-    out = viva("run", "csbench", *CSBENCH, "--language", "en,zh", "--only", "comprehension", *asked).out
-    assert "ERNIE-4 (published)" in out
-    assert "csbench-en: --published-rows: no published row is called 'ernie-4'" in out
-
-
-def test_resuming_and_grading_show_them_too(sat: Viva, viva: Viva) -> None:
-    assert "GPT-4 (published)" in sat("resume", "runs/x", "--published-rows", "gpt-4", *QUIET).out
-    write_jsonl(viva.folder / "a.jsonl", answers("csbench", "en", gold))
-    out = viva(
-        "grade", "csbench", "a.jsonl", *CSBENCH, "--only", "comprehension", "--published-rows", "llama3-8b", *QUIET
-    ).out
-    assert "Llama3-8B (published)" in out
-    refused(
-        viva("grade", "csbench", "a.jsonl", *CSBENCH, "--published-rows", "llama2", *QUIET),
-        "'llama2'; do you mean 'Llama2-7B'",
-    )

@@ -4,16 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from cli.collected import answers, gold, write_jsonl
 from cli.told import viva
-from rows import table
-from viva.analysis.estimate import Estimate, cell_text, score_text
-from viva.render.run_tables import legend
+from rows import tabled
 from viva.types import Question
-
-from render.samples import RIGHT, SHORT, result  # isort: skip
 
 
 @pytest.fixture(scope="module")
@@ -36,24 +31,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def test_what_is_left_out_for_being_a_range_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     commands = {"scaling": ("a", "b", "--sizes", "sizes.csv"), "correlate": ("a", "b", "--by", "type")}
-    with table() as case:
-        for command, options in commands.items():
-            with case(command):
-                capsys.readouterr()
-                viva(command, *options)
-                out, err = capsys.readouterr()
-                said = " ".join((out + err).split())
-                assert "left out, since a score is a range there" in said
-                assert "replay/a.jsonl, replay/b.jsonl; grade these with --judge MODEL" in said
-
-
-def test_a_range_has_both_ends_and_a_sign() -> None:
-    gap = Estimate(n=4, mean=None, low=-0.6, high=0.5, floor=-0.125, ceiling=0.25, outcomes={"ungraded": 4})
-    assert (score_text(gap), cell_text(gap)) == ("-12.50 to 25.00†", "-12.50 to 25.00† [-60.00, 50.00]")
-    assert cell_text(Estimate(n=4, mean=None, outcomes={"error": 4})) == "–†"
-
-
-def test_the_legend_explains_the_marks_that_are_there() -> None:
-    whole = replace(result(overall=RIGHT), tables=())
-    assert "†" not in legend([whole])
-    assert "†" in legend([whole, replace(whole, overall=SHORT)])
+    for (command, options), case in tabled(*commands.items()):
+        with case:
+            capsys.readouterr()
+            viva(command, *options)
+            out, err = capsys.readouterr()
+            said = " ".join((out + err).split())
+            assert "left out, since a score is a range there" in said
+            assert "replay/a.jsonl, replay/b.jsonl; grade these with --judge MODEL" in said

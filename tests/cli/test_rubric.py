@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.collected import read_csv, refused, write_jsonl
+from cli.collected import refused, write_jsonl
+from rows import each_row
 from servers.fixtures import QUIET, Viva, wait_until
 
-ANSWERS = Path(__file__).parents[2] / "src" / "viva" / "benchmarks" / "infibench" / "sample" / "answers.jsonl"
 QUESTIONS = """
 title: Three questions
 questions:
@@ -97,29 +96,14 @@ def test_one_baseline_gives_the_authors_example_answers_and_no_other_does(viva: 
 
 
 @pytest.mark.sandbox
-def test_partial_credit_is_by_weight(viva: Viva, questions: Path) -> None:
-    half = GOOD | {"double": "```python\ndef double(x):\n    return 4\n```", "undo": "git reset", "even": "False"}
-    assert examine(viva, questions, replay(viva, half)).code == 0
-    assert {row["question"]: row["value"] for row in viva.scores()} == {"double": 0.25, "undo": 0.5, "even": 0.0}
-
-
-@pytest.mark.sandbox
 def test_identical_programs_are_run_once(viva: Viva, questions: Path) -> None:
-    ended = examine(viva, questions, replay(viva, GOOD, samples=5), "--samples", 5)
+    half = GOOD | {"double": "```python\ndef double(x):\n    return 4\n```", "undo": "git reset", "even": "False"}
+    ended = examine(viva, questions, replay(viva, half, samples=5), "--samples", 5)
     assert ended.code == 0, ended.err
     assert len(viva.entries(stage="executions")) == 2
     assert len(viva.scores()) == 15
-
-
-@pytest.mark.sandbox
-def test_show_says_how_the_programs_fared(viva: Viva, questions: Path) -> None:
-    bad = GOOD | {"double": "```python\ndef double(x):\n    raise ValueError('\x1b[31mno')\n```"}
-    examine(viva, questions, replay(viva, bad))
-    shown = viva("show", "run", "--question", "double")
-    assert shown.code == 0
-    assert "--- program, its test in a process of its own: failed" in shown.out
-    assert "ValueError" in shown.out
-    assert "\x1b" not in shown.out
+    found = {row["question"]: row["value"] for row in viva.scores()}
+    assert found == {"double": 0.25, "undo": 0.5, "even": 0.0}, "partial credit is by weight"
 
 
 @pytest.mark.sandbox
@@ -128,7 +112,7 @@ def test_programs_that_passed_a_test_in_their_own_process_are_listed(viva: Viva,
     questions.write_text(
         whole.replace('{code: "assert double(2) == 4"}', '{code: "import os\\nassert double(2) == 4"}')
     )
-    wrong = "```python\ndef double(x):\n    return 3\n```"
+    wrong = "```python\ndef double(x):\n    raise ValueError('\x1b[31mno')\n```"
     rows = [{"question": "double", "sample": n, "text": text} for n, text in enumerate((GOOD["double"], wrong))]
     rows += [{"question": q, "sample": n, "text": GOOD[q]} for q in ("undo", "even") for n in range(2)]
     model = f"replay/{write_jsonl(viva.folder / 'answers.jsonl', rows)}"
@@ -139,6 +123,9 @@ def test_programs_that_passed_a_test_in_their_own_process_are_listed(viva: Viva,
     assert shown.code == 0
     assert [line.split(", ")[1] for line in shown.out.splitlines() if line.startswith("===")] == ["sample 0"]
     assert "sharing a process with its test" in shown.out
+    fared = viva("show", "run", "--question", "double", "--wrong").out
+    assert "ValueError" in fared
+    assert "\x1b" not in fared
 
 
 @pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="programs in Python run with /usr/bin/python3")
@@ -209,53 +196,14 @@ def test_errors_stand_before_warnings_and_case_makes_two_options(viva: Viva) -> 
     assert "read alike" not in ended.out
 
 
-def test_a_choice_that_a_reply_does_not_make_is_unparsed(viva: Viva) -> None:
-    text = (
-        "questions:\n  - id: q\n    question: Which? A. tin, B. iron\n    grading:\n"
-        "      choice: {options: [tin, iron], answer: A}\n"
-    )
-    (viva.folder / "one.yaml").write_text(text, encoding="utf-8")
-    outcomes = {}
-    for reply in ("I would have to think about that.", "B", "A", "Sorry, I cannot help with that."):
-        (viva.folder / "replies.jsonl").write_text(
-            json.dumps({"question": "q", "text": reply}) + "\n", encoding="utf-8"
-        )
-        assert viva("grade", "one.yaml", "replies.jsonl", "--scores", "s.csv").code == 0
-        outcomes[reply] = (viva.folder / "s.csv").read_text(encoding="utf-8").splitlines()[1].split(",")[3]
-    assert list(outcomes.values()) == ["unparsed", "wrong", "right", "refused"]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("none.yaml", None, "none.yaml"),
-        ("empty.yaml", "", "empty"),
-        ("list.yaml", "- a\n", "questions:"),
-        ("torn.yaml", "questions: [", "torn.yaml"),
-        ("none.json", "{}", "questions"),
-    ],
+@each_row(
+    ("none.yaml", None, "none.yaml"),
+    ("empty.yaml", "", "empty"),
+    ("list.yaml", "- a\n", "questions:"),
+    ("torn.yaml", "questions: [", "torn.yaml"),
+    ("none.json", "{}", "questions"),
 )
-def test_a_file_that_is_none_gets_one_sentence(viva: Viva, name: str, content: str | None, said: str) -> None:
-    file = viva.folder / name
+def test_a_file_that_is_none_gets_one_sentence(name: str, content: str | None, said: str, *, viva: Viva) -> None:
     if content is not None:
-        file.write_text(content)
-    refused(examine(viva, file, "baseline/silent"), said)
-
-
-@pytest.mark.slow
-@pytest.mark.sandbox
-def test_the_bundled_answers_are_graded_in_groups_of_ten_and_reduce_sums_up_what_was_written(viva: Viva) -> None:
-    ended = viva("grade", "infibench", ANSWERS, "--out", "scores.csv", "--run", "run", "--format", "json", *QUIET)
-    assert ended.code == 3  # ten of the questions are answered
-    rows = read_csv(viva.folder / "scores.csv")
-    assert list(rows[0])[:3] == ["case", "sample", "score"]
-    graded = [row for row in rows if row["score"]]
-    assert len({row["case"] for row in graded}) == 10
-    record = json.loads((viva.folder / "run" / "run.json").read_text())
-    assert (record["samples"], record["repeats"]) == (10, 3)
-    score = viva("score", "run", "--format", "json").report["results"][0]["overall"]
-    reduced = viva("score", "scores.csv", "--benchmark", "infibench", "--format", "json")
-    assert reduced.code == 0, reduced.err
-    row = json.loads(reduced.out)["tables"][0]["rows"][0]
-    assert row["best"]["mean"] == pytest.approx(score["mean"])
-    assert row["best"]["sd"] == pytest.approx(score["sd"])
+        (viva.folder / name).write_text(content)
+    refused(examine(viva, viva.folder / name, "baseline/silent"), said)

@@ -96,23 +96,8 @@ def test_the_published_tests_that_do(published: Path) -> None:
     assert found["unbounded negative points"] == ["1-4-322"]
     assert found["the same item twice"] == ["4-16-673"]
     assert len(found["points above the maximum"]) == 16
-    assert not {
-        "slow expression",
-        "an empty answer matches",
-        "nothing to earn",
-        "unreachable points",
-        "unreachable total",
-    } & set(found)
-
-
-@pytest.mark.slow
-@pytest.mark.sandbox
-def test_saying_the_published_questions_back_earns_more_than_a_model_does(published: Path) -> None:
-    exam = BENCHMARK.open(ExamSpec(benchmark="infibench"), published / "infibench", None)
-    checked = check_rubrics(exam)
-    assert [sum(defect.kind == kind for defect in checked.defects) for kind in ECHO] == [14, 26]
-    assert round(checked.echo, 3) == 0.112
-    assert not checked.notes
+    for kind in ("slow expression", "an empty answer matches", "nothing to earn"):
+        assert not {kind, "unreachable points", "unreachable total"} & found.keys()
 
 
 @pytest.mark.slow
@@ -125,6 +110,10 @@ def test_the_published_tests_that_prove_nothing_are_those_that_are_noted(publish
     noted = {one.question for one in exam.defects if one.kind == PROVES_NOTHING}
     assert {one.question for one in weak_tests(exam)} == noted
     assert len(noted) == (17 if as_published else 6)
+    if not as_published:
+        checked = check_rubrics(exam)
+        assert [sum(defect.kind == kind for defect in checked.defects) for kind in ECHO] == [14, 26]
+        assert (round(checked.echo, 3), checked.notes) == (0.112, ()), "saying the questions back earns so much"
 
 
 @pytest.mark.sandbox

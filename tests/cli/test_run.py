@@ -5,8 +5,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from benchmarks.handmade import csbench, dropped, opened, record
 from cli.batch import batch
 from cli.collected import dangerous, refused
@@ -39,24 +37,7 @@ def test_several_benchmarks_languages_and_models_in_one_command(viva: Viva) -> N
     assert [exam["spec"]["language"] for exam in record["exams"]] == ["en", "zh", "zh"]
     rows = viva.scores()
     assert len(rows) == 2 * (76 + 76 + 96)
-    assert len({(row["model"], row["exam"], row["question"]) for row in rows}) == len(rows)
-    assert len(viva.entries()) == len(rows)
-    for result in results:
-        mine = [row for row in rows if (row["model"], row["exam"]) == (result["model"], result["exam"])]
-        assert Counter(row["outcome"] for row in mine) == result["overall"]["outcomes"]
-
-
-def test_the_report_names_its_sample_and_what_it_leaves_out(viva: Viva) -> None:
-    ended = viva(
-        "run", "csbench", "--language", "en", "--language", "zh", "--model", "baseline/first", "--tables", *QUIET
-    )
-    assert ended.code == 0
-    assert ended.err == ""
-    (folder,) = runs(viva)
-    assert folder.name.endswith(tuple("0123456789abcdef"))
-    for part in ("languages side by side", "bundled sample", "20 not judged", "--judge", "signature: ", "95 %"):
-        assert part in ended.out
-    assert not dangerous(ended.out)
+    assert len({(row["model"], row["exam"], row["question"]) for row in rows}) == len(viva.entries()) == len(rows)
 
 
 def test_samples_and_repeats_are_asked_apart_and_the_spread_is_shown(viva: Viva) -> None:
@@ -74,8 +55,6 @@ def test_samples_and_repeats_are_asked_apart_and_the_spread_is_shown(viva: Viva)
     for row in rows:
         each.setdefault(row["question"], set()).add(row["answer"])
     assert any(len(found) > 1 for found in each.values()), "samples are drawn anew"
-    means = [sum(r["value"] for r in rows if r["repeat"] == repeat) / 24 for repeat in (0, 1)]
-    assert ended.overall["mean"] == pytest.approx(sum(means) / 2)
 
 
 # Before it costs
@@ -89,8 +68,6 @@ def test_an_estimate_asks_nobody_and_leaves_nothing(viva: Viva, server: LocalSer
     assert ended.code == 0, ended.err
     assert "192 requests" in ended.out
     assert "in all: about $" in ended.out
-    unknown = viva("run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--estimate")
-    assert unknown.out.endswith("in all: price unknown (--price MODEL=IN/OUT)\n")
     assert server.asked == 0
     assert not (viva.folder / "run").exists()
     assert not runs(viva)
@@ -155,19 +132,15 @@ def test_an_unknown_command_names_the_known_ones(viva: Viva) -> None:
 # Secrets and strangers' texts
 
 
-def test_a_key_in_place_of_its_variables_name_is_not_repeated(viva: Viva, server: LocalServer) -> None:
-    for option in ("--api-key-env", "--judge-key-env"):
-        ended = viva.examine(server, "--judge", "openai/j", option, "sk-proj-0123456789")
-        refused(ended)
-        assert "sk-proj-0123456789" not in ended.err
-        assert option in ended.err
-
-
 def test_what_a_server_says_cannot_drive_the_terminal(viva: Viva, server: LocalServer) -> None:
     server.control(status=400, verbatim="\x1b]0;title\x07 \u202e no such thing \x1b[2J")
     ended = viva.examine(server, "--limit", 3)
     assert ended.code == 3
     assert "no such thing" in ended.err
+    for option in ("--api-key-env", "--judge-key-env"):  # a key in place of its variable's name is not repeated
+        wrong = viva.examine(server, "--judge", "openai/j", option, "sk-proj-0123456789", run="other")
+        refused(wrong, option)
+        assert "sk-proj-0123456789" not in wrong.err
     assert not dangerous(ended.err)
     assert not dangerous(viva("show", "run").out)
 

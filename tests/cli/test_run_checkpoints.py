@@ -16,20 +16,12 @@ def test_every_checkpoint_of_the_file_is_asked_at_its_own_address(viva: Viva, se
     assert [one.asked for one in servers] == [24, 24]
     models = [model["name"] for model in json.loads((viva.folder / "run" / "run.json").read_text("utf-8"))["models"]]
     assert models == ["baseline/first", *(f"openai/m@{one.url}" for one in servers)]
-    curve = viva("training", "run", "--checkpoints", "c.csv", "--by", "subject", "--format", "json")
-    assert curve.code == 0, curve.err
-    assert list(dict.fromkeys(row["checkpoint"] for row in json.loads(curve.out)["rows"])) == ["step0", "step1"]
     # The run remembers how far its models were trained; the baseline is not trained at all.
     known = json.loads(viva("training", "run", "--by", "subject", "--format", "json").out)
-    assert [(row["checkpoint"], row["at"]) for row in known["tables"][0]["rows"]] == [
-        (f"openai/m@{one.url}", 1e6 * 10**index) for index, one in enumerate(servers)
-    ]
     left_out = "Left out, since nothing says how far they were trained: baseline/first of "
     assert any(left_out in note for note in known["notes"])
     told = json.loads(viva("score", "run", "--format", "json").out)["results"]
     assert [result["trained"] for result in told] == [None, 1e6, 1e7]
-    again = viva("correlate", "run", "--by", "subject", "--format", "csv")
-    assert again.code == 0, again.err
 
 
 def test_nobody_to_ask_and_files_that_cannot_be_asked(viva: Viva) -> None:
@@ -37,9 +29,4 @@ def test_nobody_to_ask_and_files_that_cannot_be_asked(viva: Viva) -> None:
     (viva.folder / "c.csv").write_text("run,tokens\nr,1\n", encoding="utf-8")
     refused(viva("run", "cmmlu", "--checkpoints", "c.csv"), "c.csv, line 2: no model to ask")
     refused(viva("run", "cmmlu", "--checkpoints", "nowhere.csv"), "there is no file of checkpoints nowhere.csv")
-    refused(viva("training", "run", "--checkpoints", "nowhere.csv"), "there is no file of checkpoints")
-    refused(
-        viva("correlate", "nowhere"),
-        "there is no table or run nowhere (published tables that can be named: csbench, cmmlu, infibench, syneval)",
-    )
     assert sorted(path.name for path in viva.folder.iterdir() if path.suffix not in (".stdout", ".stderr")) == ["c.csv"]

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import viva as library
-from rows import table
+from rows import tabled
 from servers.fixtures import Viva
 from viva.benchmarks.custom.positions import Mapping, read_yaml
 from viva.runs.config import CONSENT, RunPlan
@@ -52,17 +52,10 @@ def test_a_file_says_what_is_asked_and_the_command_line_overrides_it(command: Vi
     assert first["sampling"]["temperature"] == 0.5
     other = command("run", "cmmlu", "--model", "baseline/random", "--config", "run.yaml", "--run", "other")
     assert other.code == 0, other.err
+    run = library.run(config="run.yaml", limit=4, run="program")
+    assert [result.overall.n for result in run.results] == [4, 4], "a program takes the same file"
     assert [exam["spec"]["benchmark"] for exam in record("other")["exams"]] == ["cmmlu"]
     assert [model["name"] for model in record("other")["models"]] == ["baseline/random"]
-
-
-def test_a_program_takes_the_same_file(command: Viva) -> None:
-    Path("run.yaml").write_text(CONFIG.replace("  - name: replay/answers.jsonl\n", ""), encoding="utf-8")
-    run = library.run(config="run.yaml", limit=4)
-    assert run.path == Path("out")
-    assert [result.overall.n for result in run.results] == [4, 4]
-    with pytest.raises(library.VivaError, match="benchmark"):
-        library.run(model="baseline/first")
 
 
 def test_models_have_settings_of_their_own(command: Viva) -> None:
@@ -83,34 +76,33 @@ def test_models_have_settings_of_their_own(command: Viva) -> None:
 
 
 def test_what_is_wrong_is_refused_with_its_line_and_nothing_is_begun(command: Viva) -> None:
-    with table() as row:
-        for text, said in [
-            ("", "line 1: nothing but comments"),
-            ("cmmlu", "line 1: a configuration is a mapping"),
-            ("benchmarks: cmmlu\nlimt: 4", "line 2: there is no option 'limt'; did you mean limit?"),
-            ("limit: 0", "line 1: limit=0: must be at least 1"),
-            ("limit: many", "line 1: limit=many: must be a whole number"),
-            ("shots: [1, 2]", "line 1: shots has one value"),
-            ("shots: {a: 1}", "line 1: shots is no mapping"),
-            ("cot: maybe", "line 1: cot=maybe: must be true or false"),
-            ("limit: 1\nlimit: 2", "line 2: limit is there twice"),
-            ("model: {name: openai/a, limit: 3}", "there is no option 'limit'"),
-            ("model: {base_url: http://127.0.0.1:1/v1}", "needs its `name`"),
-            ("model: {name: hf/x, base_url: http://127.0.0.1:1/v1}", "base_url is for openai/ models"),
-            ("model: [openai/a, openai/a]", "openai/a is there twice"),
-            ("model: [[openai/a]]", "here belongs a name"),
-            ("format: json", "there is no option 'format'"),
-            ("a: !!python/object:os.system x", "the tag"),
-            *((f"{name}: true", f"{name} is agreed to on the command line") for name in CONSENT),
-            (f"model: {{name: hf/x, {CONSENT[1]}: true}}", f"{CONSENT[1]} is agreed to on the command line"),
-        ]:
-            with row(text):
-                Path("run.yaml").write_text(text, encoding="utf-8")
-                ended = command("run", "cmmlu", "--model", "baseline/first", "--config", "run.yaml")
-                assert ended.code == 2, ended.err
-                assert "run.yaml, line " in ended.err
-                assert said in ended.err
-                assert not Path("runs").exists()
+    for (text, said), row in tabled(
+        ("", "line 1: nothing but comments"),
+        ("cmmlu", "line 1: a configuration is a mapping"),
+        ("benchmarks: cmmlu\nlimt: 4", "line 2: there is no option 'limt'; did you mean limit?"),
+        ("limit: 0", "line 1: limit=0: must be at least 1"),
+        ("limit: many", "line 1: limit=many: must be a whole number"),
+        ("shots: [1, 2]", "line 1: shots has one value"),
+        ("shots: {a: 1}", "line 1: shots is no mapping"),
+        ("cot: maybe", "line 1: cot=maybe: must be true or false"),
+        ("limit: 1\nlimit: 2", "line 2: limit is there twice"),
+        ("model: {name: openai/a, limit: 3}", "there is no option 'limit'"),
+        ("model: {base_url: http://127.0.0.1:1/v1}", "needs its `name`"),
+        ("model: {name: hf/x, base_url: http://127.0.0.1:1/v1}", "base_url is for openai/ models"),
+        ("model: [openai/a, openai/a]", "openai/a is there twice"),
+        ("model: [[openai/a]]", "here belongs a name"),
+        ("format: json", "there is no option 'format'"),
+        ("a: !!python/object:os.system x", "the tag"),
+        *((f"{name}: true", f"{name} is agreed to on the command line") for name in CONSENT),
+        (f"model: {{name: hf/x, {CONSENT[1]}: true}}", f"{CONSENT[1]} is agreed to on the command line"),
+    ):
+        with row:
+            Path("run.yaml").write_text(text, encoding="utf-8")
+            ended = command("run", "cmmlu", "--model", "baseline/first", "--config", "run.yaml")
+            assert ended.code == 2, ended.err
+            assert "run.yaml, line " in ended.err
+            assert said in ended.err
+            assert not Path("runs").exists()
     Path("run.yaml").write_bytes(b"\xff\xfe")
     assert "is not UTF-8" in command("run", "--config", "run.yaml").err
     for name, said in (("no.yaml", "the file no.yaml is missing"), (".", "it is a folder")):

@@ -77,6 +77,15 @@ def test_a_run_without_verdicts_is_not_done_and_says_what_came_of_the_judge(judg
     assert "the judge was asked and gave no verdict" in shown
     assert "judge openai/j on the answer, no verdict: I have nothing to say." in shown
     assert "no judge was asked" not in shown
+    asked = ("show", "run", "--outcome", "not judged", "--json")
+    told = [json.loads(line) for line in viva(*asked, "--all").out.splitlines()]
+    assert [(one["question"], one["why"]) for one in told] == [
+        (row["question"], row["explanation"]) for row in unscored
+    ]
+    assert {one["reply"] for one in told} <= {one["text"] for one in viva.entries()}
+    assert json.loads(viva(*asked, "--by-question", "--limit", "1").out)["such"] == 1
+    (viva.folder / "replies.jsonl").write_text('{"kind": "choice", "reply": "B."}\n', encoding="utf-8")
+    assert json.loads(viva("extract", "replies.jsonl", "--json").out)["read"] == "B"
     viva(*CSBENCH, "--model", "baseline/random", "--run", "unjudged")
     assert listed(viva, "unjudged")["state"] == f"done, {len(unscored)} not judged"
 
@@ -128,20 +137,3 @@ def test_outcomes_are_asked_for_in_the_words_of_the_screen_and_of_the_files(judg
             with row(given):
                 ended = viva(*given)
                 assert (ended.code, near in ended.err.splitlines()[-1]) == (2, True), ended.err
-
-
-def test_commands_without_tables_print_json_too(judged_in_vain: Viva) -> None:
-    viva = judged_in_vain
-    shown = [
-        json.loads(line) for line in viva("show", "run", "--outcome", "not judged", "--all", "--json").out.splitlines()
-    ]
-    unscored = [one for one in viva.scores() if one["outcome"] == "ungraded"]
-    assert [(one["question"], one["why"]) for one in shown] == [
-        (row["question"], row["explanation"]) for row in unscored
-    ]
-    assert {one["reply"] for one in shown} <= {one["text"] for one in viva.entries()}
-    counted = viva("show", "run", "--outcome", "not judged", "--by-question", "--json", "--limit", "1").out
-    assert json.loads(counted)["such"] == 1
-    assert json.loads(viva("show", "cmmlu", "--prompt", "--json").out)[0]["role"] == "user"
-    (viva.folder / "replies.jsonl").write_text('{"kind": "choice", "reply": "B."}\n', encoding="utf-8")
-    assert json.loads(viva("extract", "replies.jsonl", "--json").out)["read"] == "B"

@@ -14,8 +14,6 @@ from judging.serving import JudgeServer
 from rows import table
 from servers.fixtures import LocalServer, Viva
 from viva.cli.ask.merge import merge_command
-from viva.engine.folder import RunFolder
-from viva.models.called import Prompt
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
@@ -103,48 +101,3 @@ def test_judges_are_sent_seeds_by_prompt_and_sample(server: JudgeServer) -> None
     assert judged("two", model=["openai/m", "openai/n"]) == found, "also those of another model"
     assert judged("shards/1", shard="1/2") | judged("shards/2", shard="2/2") == found
     assert {seed for _, seed in judged("three", seed=None, samples=1, judge_samples=1)} == {None}
-
-
-def test_a_function_is_given_the_seed_of_its_question() -> None:
-    seeds: list[int | None] = []
-
-    def answer(prompt: Prompt) -> str:
-        seeds.append(prompt.sampling.seed)
-        return "A"
-
-    viva.run("cmmlu", model=answer, limit=LIMIT, seed=3, run="run")
-    assert len(set(seeds)) == LIMIT
-    assert None not in seeds
-
-
-def older(run: str) -> None:
-    """A folder as an earlier Viva left it before anything was answered."""
-    path = Path(run, "run.json")
-    record = json.loads(path.read_text())
-    del record["seed_rule"]
-    path.write_text(json.dumps(record))
-    for name in ("responses.jsonl", "annotations.jsonl", "scores.jsonl"):
-        Path(run, name).unlink(missing_ok=True)
-
-
-def test_a_run_of_an_earlier_viva_keeps_its_rule_and_its_answers_are_of_no_use_to_a_new_one(
-    server: JudgeServer,
-) -> None:
-    run(server, "old", exam="csbench", judge="openai/mark-1")
-    new = sent(server)
-    older("old")
-    server.forget()
-    with pytest.warns(viva.UnansweredWarning):
-        viva.resume("old", max_requests=RunFolder.open(Path("old")).record.spent.requests + 5)
-    viva.resume("old", max_requests=1000)
-    assert {body.get("seed") for body in server.bodies if body["model"] == "mark-1"} == {None}
-    shared = sent(server)
-    assert {prompt for prompt, _ in shared} == {prompt for prompt, _ in new}
-    assert {seed for _, seed in shared} == {3, 4}
-    viva.resume("old")
-    assert not sent(server), "what was answered so is not asked again"
-    assert json.loads(Path("old/run.json").read_text()).get("seed_rule", "shared") == "shared"
-    run(server, "reusing", exam="csbench", judge="openai/mark-1", reuse="old")
-    assert sent(server) == new
-    old, made = (viva.open_run(name).report.results[0].signature for name in ("old", "reusing"))
-    assert old == made

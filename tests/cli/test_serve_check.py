@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cli.collected import dangerous
-from rows import each_row, tabled, tables_beside
+from rows import tabled, tables_beside
 from servers.fixtures import LocalServer, Serve, Viva
 from viva.cli.ask.doctor import doctor_command
 from viva.errors import EXIT_INCOMPLETE, EXIT_REFUSED, VivaError
@@ -86,15 +86,6 @@ def test_what_a_server_does_is_seen(serve: Serve, check: Check, tmp_path: Path) 
             assert works(report).items() >= commands.items()
 
 
-def test_offsets_in_bytes_and_none_are_told(serve: Serve, check: Check) -> None:
-    details = {"bytes": "bytes", "none": "without offsets", "wrong": "do not fit", "characters": "characters"}
-    server = serve("scoring.py", bos="<s>")
-    for offsets, words in details.items():
-        server.control(offsets=offsets)
-        _, report = check(server)
-        assert words in of(report, "echo with logprobs")["detail"]
-
-
 NOTHING: dict[str, tuple[dict[str, Any], int]] = {
     "a wrong key": ({"key": "another"}, EXIT_REFUSED),
     "another model": ({"models": ["x"]}, EXIT_REFUSED),
@@ -157,15 +148,12 @@ def test_for_people_each_finding_is_a_line_and_the_commands_follow(serve: Serve,
     assert "cannot be drawn again" in ended.out
 
 
-@each_row("127.0.0.1:8000", "ftp://x", "http://", "http://u:p@h/v1", "http://h:99999/v1", "")
-def test_a_wrong_url_is_refused(url: str) -> None:
-    with pytest.raises(VivaError, match="URL"):
-        doctor_command.main([url], standalone_mode=False)
-
-
-def test_a_key_that_is_not_there_is_refused_and_one_that_is_is_sent(
+def test_a_wrong_url_or_a_key_that_is_not_there_is_refused_and_one_that_is_is_sent(
     serve: Serve, check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for url, row in tabled("127.0.0.1:8000", "ftp://x", "http://", "http://u:p@h/v1", "http://h:99999/v1", ""):
+        with row, pytest.raises(VivaError, match="URL"):
+            doctor_command.main([url], standalone_mode=False)
     server = serve("scoring.py", key="the-good-one")
     with pytest.raises(VivaError, match="MY_KEY"):
         check(server, "--api-key-env", "MY_KEY")

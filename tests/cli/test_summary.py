@@ -5,63 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.collected import dangerous
-from render.samples import printed, report, result
-from rows import table, tabled
 from servers.fixtures import QUIET, Serve, Viva
-from viva.analysis.estimate import Estimate
 from viva.errors import VivaError
-from viva.render.run_tables import summary_lines, summary_table
 
 ROOT = Path(__file__).parents[2]
-ROUGH = Estimate(
-    n=1_520, mean=0.61204, low=0.5901, high=0.63251, floor=0.5, ceiling=0.7,
-    outcomes={"right": 800, "wrong": 400, "unparsed": 24, "truncated": 12, "ungraded": 280, "error": 4},
-)  # fmt: skip
-PLAIN = Estimate(n=96, mean=0.25, low=0.16, high=0.34, floor=0.25, ceiling=0.25, outcomes={"right": 24, "wrong": 72})
-NONE = Estimate(n=5, mean=None, outcomes={"error": 5})
-INTERVAL = re.compile(r"59\.01–63\.25")
-
-
-def test_a_line_has_score_interval_number_and_whatever_is_neither_right_nor_wrong() -> None:
-    grid = summary_table([result(overall=ROUGH), result(overall=NONE, model="openai/b")])
-    assert grid.header == (
-        "model",
-        "exam",
-        "score",
-        "bounds",
-        "95 % interval",
-        "answers",
-        "other outcomes",
-        "not scored",
-    )
-    assert [row[2:] for row in grid.texts()] == [
-        ("61.20†", "50.00–70.00", "59.01–63.25", "1,520", "unparsed 24, truncated 12", "not judged 280, error 4"),
-        ("–†", "", "", "5", "", "error 5"),
-    ]
-    alone = summary_table([result(overall=PLAIN, model="openai/\x1b[31mevil")])
-    assert alone.header == ("exam", "score", "95 % interval", "answers")
-    assert "openai/" in alone.title
-
-
-def test_nothing_breaks_on_narrow_terminals() -> None:
-    several = report(*(result(overall=ROUGH, model=f"openai/{'long-name-' * 4}{number}") for number in range(3)),
-                     notes=("a note " * 40,))  # fmt: skip
-    for width, row in tabled(80, 100, 120, None):
-        with row:
-            text = printed("screen", several, width=width)
-            assert max(map(len, text.splitlines())) <= (width or 120)
-            assert len(INTERVAL.findall(text)) == 3
-            assert not dangerous(text)
-
-
-def test_the_lines_below_say_what_is_needed_and_count_the_rest() -> None:
-    many = report(result(overall=ROUGH), notes=tuple(f"note {number}" for number in range(9)))
-    lines = summary_lines(many)
-    assert "--judge MODEL" in lines[0]
-    assert lines[1:] == [f"note {number}" for number in range(9)]
-    assert f"3 more notes (viva score {many.run} --all)." in printed("screen", many), "ten lines in all"
-    assert summary_lines(report(result(overall=PLAIN))) == []
 
 
 def test_a_run_prints_one_table_and_the_next_commands(viva: Viva) -> None:
@@ -102,28 +49,20 @@ def test_the_demo_fits_a_screen_or_two_and_puts_no_guess_above_a_published_model
     assert 10 < float(cmmlu.split()[1]) < 40
 
 
-def test_no_published_row_stands_beside_a_sample_or_a_baseline_in_any_form(viva: Viva) -> None:
+def test_no_published_row_stands_beside_a_sample_or_a_baseline(viva: Viva) -> None:
     sample = ROOT / "src/viva/benchmarks/csbench/sample"
     given = ("--only", "comprehension", "--limit", 8, "--model", "baseline/random")
     assert viva("run", "csbench", *given, "--run", "sample", *QUIET).code == 0
     assert viva("run", "csbench", *given, "--data", sample, "--run", "own", *QUIET).code == 0
-    with table() as row:
-        for form in ("terminal", "markdown", "latex", "csv", "json"):
-            with row(form):
-                assert "GPT" not in viva("score", "sample", "--format", form).out
-                beside = viva("score", "own", "--format", form, "--published-rows", "gpt-4,random").out
-                assert "Random" in beside, "the paper's own baseline"
-                assert (
-                    "GPT" not in beside.replace("GPT-4,", "").partition("whatever --published-rows says")[0]
-                    or form == "csv"
-                )
-        with row("report"):
-            assert viva("report", "sample", "--out", "sample.html").code == 0
-            assert "(published)" not in (viva.folder / "sample.html").read_text(encoding="utf-8")
-        with row("a name on the sample"):
-            ended = viva("score", "sample", "--published-rows", "gpt-4")
-            assert ended.code == VivaError.exit_code
-            assert "nobody published a figure of those" in ended.err
+    beside = viva("score", "own", "--published-rows", "gpt-4,random").out
+    assert "Random" in beside, "the paper's own baseline"
+    assert "GPT" not in beside.replace("GPT-4,", "").partition("whatever --published-rows says")[0]
+    assert viva("report", "sample", "--out", "sample.html").code == 0
+    for text in (viva("score", "sample").out, (viva.folder / "sample.html").read_text(encoding="utf-8")):
+        assert "(published)" not in text
+    ended = viva("score", "sample", "--published-rows", "gpt-4")
+    assert ended.code == VivaError.exit_code
+    assert "nobody published a figure of those" in ended.err
 
 
 def test_the_live_line_has_the_score_so_far(serve: Serve, viva: Viva) -> None:

@@ -3,14 +3,12 @@
 import json
 import shutil
 import signal
-import weakref
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.collected import read_csv, refused
+from cli.collected import read_csv
 from cli.told import command_of, told
 from models.local.tiny import make_model
 from servers.fixtures import QUIET, Viva, wait_until
@@ -44,27 +42,7 @@ def here(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="module")
-def loaded() -> Iterator[list[int]]:
-    """How many language models were in memory, at every pass that one of them made."""
-    import torch
-    from transformers import PreTrainedModel
-
-    alive: weakref.WeakSet[Any] = weakref.WeakSet()
-    counts: list[int] = []
-
-    def look(module: Any, _: Any) -> None:
-        if isinstance(module, PreTrainedModel) and module not in alive:
-            alive.add(module)
-            # A model and the part of it that has no head are two modules, and one model.
-            counts.append(len({id(next(one.parameters())) for one in alive}))
-
-    hook = torch.nn.modules.module.register_module_forward_pre_hook(look)
-    yield counts
-    hook.remove()
-
-
-@pytest.fixture(scope="module")
-def swept(checkpoints: Path, loaded: list[int]) -> dict[str, Any]:
+def swept(checkpoints: Path) -> dict[str, Any]:
     """The report of one run that nobody disturbed."""
     patch = pytest.MonkeyPatch()
     patch.chdir(checkpoints)
@@ -97,26 +75,6 @@ def test_each_checkpoint_is_a_model_with_its_tokens_and_its_weights(here: Path, 
     }
 
 
-def test_one_model_at_a_time_is_in_memory(swept: dict[str, Any], loaded: list[int]) -> None:
-    assert len(loaded) >= 3, "each of the three made a pass"
-    assert set(loaded) == {1}
-
-
-def test_a_run_that_knows_its_tokens_draws_its_curves(here: Path, swept: dict[str, Any]) -> None:
-    def points(*more: object) -> list[tuple[str, float, float]]:
-        rows = json.loads(told(command_of("training"), "swept", "--format", "json", *more))["rows"]
-        firsts = {row["checkpoint"]: row for row in reversed(rows)}  # of each checkpoint the first curve
-        return [(name, firsts[name]["at"], firsts[name]["mean"]) for name in reversed(firsts)]
-
-    means = [result["overall"]["mean"] for result in swept["results"]]
-    assert points() == [
-        ("hf/step2", 2e6, means[0]),
-        ("hf/step10", 1e7, means[1]),
-        ("hf/step1000", 1e9, means[2]),
-    ]
-    assert points("--checkpoints", "tokens.csv") == [("last", 1e9, means[2])]
-
-
 @pytest.mark.slow
 def test_killed_in_the_middle_and_resumed_the_table_is_the_same(here: Path, swept: dict[str, Any], viva: Viva) -> None:
     shutil.copytree(here / "ckpts", viva.folder / "ckpts")
@@ -147,25 +105,3 @@ def test_killed_in_the_middle_and_resumed_the_table_is_the_same(here: Path, swep
     assert f"{viva.folder.resolve()}/ckpts/step1000" in gone.err
     assert "Traceback" not in gone.err
     assert sum("error" not in entry for entry in viva.entries()) == 3 * ASKED - 3, "a failure is no answer"
-
-
-@pytest.mark.slow
-def test_folders_of_one_name_stand_beside_each_other(here: Path, swept: dict[str, Any]) -> None:
-    for name, step in (("a", 2), ("b", 10)):
-        Path(name).mkdir()
-        Path(name, "final").symlink_to(here / "ckpts" / f"step{step}")
-    report = json.loads(
-        told(command_of("run"), "cmmlu", "--model", "hf/*/final", "--limit", 8, *CHOOSING, "--run", "finals")
-    )
-    assert [result["model"] for result in report["results"]] == ["hf/a/final", "hf/b/final"]
-    assert "model:hf/a/final|" in report["results"][0]["signature"]
-
-
-def test_weights_that_cannot_be_swept(viva: Viva) -> None:
-    (viva.folder / "ckpts" / "step1").mkdir(parents=True)
-    refused(viva("run", *SWEEP), "names no folder of a model: none of these has a config.json: ckpts/step1")
-    refused(
-        viva("run", "cmmlu", "--model", "baseline/first", "--revision", "a"),
-        "--revision a is of weights on the Hugging Face Hub",
-    )
-    assert not (viva.folder / "runs").exists()

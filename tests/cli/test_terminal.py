@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from cli.collected import dangerous
-from rows import table
+from rows import tabled
 from servers.fixtures import QUIET, Serve, Viva
 from viva.analysis.estimate import Estimate
 from viva.engine.asking import Tally
@@ -92,22 +92,24 @@ def test_other_tools_habits_work_or_are_answered(viva: Viva) -> None:
     for said in ("viva run csbench cmmlu", "--model", "--shots", "--concurrency", "--repeats", "--run"):
         assert said in ended.err
     assert "run folder" not in ended.err, "it is quiet"
-    with table() as row:
-        for arguments, said in (
-            (("run", "csbench", "--model_args", "x"), "--model hf/NAME"),
-            (("run", "csbench", "--gen_kwargs", "x"), "--temperature"),
-            (("run", "csbench", "--modle", "x"), "Did you mean '--model'?"),
-            (("run", "csbnech", "--model", "baseline/random"), "did you mean csbench?"),
-            (("rnu", "csbench"), "did you mean run?"),
-            (("eval", "csbench"), "did you mean `viva run`?"),
-            (("prompt", "csbench"), "did you mean `viva show EXAM --prompt`?"),
-            (("show", "run", "--model", "nobody"), "here are: baseline/random"),
-            (("run", "cmmlu", "--model", "baseline/random", "--batch_size", "2"), "--batch-size is for weights"),
-        ):
-            with row(" ".join(arguments)):
-                refused = viva(*arguments)
-                assert refused.code == VivaError.exit_code
-                assert said in refused.err.splitlines()[-1], "and nothing is printed after it"
+    for (arguments, said), row in tabled(
+        (("run", "csbench", "--model_args", "x"), "--model hf/NAME"),
+        (("run", "csbench", "--gen_kwargs", "x"), "--temperature"),
+        (("run", "csbench", "--modle", "x"), "Did you mean '--model'?"),
+        (("run", "csbnech", "--model", "baseline/random"), "did you mean csbench?"),
+        (("rnu", "csbench"), "did you mean run?"),
+        (("eval", "csbench"), "did you mean `viva run`?"),
+        (("prompt", "csbench"), "did you mean `viva show EXAM --prompt`?"),
+        (("show", "run", "--model", "nobody"), "here are: baseline/random"),
+        (("run", "cmmlu", "--model", "baseline/random", "--batch_size", "2"), "--batch-size is for weights"),
+    ):
+        with row:
+            refused = viva(*arguments)
+            assert refused.code == VivaError.exit_code
+            assert said in refused.err.splitlines()[-1], "and nothing is printed after it"
+    given = ("run", "cmmlu", "--model", "openai/gpt-4o", "--limit", 3, "--api-key-env", "VIVA_NO_SUCH_KEY")
+    assert "3 requests" in viva(*given, "--estimate").out, "an estimate needs no key"
+    assert "VIVA_NO_SUCH_KEY" in viva(*given).err
     viva.environment["PYTHONIOENCODING"] = "iso8859-5"
     assert "\\u2013" in viva("score", "run").out, "an encoding has no dash"
 
@@ -138,37 +140,14 @@ def test_a_draft_that_is_not_taken_leaves_no_card_behind(viva: Viva) -> None:
     refused = on_terminal(viva, 100, *given, typed=b"n\n")
     assert "Ask with this card?" in refused
     assert "viva init sums.csv" in refused
+    nowhere = ("score", "a-folder-that-is-nowhere-to-be-found-in-any-case")
+    folded, said = on_terminal(viva, 60, *nowhere), viva(*nowhere).err
+    assert max(map(cell_len, folded.splitlines())) <= 60
+    assert folded.split() == said.split(), "messages fold at words, on a terminal alone"
+    assert len(said.splitlines()) == 1 < len(folded.splitlines())
     assert {path.name for path in viva.folder.iterdir()} == {"sums.csv"}
     assert "Scores in per cent" in on_terminal(viva, 100, *given, typed=b"y\n")
     assert (viva.folder / "sums.yaml").exists()
-
-
-def test_an_estimate_needs_no_key_and_asking_does(viva: Viva) -> None:
-    given = ("run", "cmmlu", "--model", "openai/gpt-4o", "--limit", 3, "--api-key-env", "VIVA_NO_SUCH_KEY")
-    assert "3 requests" in viva(*given, "--estimate").out
-    refused = viva(*given)
-    assert (refused.code, "VIVA_NO_SUCH_KEY" in refused.err) == (2, True)
-    assert not (viva.folder / "runs").exists()
-
-
-def test_what_goes_wrong_is_logged_on_request(serve: Serve, viva: Viva) -> None:
-    server = serve(key="sk-another")
-    ended = viva("run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--limit", 3, "--quiet")
-    assert ended.code == 4
-    assert "go on with: viva resume" in ended.err.splitlines()[-1]
-    assert len({line for line in ended.err.splitlines() if "401" in line}) == 1, "said once"
-    folder = next((viva.folder / "runs").iterdir())
-    logged = viva("resume", folder, "--log-level", "debug")
-    assert any(line.startswith("debug: ") for line in logged.err.splitlines())
-
-
-def test_messages_fold_at_words_on_a_terminal_alone(viva: Viva) -> None:
-    given = ("score", "a-folder-that-is-nowhere-to-be-found-in-any-case")
-    text = on_terminal(viva, 60, *given)
-    said = viva(*given).err
-    assert max(map(cell_len, text.splitlines())) <= 60
-    assert text.split() == said.split(), "words are whole"
-    assert len(said.splitlines()) == 1 < len(text.splitlines())
 
 
 def test_grading_says_how_far_it_is(viva: Viva, tmp_path: Path) -> None:
@@ -201,13 +180,6 @@ def test_a_list_of_models_does_not_read_as_one() -> None:
         assert "2026-11-23" not in text or "2026-11-23 19:41" in text
 
 
-def test_the_last_line_has_no_score_of_a_part() -> None:
-    tally = Tally(total=744, answered=744, retries=1, failed=1, score="score 16.7 (7–36) of 24")
-    assert "16.7" not in describe(tally, 3.0, final=True)
-    assert "16.7" in describe(tally, 3.0)
-    assert "1 retry · 1 error" in describe(tally, 3.0)
-
-
 def test_the_live_line_keeps_to_its_width() -> None:
     tally = Tally(
         total=11_032, waiting=1_000, answered=4_000, failed=7, retries=3, in_flight=64, input_tokens=10**6,
@@ -215,13 +187,15 @@ def test_the_live_line_keeps_to_its_width() -> None:
     )  # fmt: skip
     whole = describe(tally, 25.0)
     assert whole.startswith("4,000/12,032 33 %"), "what failed is not done"
-    with table() as row:
-        for width, kept in ((200, "64 in flight"), (90, "score 61.2"), (60, "$3.25"), (30, "7 errors")):
-            with row(width):
-                text = describe(tally, 25.0, width)
-                assert kept in text
-                assert "7 errors" in text, "never left out"
-                assert len(text) <= max(width, len("4,000/12,032 33 % · 7 errors"))
+    assert "3 retries · 7 errors" in whole
+    assert "61.2" in whole.replace(describe(tally, 25.0, final=True), "")
+    assert "61.2" not in describe(tally, 25.0, final=True), "the last line has no score of a part"
+    for (width, kept), row in tabled((200, "64 in flight"), (90, "score 61.2"), (60, "$3.25"), (30, "7 errors")):
+        with row:
+            text = describe(tally, 25.0, width)
+            assert kept in text
+            assert "7 errors" in text, "never left out"
+            assert len(text) <= max(width, len("4,000/12,032 33 % · 7 errors"))
 
 
 @given(st.text(max_size=80), st.integers(2, 100))

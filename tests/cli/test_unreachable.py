@@ -2,14 +2,13 @@
 
 import shutil
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
 
-from cli.collected import dangerous
+from cli.collected import dangerous, refused
 from rows import each_row, table, tabled, tables_beside
 from servers.fixtures import Ended, Viva
 from servers.ports import Handler, accepts, closed_port, http, letter, port, says, self_signed
@@ -39,6 +38,16 @@ def unreached(viva: Viva, ended: Ended, *said: str) -> None:
 
 
 def test_what_is_no_model_server_is_said_at_once(viva: Viva) -> None:
+    for url, odd in (
+        ("", "--base-url is empty"),
+        ("127.0.0.1:8000/v1", "do you mean http://127.0.0.1:8000/v1?"),
+        ("http://127.0.0.1:99999/v1", "is no http(s) URL"),
+        ("http://127.0.0.1:8000/v1#x", "must not hold"),
+    ):
+        refused(examine(viva, url), odd)
+        assert not (viva.folder / "run").exists(), "refused before anything is asked"
+    ended = viva("doctor", f"http://127.0.0.1:{closed_port()}/v1")
+    assert (ended.code, "nothing listens at 127.0.0.1:" in ended.err, "Error" in ended.err) == (3, True, False)
     refusal = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     rows: dict[str, tuple[Handler | None, str, tuple[str, ...]]] = {
         "a closed port": (None, "http", ("nothing listens at 127.0.0.1:", "is the server started", "--base-url")),
@@ -77,19 +86,6 @@ def test_a_proxy_that_is_not_there_is_named(viva: Viva) -> None:
         assert viva.resume().code == 0
 
 
-@each_row(
-    ("", "--base-url is empty"),
-    ("127.0.0.1:8000/v1", "do you mean http://127.0.0.1:8000/v1?"),
-    ("http://127.0.0.1:99999/v1", "is no http(s) URL"),
-    ("http://127.0.0.1:8000/v1#x", "must not hold"),
-)
-def test_an_address_that_is_odd_is_refused_before_anything_is_asked(url: str, said: str, *, viva: Viva) -> None:
-    ended = examine(viva, url)
-    assert ended.code == 2
-    assert said in ended.err
-    assert not (viva.folder / "run").exists()
-
-
 def test_one_that_is_not_there_does_not_stop_the_others_and_is_asked_by_resume(viva: Viva) -> None:
     gone = closed_port()
     with port(http(letter)) as number:
@@ -104,49 +100,6 @@ def test_one_that_is_not_there_does_not_stop_the_others_and_is_asked_by_resume(v
         with port(http(letter), gone):
             resumed = viva("resume", "run", "--progress", "quiet")
         assert resumed.code == 0, resumed.err
-
-
-def test_a_judge_that_is_not_there_costs_no_answer(viva: Viva) -> None:
-    with port(http(letter)) as number:
-        judge = ("--judge", f"openai/j@http://127.0.0.1:{closed_port()}/v1")
-        ended = viva("run", "csbench", "--limit", 40, "--run", "run", "--progress", "quiet", "--model", "openai/m",
-                     "--base-url", f"http://127.0.0.1:{number}/v1", *judge, "--format", "json")  # fmt: skip
-    assert ended.code == 3
-    assert "openai/j@http://127.0.0.1:" in ended.err
-    assert "nothing listens at 127.0.0.1:" in ended.err
-    assert "error" not in ended.overall["outcomes"]
-    assert ended.overall["outcomes"]["ungraded"]
-
-
-class Dying:
-    """Answers once, is gone for a while, and comes back: by then on the same port."""
-
-    def __init__(self, away: float) -> None:
-        self.asked, self._away, self._back = 0, away, 0.0
-
-    def __call__(self, path: str, body: bytes) -> tuple[int, Any]:
-        self.asked += 1
-        if self.asked == 1:
-            self._back = time.monotonic() + self._away
-        elif time.monotonic() < self._back:
-            raise OSError  # the connection ends without a reply
-        return letter(path, body)
-
-
-def test_a_server_that_goes_away_after_its_first_reply_is_waited_for(viva: Viva) -> None:
-    dying = Dying(1.0)
-
-    def handle(connection: Any) -> None:
-        try:
-            http(dying)(connection)
-        finally:
-            connection.close()
-
-    with port(handle) as number:
-        ended = examine(viva, f"http://127.0.0.1:{number}/v1", "--format", "json")
-    assert ended.code == 0, ended.err
-    assert sum(ended.overall["outcomes"].values()) == 5
-    assert dying.asked > 5
 
 
 @contextmanager
@@ -176,13 +129,6 @@ def test_a_port_that_accepts_and_says_nothing_is_said_at_the_first_timeout(viva:
     assert ended.code == 3
     assert f"127.0.0.1:{number} accepts connections and answers nothing, not even GET /v1/models" in ended.err
     assert len(viva.entries()) <= 8 + 1  # those that were in flight by then
-
-
-def test_the_doctor_says_it_too(viva: Viva) -> None:
-    ended = viva("doctor", f"http://127.0.0.1:{closed_port()}/v1")
-    assert ended.code == 3, ended.err
-    assert "nothing listens at 127.0.0.1:" in ended.err
-    assert "Error" not in ended.err
 
 
 HOSTILE = "\x1b[31m\u202eevil"

@@ -11,18 +11,14 @@ from rich.cells import cell_len
 from cli.test_dagger import PRINTS, RUNS, folder  # noqa: F401
 from cli.test_terminal import STYLE
 from cli.told import viva
-from rows import table
+from rows import tabled
 
 LONG = "runs/2026-11-26-a-run-of-several-models-on-csbench-with-a-name-that-says-all"
 MORE: tuple[tuple[str, ...], ...] = (
-    ("score", "a", "--tables"),
-    ("score", "a", "--all"),
     ("score", "a", "--tables", "--all"),
     ("runs", "runs"),
-    ("runs", ".", "--all"),
     ("compare", *RUNS, "--all"),
     ("breakdown", "a", "--by", "domain", "--all"),
-    ("training", *RUNS[:3], "--checkpoints", "steps.csv", "--by", "domain"),
     ("training", *RUNS[:3], "--checkpoints", "steps.csv", "--all"),
     ("published",),
     ("published", "csbench", "en_domains", "--all"),
@@ -49,12 +45,11 @@ def test_nothing_is_wider_than_the_terminal(folder: Path, columns: int, monkeypa
     monkeypatch.setenv("TERM", "xterm-256color")
     shutil.copytree(folder / "a", folder / LONG, dirs_exist_ok=True)
     lines = [(name, *given) for name, each in PRINTS.items() if name not in ASKING for given in each]
-    with table() as row:
-        for arguments in (*lines, *MORE):
-            with row(f"viva {' '.join(arguments)}"):
-                with contextlib.redirect_stdout(Terminal()) as out, contextlib.redirect_stderr(out):
-                    viva(*arguments)
-                text = STYLE.sub("", out.getvalue())
-                assert text
-                widest = max(text.splitlines(), key=cell_len)
-                assert cell_len(widest) <= columns, widest
+    for arguments, row in tabled(*lines, *MORE):
+        with row:
+            with contextlib.redirect_stdout(Terminal()) as out, contextlib.redirect_stderr(out):
+                viva(*arguments)
+            text = STYLE.sub("", out.getvalue())
+            assert text
+            widest = max(text.splitlines(), key=cell_len)
+            assert cell_len(widest) <= columns, widest

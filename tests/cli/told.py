@@ -2,14 +2,17 @@
 
 import contextlib
 import io
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
 import pytest
 
 from cli.collected import dangerous
+from rows import tabled
 from servers.inprocess import Ended
 from viva.cli.main import cli, main
+from viva.errors import VivaError
 
 
 def told(command: click.Command, *arguments: object) -> str:
@@ -24,6 +27,15 @@ def told(command: click.Command, *arguments: object) -> str:
 def rows_of(content: Any, title: str) -> list[dict[str, Any]]:
     """The rows of the tables of a study's JSON whose titles begin so."""
     return [row for table in content["tables"] if table["title"].startswith(title) for row in table["rows"]]
+
+
+def refuses(command: Callable[..., object], rows: Iterable[tuple[Sequence[object], str]]) -> None:
+    """That each of these arguments is refused with these words."""
+    for (arguments, said), row in tabled(*rows):
+        with row:
+            with pytest.raises(VivaError) as problem:
+                command(*arguments)
+            assert said in str(problem.value)
 
 
 def viva(*arguments: str) -> int:

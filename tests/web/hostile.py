@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -155,18 +156,8 @@ def make_run(
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = questions(folder / "hostile.json", texts)
-    exams = open_exams((str(file),), TaskOptions())
-    record = RunRecord(
-        viva="0.1.0",
-        created="2026-01-01T00:00:00Z",
-        command=["viva", "run", TEXTS["script"], TEXTS["terminal"]],
-        exams=[remember(exam, data) for exam, data in exams],
-        models=[ModelRecord(name=name, base_url="http://127.0.0.1:9/v1") for name in models],
-        judges=[ModelRecord(name=JUDGE, base_url="http://127.0.0.1:9/v1")] if judged else [],
-        samples=samples,
-    )
-    run = RunFolder.create(folder / "run", record)
-    opened = prepare(run, LimitOptions(progress="quiet"), [exam for exam, _ in exams])
+    judges = (JUDGE,) if judged else ()
+    run, opened = begun(folder / "run", file, models, judges, samples, (TEXTS["script"], TEXTS["terminal"]))
     responses, verdicts, executions = (run.journal(stage) for stage in ("responses", "annotations", "executions"))
     for number, evaluation in enumerate(opened.evaluations):
         _answer(evaluation, responses, number, answered, big=big and not number)
@@ -178,6 +169,44 @@ def make_run(
         journal.close()
     run.unlock()
     return run.path
+
+
+def begun(
+    place: Path,
+    file: Path,
+    models: Sequence[str],
+    judges: Sequence[str] = (),
+    samples: int = 1,
+    command: Sequence[str] = (),
+) -> tuple[RunFolder, OpenRun]:
+    """A run folder about a question file, before anything was asked."""
+    exams = open_exams((str(file),), TaskOptions())
+    known, of_judges = (
+        [ModelRecord(name=name, base_url="http://127.0.0.1:9/v1" if "openai/" in name else None) for name in names]
+        for names in (models, judges)
+    )
+    record = RunRecord(
+        viva="0.1.0", created="2026-01-01T00:00:00Z", command=["viva", "run", *command], samples=samples,
+        exams=[remember(exam, data) for exam, data in exams], models=known, judges=of_judges,
+    )  # fmt: skip
+    run = RunFolder.create(place, record)
+    return run, prepare(run, LimitOptions(progress="quiet"), [exam for exam, _ in exams])
+
+
+def answer_of(
+    evaluation: Evaluation,
+    question: Question,
+    key: bytes,
+    sample: int,
+    text: str,
+    error: Failure | None = None,
+    **more: Any,
+) -> Entry:
+    """A line of a journal, as the engine writes it."""
+    return Entry(
+        key=key.hex(), benchmark=evaluation.exam.spec.benchmark, model=evaluation.model.name, question=question.id,
+        sample=sample, text="" if error else text, error=error, at=time.time(), **more,
+    )  # fmt: skip
 
 
 def text_of(question: Question) -> str:
@@ -192,36 +221,17 @@ def _answer(evaluation: Evaluation, journal: Journal, number: int, share: float,
         if big and place < 2:
             text = (LONG, UNBROKEN)[place]
         failed = number and place % 3 == 2
-        journal.append(
-            Entry(
-                key=key.hex(),
-                benchmark=evaluation.exam.spec.benchmark,
-                model=evaluation.model.name,
-                question=question.id,
-                sample=request.sample,
-                text="" if failed else text,
-                reasoning=text_of(question),
-                error=Failure("<b>status</b>", f"the server said: {text}") if failed else None,
-                usage=Usage(11, 7),
-                seconds=0.25,
-                at=time.time(),
-            )
-        )
+        error = Failure("<b>status</b>", f"the server said: {text}") if failed else None
+        more = {"reasoning": text_of(question), "usage": Usage(11, 7), "seconds": 0.25}
+        journal.append(answer_of(evaluation, question, key, request.sample, text, error, **more))
 
 
 def _execute(evaluation: Evaluation, responses: Journal, executions: Journal) -> None:
     for question, _, entry in evaluation.answers(responses):
         for request in evaluation.exam.executions(question, entry.response()) if entry and not entry.error else ():
             said = Execution("failed", f"Error: {text_of(question)}", 0.5, 0.25)
-            executions.append(
-                Entry(
-                    key=program_key(request).hex(),
-                    benchmark=evaluation.exam.spec.benchmark,
-                    model=evaluation.model.name,
-                    question=question.id,
-                    text=msgspec.json.encode(said).decode(),
-                )
-            )
+            text = msgspec.json.encode(said).decode()
+            executions.append(answer_of(evaluation, question, program_key(request), 0, text))
 
 
 def _judge(opened: OpenRun, responses: Journal, verdicts: Journal) -> None:

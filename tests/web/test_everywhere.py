@@ -17,7 +17,22 @@ from web.hostile import assert_harmless, assert_no_formula, make_run
 FORMS = ("terminal", "csv", "markdown", "latex", "json")
 COMMANDS = {name: [name, "A"] for name in plugins.studies()} | tables_beside(__file__)["commands"]
 COMMANDS = {name: given for name, given in COMMANDS.items() if given}  # the others print no scores of a run's
-FEW = ["score", "compare", "correlate"]
+EVIL = "\x1b[31m[b]|\\input{x}_&\u202e<i>"
+FILES = {
+    "RATINGS": f"item,rater,value\n=q,=r{EVIL},1\n=q,b,0\nz,=r{EVIL},0\nz,b,0\n",
+    "MODELS": f"model,size,score\n=x{EVIL},1,20\n<b>,7,30\n+1,13,35\na,70,36\n",
+    "ITEMS": "model,case,sample,score,tag\n"
+    + "".join(f"={EVIL},{n},0,{n % 2},{EVIL * (n % 3 > 1)}\n" for n in range(40)),
+}
+"""Tables of others in which every name is an attack."""
+OF_FILES = {
+    "agreement of a file": ("agreement", "RATINGS", "--all"),
+    "scaling of a file": ("scaling", "MODELS"),
+    "score of a file": ("score", "ITEMS", "--by", "tag"),
+    "breakdown of a file": ("breakdown", "ITEMS", "--by", "tag"),
+}
+COMMANDS |= OF_FILES
+FEW = ["score", "compare", "correlate", *OF_FILES]
 OTHERS = [name for name in COMMANDS if name not in FEW]
 NAMES = ("openai/<svg onload=window.vivaattack=1>", "openai/@SUM(1) \u202e|\\input{x}&%$#")
 
@@ -33,7 +48,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for name, header in (("sizes", ("model", "billions")), ("steps", ("model", "tokens"))):
         with (folder / f"{name}.csv").open("w", newline="") as file:
             csv.writer(file).writerows([header, *((model, 7 * 10**place) for place, model in enumerate(models))])
+    for name, content in FILES.items():
+        (folder / f"{name}.csv").write_text(content, encoding="utf-8")
     known = {"A": one, "B": two, "SIZES": folder / "sizes.csv", "STEPS": folder / "steps.csv"}
+    known |= {name: folder / f"{name}.csv" for name in FILES}
     return {name: str(path) for name, path in known.items()}
 
 

@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viva.render.markuptext import json_text, markdown
+from viva.render.markuptext import json_text
 from viva.visible import escape_invisible, escaped
 from viva.web.pagetemplates import highlighted
 from web.hostile import TEXTS, assert_harmless
@@ -37,14 +37,6 @@ def test_hostile_texts_are_unharmed_in_json_and_harmless_in_a_terminal() -> None
     said = json_text(TEXTS)
     assert json.loads(said) == TEXTS
     assert_harmless(said)
-
-
-@given(ANY)
-def test_no_markdown_is_left_of_a_text(text: str) -> None:
-    said = markdown(text)
-    assert "\n" not in said
-    for place, character in enumerate(said):
-        assert character not in "`*_{}[]<>|#" or said[place - 1] == "\\", said
 
 
 def test_parts_of_a_text_are_marked_where_they_overlap() -> None:

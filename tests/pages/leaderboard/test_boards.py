@@ -22,18 +22,8 @@ from viva.studies.ways_of_asking import comparable, in_words, titles
 from viva.types import ExamSpec
 from web.hostile import MODELS, TEXTS, assert_no_formula, assert_only_text
 
-EVIL = (
-    *TEXTS.values(),
-    *MODELS,
-    "CON",
-    "NUL.html",
-    "..",
-    ".",
-    "/etc/passwd",
-    "index",
-    "models.html",
-    ".viva-site.json",
-)
+PATHS = ("CON", "NUL.html", "..", ".", "/etc/passwd", "index", "models.html", ".viva-site.json")
+EVIL = (*TEXTS.values(), *MODELS, *PATHS)
 
 
 def test_runs_whose_settings_differ_are_not_ranked_together() -> None:
@@ -125,9 +115,9 @@ def test_titles_say_in_words_what_differs_and_nothing_else() -> None:
         "English, 5-shot, chain of thought",
     ]
     judged = [
-        comparable({**SETTINGS, "data": "0123.sample", "n": 76, "limit": "none", "seed": "0", "judge": "none"}),
-        comparable({**SETTINGS, "data": "4567", "n": 20, "limit": "20", "seed": "0", "judge": "a/bx1"}),
-        comparable({**SETTINGS, "data": "4567", "n": 20, "limit": "20", "seed": "0", "judge": "none"}),
+        comparable({**SETTINGS, "data": "0123.sample", "n": 76}),
+        comparable({**SETTINGS, "data": "4567", "n": 20, "limit": "20", "judge": "a/bx1"}),
+        comparable({**SETTINGS, "data": "4567", "n": 20, "limit": "20"}),
     ]
     assert titles(judged) == [
         "English, zero-shot, 76 questions (Viva's bundled sample), no judge",
@@ -258,17 +248,9 @@ def test_hostile_names_stay_text_and_choose_no_path(tmp_path: Path) -> None:
 
 def test_only_web_addresses_become_links() -> None:
     assert linkable("https://example.org/a?b=c")
-    for address in (
-        "javascript:alert(1)",
-        "//example.org",
-        "data:text/html,x",
-        "https:",
-        "https://ex\u202eample",
-        *EVIL,
-    ):
-        if not address.startswith("https://"):
-            assert not linkable(address)
-    assert not linkable("https://ex\u202eample.org")
+    wrong = ("javascript:alert(1)", "//example.org", "data:text/html,x", "https:", "https://ex\u202eample.org")
+    for address in (*wrong, *(text for text in EVIL if not text.startswith("https://"))):
+        assert not linkable(address)
 
 
 def test_data_stand_beside_the_pages(tmp_path: Path) -> None:
@@ -311,15 +293,12 @@ def test_other_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(VivaError, match="damaged"):
         build(made([entry("a", 1)]), out)
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
-
-
-def test_a_linked_folder_inside_a_site_leads_nowhere(tmp_path: Path) -> None:
-    out, away = tmp_path / "site", tmp_path / "away"
-    build(made([entry("a", 1)]), out)
-    (out / "models").rename(away)
-    (out / "models").symlink_to(away)
+    linked = tmp_path / "linked"
+    build(made([entry("a", 1)]), linked)
+    (linked / "models").rename(tmp_path / "away")
+    (linked / "models").symlink_to(tmp_path / "away")
     with pytest.raises(VivaError, match="no file of a site"):
-        build(made([entry("a", 1)]), out)
+        build(made([entry("a", 1)]), linked)
 
 
 def test_every_model_has_one_page_with_all_its_boards() -> None:

@@ -60,16 +60,10 @@ def test_runs_and_tables_become_a_site(tmp_path: Path, capsys: pytest.CaptureFix
     assert (big["family"], big["total"], big["active"], big["url"]) == ("Titan", 46.7, 12.9, "https://example.org/big")
     assert (small["family"], small["total"], small["type"]) == ("Small", 1.0, "")
     assert [one["label"] for one in board["dimensions"]] == ["TF", "MC"]
+    table.write_text("\n".join(line.rpartition(",")[0] for line in SCORES.splitlines()))  # and nothing else
     assert viva("leaderboard", str(table), "--out", str(out), "--no-published") == 0, "a site of ours is replaced"
-    assert len(written(out)["benchmarks"]) == 1
-
-
-@pytest.mark.slow
-def test_without_a_run_the_papers_stand_alone(tmp_path: Path) -> None:
-    assert viva("leaderboard", "--out", str(tmp_path / "site")) == 0
-    pages = written(tmp_path / "site")["benchmarks"]
-    assert [page["name"] for page in pages] == ["csbench", "clrbench", "cmmlu", "infibench", "syneval"]
-    assert not any(row["own"] for page in pages for board in page["boards"] for row in board["rows"])
+    (only,) = written(out)["benchmarks"]
+    assert len(only["boards"][0]["rows"]) == 3
 
 
 def test_wrong_use_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,25 +97,11 @@ def test_a_file_of_models_says_what_is_wrong_with_it(tmp_path: Path) -> None:
         (tmp_path / "models.csv").write_text(content)
         with row, pytest.raises(DataError, match=why.replace("(", r"\(")):
             ModelFacts(tmp_path / "models.csv")
-
-
-def test_models_are_found_with_or_without_their_provider(tmp_path: Path) -> None:
     (tmp_path / "models.csv").write_text("name,family,parameters\nopenai/gpt-4o,A,7B\nllama 3,B,\n")
     known = ModelFacts(tmp_path / "models.csv")
-    assert known.of("gpt-4o").family == "A"
-    assert known.of("gpt-4o").active == 7.0
-    assert known.of("meta/Llama-3").family == "B"
-    assert known.of("Mixtral-8x7B").active == 12.9
-    assert known.of("baseline/random").family == ""
-    assert known.unused == []
-
-
-def test_a_table_of_scores_and_nothing_else_is_a_board(tmp_path: Path) -> None:
-    table, out = tmp_path / "scores.csv", tmp_path / "site"
-    table.write_text("\n".join(line.rpartition(",")[0] for line in SCORES.splitlines()))
-    assert viva("leaderboard", str(table), "--out", str(out)) == 0
-    (board,) = written(out)["benchmarks"][0]["boards"]
-    assert len(board["rows"]) == 3
+    families = [known.of(name).family for name in ("gpt-4o", "meta/Llama-3", "baseline/random")]
+    assert (families, known.unused) == (["A", "B", ""], []), "found with or without their provider"
+    assert (known.of("gpt-4o").active, known.of("Mixtral-8x7B").active) == (7.0, 12.9)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])

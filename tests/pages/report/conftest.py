@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from servers.browser import windows
 from servers.fixtures import QUIET, Viva, Warm
 from viva.cli.main import cli
 
@@ -35,27 +36,20 @@ def report(run: Path) -> Path:
 @pytest.fixture
 def opened(chromium: Any) -> Iterator[Opened]:
     """Open a file; at the end nothing may have been asked for but it, and the console must be empty."""
+    usual = {"viewport": {"width": 1280, "height": 900}, "permissions": ["clipboard-read", "clipboard-write"]}
     told: list[str] = []
     asked: list[str] = []
-    contexts: list[Any] = []
+    pages: list[Any] = []
+    with windows(chromium) as window:
 
-    def open_page(path: Path, after: str = "", **settings: Any) -> Any:
-        context = chromium.new_context(
-            **{"viewport": {"width": 1280, "height": 900}, "permissions": ["clipboard-read", "clipboard-write"]}
-            | settings
-        )
-        context.set_default_timeout(240_000)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: told.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: told.append(f"error: {error}"))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(f"{path.as_uri()}{after}")
-        return page
+        def open_page(path: Path, after: str = "", **settings: Any) -> Any:
+            page = window(path.as_uri(), "blob:", "data:", **(usual | settings))
+            page.on("console", lambda message: told.append(message.text))
+            page.on("request", lambda request: asked.append(request.url))
+            pages.append(page)
+            page.goto(f"{path.as_uri()}{after}")
+            return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
+        yield open_page
     assert told == []
-    assert [url for url in asked if not url.startswith(("file://", "blob:", "data:"))] == []
-    assert len([url for url in asked if url.startswith("file://")]) == len(contexts)
+    assert len([url for url in asked if url.startswith("file:")]) == len(pages)

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 
 from viva.engine.answerrecord import Answer
 from viva.pages.answerindex import integers
-from viva.pages.report.itemindex import CHUNK_ITEMS, LONGEST, PackedItems, beginning, stratified
-from viva.review.items import allocated
+from viva.pages.report.itemindex import CHUNK_ITEMS, LONGEST, PackedItems, stratified
 from viva.types import Generate, Response, Sampling, ScoreRow
 
 
@@ -74,15 +73,6 @@ def test_whole_numbers_are_read_as_they_were_written(given_numbers: list[int]) -
     assert written["bytes"] == 1 or max(map(abs, given_numbers)) >= 1 << (8 * (written["bytes"] // 2) - 1)
 
 
-def test_the_index_is_read_at_once_and_cannot_end_its_element() -> None:
-    hostile = "</script><!--<script>"
-    found, _ = blocks_of([item(model=hostile, value=None), item(1, value=0.25, tags={hostile: "x"})])
-    assert "<" not in found["items-index"]
-    index = unpacked(found)["items-index"]
-    assert index["model"]["words"] == [hostile, "m"]
-    assert [index["value"]["words"][code] if code >= 0 else None for code in index["value"]["codes"]] == [None, 0.25]
-
-
 @given(st.lists(st.text(), min_size=1, max_size=8))
 def test_every_prompt_can_be_put_together_again(prompts: list[str]) -> None:
     same = "Answer with a letter, please; here are some examples.\n\nA\n"
@@ -94,30 +84,18 @@ def test_every_prompt_can_be_put_together_again(prompts: list[str]) -> None:
         assert common + asked["prompt"] == same + text
 
 
-@given(st.text(alphabet="ab\n", max_size=200), st.text(alphabet="ab\n", max_size=200))
-def test_what_two_prompts_share_ends_with_a_line(first: str, second: str) -> None:
-    common = beginning(first, second)
-    assert first.startswith(common)
-    assert second.startswith(common)
-    assert common == "" or common.endswith("\n")
-
-
 def test_instructions_and_exemplars_are_written_once_a_chunk() -> None:
     shots = "".join(f"Question {n}: what is {n} + {n}?\nAnswer: {2 * n}\n\n" for n in range(200))
     found, _ = blocks_of([item(n, prompt=f"{shots}Question: {n}?") for n in range(100)])
     chunk = unpacked(found)["items-0"]
-    assert chunk["shared"] == [shots]
+    assert chunk["shared"] == [shots], "a line is not cut"
     assert sum("shared" in one for one in chunk["asked"]) == 99
-
-
-def test_a_prompt_is_written_once_for_all_answers_to_it() -> None:
     first = item(prompt="Which?", tags={"a": "x"})
     other = msgspec.structs.replace(first, row=msgspec.structs.replace(first.row, model="n"))
     content = unpacked(blocks_of([first, other, item(1, prompt="Whose?", tags={"a": "y"})])[0])
-    assert [one["prompt"] for one in content["items-0"]["asked"]] == ["Which?", "Whose?"]
+    assert [one["prompt"] for one in content["items-0"]["asked"]] == ["Which?", "Whose?"], "once for all answers"
     assert [one["asked"] for one in content["items-0"]["items"]] == [0, 0, 1]
-    assert content["items-index"]["question"]["codes"] == [0, 0, 1]
-    assert content["items-index"]["t.a"]["codes"] == [0, 0, 1]
+    assert content["items-index"]["question"]["codes"] == content["items-index"]["t.a"]["codes"] == [0, 0, 1]
 
 
 def test_a_chunk_is_found_by_its_first_item() -> None:
@@ -149,6 +127,16 @@ def test_half_a_character_is_written_and_names_are_visible() -> None:
     content = unpacked(found)
     assert content["items-0"]["items"][0]["reply"] == "\ud800 \x00 \u202e"
     assert content["items-0"]["asked"][0]["tags"] == {"a<U+0000>": "<U+D9AB>"}
+    hostile = "</script><!--<script>"
+    tags = [{"b": "x"}, {}, {"a": hostile, "b": "z"}]
+    given = [item(n, model=hostile, value=0.25 * n if n else None, tags=one) for n, one in enumerate(tags)]
+    found, _ = blocks_of([*given, item(3)])
+    assert "<" not in found["items-index"], "the index cannot end its element"
+    index = unpacked(found)["items-index"]
+    assert (index["model"]["words"], index["value"]["words"]) == ([hostile, "m"], [0.25, 0.5, 1.0])
+    assert index["value"]["codes"] == [-1, 0, 1, 2]
+    assert (index["t.b"]["words"], index["t.b"]["codes"]) == (["x", "z"], [0, -1, 1, -1])
+    assert "t.a" not in index, "a tag of one value filters nothing"
     assert [content["items-index"][name]["words"] for name in ("model", "question")] == [["<U+DFFF>"], ["<U+0000>"]]
 
 
@@ -156,25 +144,6 @@ def test_too_large_is_noticed_and_nothing_of_it_written_beyond_the_limit() -> No
     found, written = blocks_of([item(n, reply=f"{n * n:x}" * 2000) for n in range(3000)], limit=5000)
     assert not written.whole
     assert sum(map(len, found.values())) <= 5000
-
-
-def test_tags_that_some_items_lack_stay_with_their_items() -> None:
-    tags = [{}, {"a": "x"}, {}, {"a": "y", "b": "z"}, {}]
-    found, _ = blocks_of([item(n, tags=one) for n, one in enumerate(tags)])
-    index = unpacked(found)["items-index"]
-    assert (index["t.a"]["words"], index["t.a"]["codes"]) == (["x", "y"], [-1, 0, -1, 1, -1])
-    assert "t.b" not in index, "a tag of one value filters nothing"
-
-
-@given(st.lists(st.integers(1, 500), min_size=1, max_size=30), st.integers(1, 800))
-def test_strata_keep_their_shares(sizes: list[int], wanted: int) -> None:
-    of_each = dict(enumerate(sizes))
-    taken = [*map(allocated(of_each, min(wanted, sum(sizes)), of_each, 1).get, of_each)]
-    assert all(1 <= one <= size for one, size in zip(taken, sizes, strict=True))
-    assert sum(taken) == max(min(wanted, sum(sizes)), len(sizes))
-    if len(sizes) * 4 < wanted < sum(sizes):
-        exact = [size * wanted / sum(sizes) for size in sizes]
-        assert all(abs(one - should) <= len(sizes) for one, should in zip(taken, exact, strict=True))
 
 
 @pytest.mark.parametrize("seed", [0, 7])

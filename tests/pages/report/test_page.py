@@ -187,16 +187,3 @@ def test_markdown_and_formulas_cost_nothing_where_there_are_none(report: Path) -
     page = report.read_text(encoding="utf-8")
     for name in PROSE:
         assert (asset(name) in page) == (name == "prose.js")
-
-
-@pytest.mark.slow
-def test_of_too_many_items_a_sample_is_shown_and_said(opened: Opened, run: Path, tmp_path: Path) -> None:
-    out = tmp_path / "some.html"
-    viva("report", run, "--out", out, "--items", 40, "--seed", 3)
-    page = opened(out)
-    page.wait_for_selector(READY)
-    assert count(page) == "40 items"
-    said = page.inner_text("#items .note")
-    assert said.startswith("40 of 304 answers are here (--items 40)")
-    assert "all 304 scores" in said
-    assert page.inner_text("#table-1 tbody tr:first-child td:nth-child(4)") == "76"

@@ -97,13 +97,12 @@ class Server:
         self._viva = viva
         viva.environment["PYTHONPATH"] = os.pathsep.join((str(TESTS), viva.environment.get("PYTHONPATH", "")))
 
-    def start(self) -> str:
-        self._going = self._viva.start(self.path, self.port, module="pages.review.serving")
+    def start(self, host: str = "127.0.0.1") -> str:
+        self._going = self._viva.start(self.path, self.port, host, module="pages.review.serving")
         self.process = self._going.process
-        address = self._going.line()
-        assert address.startswith("http://127.0.0.1:"), address
-        self.port = address.rstrip("/").rpartition(":")[2]
-        return address.rstrip("/")
+        address = self._going.line().rstrip("/")
+        self.port = re.findall(r"\Ahttp://[^/]+:(\d+)", address)[0]
+        return address
 
     def kill(self) -> None:
         self._going.kill()

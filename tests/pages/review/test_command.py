@@ -10,7 +10,7 @@ import pytest
 
 from pages.review.conftest import fields
 from pages.review.test_server import Reviewer
-from rows import table
+from rows import tabled
 from servers.fixtures import Going, Viva, Warm
 from viva.engine.reviews import ReviewLog
 
@@ -68,9 +68,11 @@ def test_a_run_is_reviewed_and_its_marks_stay(run: Path, opened: object) -> None
     assert "5 new lines" in page.end()
     lines = ReviewLog(run / "reviews.jsonl").reviews
     assert {(line.item, line.drawn, line.blind) for line in lines} == {(key, "random:5:seed3", True) for key in listed}
-    again = opened()  # type: ignore[operator]
+    again = opened(["--reviewer", "Ada", "--token", "a token of some length"])  # type: ignore[operator]
     assert again.items == page.items, "marks change neither items nor drafts"
-    assert "<b>5 of" in Reviewer(again.address, "Ada").web.get("/items").text
+    assert httpx.get(f"{again.address}/items").status_code == 401
+    web = httpx.Client(base_url=again.address, follow_redirects=True)
+    assert "<b>5 of" in web.get("/", params={"token": "a token of some length"}).text, "her name is not asked for"
 
 
 def test_what_makes_no_sense_is_said_in_a_sentence(ran: Viva) -> None:
@@ -85,14 +87,13 @@ def test_what_makes_no_sense_is_said_in_a_sentence(ran: Viva) -> None:
         (["--sample", "3", "--strata", "colour"], "is one of: exam, model"),
         (["--reviewer", "a\x1bb"], "without control"),
     )
-    with table() as row:
-        for arguments, said in wrong:
-            with row(arguments):
-                ended = ran("review", "one", "--port", "0", *arguments)
-                assert ended.code == 2
-                assert said in ended.err
-                assert "Traceback" not in ended.err
-                assert "\x1b" not in ended.err
+    for (arguments, said), row in tabled(*wrong):
+        with row:
+            ended = ran("review", "one", "--port", "0", *arguments)
+            assert ended.code == 2
+            assert said in ended.err
+            assert "Traceback" not in ended.err
+            assert "\x1b" not in ended.err
 
 
 def test_a_run_with_nothing_to_review_says_so(tmp_path: Path, warm: Warm) -> None:
@@ -102,10 +103,3 @@ def test_a_run_with_nothing_to_review_says_so(tmp_path: Path, warm: Warm) -> Non
     ended = viva("review", "two")
     assert ended.code == 2
     assert "nothing to review" in ended.err
-
-
-def test_a_name_given_at_the_start_is_not_asked_for(opened: object) -> None:
-    page = opened(["--reviewer", "Grace", "--token", "a token of some length"])  # type: ignore[operator]
-    assert httpx.get(f"{page.address}/items").status_code == 401
-    web = httpx.Client(base_url=page.address, follow_redirects=True)
-    assert "Grace" in web.get("/", params={"token": "a token of some length"}).text

@@ -12,7 +12,7 @@ import msgspec
 
 from pages.review.conftest import Visitor, fields, named
 from pages.review.material import ITEMS, editable, many
-from rows import table
+from rows import table, tabled
 from viva.studies.agreement.study import AgreementConfig, study
 from viva.types import Mark
 
@@ -36,14 +36,13 @@ def test_who_has_no_name_is_asked_for_it(visit: Visit) -> None:
 
 
 def test_a_name_must_be_one(visit: Visit) -> None:
-    with table() as row:
-        for name in ("", "   ", "x" * 61, "a\x00b", "a\u202eb", "a\u200bb", "\u3164"):
-            with row(name):
-                ada = visit()
-                answer = ada.post("/start", data={"csrf": ada.fields("/start")["csrf"], "name": name})
-                assert answer.status_code == 422
-                assert "Please give" in answer.text
-                assert "reviewer" not in " ".join(ada.cookies)
+    for name, row in tabled("", "   ", "x" * 61, "a\x00b", "a\u202eb", "a\u200bb", "\u3164"):
+        with row:
+            ada = visit()
+            answer = ada.post("/start", data={"csrf": ada.fields("/start")["csrf"], "name": name})
+            assert answer.status_code == 422
+            assert "Please give" in answer.text
+            assert "reviewer" not in " ".join(ada.cookies)
 
 
 def test_marks_are_saved_and_the_next_item_comes(visit: Visit, path: Path) -> None:
@@ -56,12 +55,8 @@ def test_marks_are_saved_and_the_next_item_comes(visit: Visit, path: Path) -> No
         ("rationale", 0.5, 1.0, "Ada"),
     ]
     assert lines[1]["comment"] == "only  half\nproved"
-    assert lines[0]["about"] == {
-        "exam": "clrbench-en",
-        "model": "openai/examinee",
-        "question": "operating-systems/mc/1",
-        "sample": "0",
-    }
+    about = ("clrbench-en", "openai/examinee", "operating-systems/mc/1", "0")
+    assert lines[0]["about"] == dict(zip(("exam", "model", "question", "sample"), about, strict=True))
     assert "before" not in lines[0]
     assert re.fullmatch("[0-9a-f]{32}", lines[0]["id"])
     page = ada.get(f"/item/{FIRST.key}").text
@@ -78,16 +73,10 @@ def test_a_form_that_is_posted_again_counts_once_and_one_that_says_something_new
     assert len(ada.log.reviews) == 1
     ada.post(address, data=form | {"mark.0": "0"})  # back, another mark, the same form
     assert [(line.before, line.after) for line in ada.log.reviews] == [(None, 1.0), (1.0, 0.0)]
-
-
-def test_a_form_that_was_taken_back_is_not_quietly_dropped(visit: Visit) -> None:
-    ada = visit().enter()
-    address = f"/item/{FIRST.key}"
-    form = ada.fields(address) | {"mark.0": "2", "action": "save"}
-    ada.post(address, data=form)
+    ada.undo(FIRST)
     ada.undo(FIRST)
     assert where(ada.post(address, data=form)).startswith(f"/item/{FIRST.key}?blind=0&said=stale")
-    assert "give them again" in ada.get(f"{address}?said=stale").text
+    assert "give them again" in ada.get(f"{address}?said=stale").text, "what was taken back is not quietly dropped"
     assert ada.log.marks(FIRST.key) == ()
 
 
@@ -97,19 +86,14 @@ def test_confirming_takes_the_drafts_that_were_shown_and_nothing_else(visit: Vis
     assert set(ada.log.marks(SECOND.key)) == {Mark("Ada", "answer", 0.0), Mark("Ada", "rationale", 0.5)}
     ada.mark(SECOND, action="confirm")
     assert len(ada.log.reviews) == 2, "a mark of one's own is not overwritten by a draft"
+    between = msgspec.structs.replace(FIRST, drafts=(msgspec.structs.replace(FIRST.drafts[0], value=0.25),))
+    bo = visit((between,)).enter("Bo")
+    page = bo.get(f"/item/{between.key}").text
+    assert ("lies between the marks" in page, "Confirm draft" in page) == (True, False)
+    assert bo.mark(between, action="confirm").status_code == 422
     answer = ada.mark(THIRD, "blind=1", action="confirm")
     assert answer.status_code == 422
     assert ada.log.marks(THIRD.key) == ()
-
-
-def test_a_draft_between_the_marks_cannot_be_confirmed(visit: Visit) -> None:
-    draft = msgspec.structs.replace(FIRST.drafts[0], value=0.25)
-    between = msgspec.structs.replace(FIRST, drafts=(draft,))
-    ada = visit((between,)).enter()
-    page = ada.get(f"/item/{between.key}").text
-    assert "lies between the marks" in page
-    assert "Confirm draft" not in page
-    assert ada.mark(between, action="confirm").status_code == 422
 
 
 def test_nothing_that_was_written_is_lost_when_a_form_comes_back(visit: Visit) -> None:
@@ -127,11 +111,10 @@ def test_nothing_that_was_written_is_lost_when_a_form_comes_back(visit: Visit) -
 
 def test_a_mark_that_the_scale_lacks_is_refused(visit: Visit) -> None:
     ada = visit().enter()
-    with table() as row:
-        for mark in ("3", "-1", "1.0", "x", "٣", "9" * 50):
-            with row(mark):
-                assert ada.mark(FIRST, answer=mark).status_code == 400
-                assert ada.log.reviews == ()
+    for mark, row in tabled("3", "-1", "1.0", "x", "٣", "9" * 50):
+        with row:
+            assert ada.mark(FIRST, answer=mark).status_code == 400
+            assert ada.log.reviews == ()
 
 
 def test_undo_takes_back_and_shows_the_item(visit: Visit) -> None:
@@ -151,18 +134,14 @@ def test_blind_reviewers_see_no_verdict_and_no_other_mark(visit: Visit) -> None:
     ada = visit().enter()
     page = ada.get(f"/item/{FIRST.key}?blind=1").text
     draft = FIRST.drafts[1]
-    for secret in (
-        "Draft verdict",
-        draft.reasons,
-        "judge-a",
-        "s view",
-        "<bdi>Bo",
-        "outcome",
-        "by judge",
-        "Confirm",
-        "data-draft",
-    ):
+    secrets = ("Draft verdict", draft.reasons, "judge-a", "s view", "<bdi>Bo", "outcome", "by judge", "Confirm")
+    for secret in (*secrets, "data-draft"):
         assert secret not in page, secret
+    seen = visit().enter("Cy").get(f"/item/{FIRST.key}").text
+    assert all(said in seen for said in ("Marks of other reviewers (1)", "Bo&#39;s view")), "who is not blind sees them"
+    begun_so = visit(start={"blind": "1"}).enter()
+    assert "blind=1" in where(begun_so.get("/"))
+    assert "Draft verdict" not in begun_so.get(f"/item/{FIRST.key}").text
     listed = ada.get("/items?blind=1&order=disagreement").text
     for secret in ("draft 1", "apart", "t.outcome", "t.decided", ">right<", "partly<"):
         assert secret not in listed, secret
@@ -182,12 +161,6 @@ def test_who_has_seen_the_draft_is_not_blind_again(visit: Visit) -> None:
     again = visit().enter()  # another server on the same log
     again.mark(THIRD, "blind=1", answer="2")
     assert [line.blind for line in again.log.reviews] == [False, True, False, False]
-
-
-def test_a_room_can_begin_blind(visit: Visit) -> None:
-    ada = visit(start={"blind": "1"}).enter()
-    assert "blind=1" in where(ada.get("/"))
-    assert "Draft verdict" not in ada.get(f"/item/{FIRST.key}").text
 
 
 def listed(page: str) -> list[str]:
@@ -221,6 +194,8 @@ def test_a_filter_that_makes_no_sense_is_said(visit: Visit) -> None:
 
 def test_previous_and_next_stay_within_the_filter(visit: Visit) -> None:
     items = many(12)
+    long = visit(many(120)).enter()
+    assert [len(listed(long.get(f"/items?page={page}").text)) for page in (1, 2, 3, 4)] == [50, 50, 20, 20]
     ada = visit(items).enter()
     chain = [item for item in items if item.about["type"] == "MC"]
     page = ada.get(f"/item/{chain[1].key}?t.type=MC").text
@@ -259,17 +234,9 @@ def test_the_queue_prefers_what_still_needs_reviewers(visit: Visit) -> None:
         where(cy.mark(item, "todo=short", answer="1", rationale="1"))
     assert where(cy.get("/next?todo=short")).startswith("/items?")
     assert f"/item/{items[0].key}?" in where(cy.get("/next")), "then what is left over"
-
-
-def test_everything_marked_is_said(visit: Visit) -> None:
-    items = many(2)
-    ada = visit(items).enter()
-    ada.mark(items[0], answer="1", rationale="1")
-    end = where(ada.mark(items[1], answer="1", rationale="1"))
+    end = where(cy.mark(items[0], answer="1", rationale="1"))
     assert end.startswith("/items?")
-    page = ada.get(end).text
-    assert "everything is marked" in page
-    assert "<b>2 of 2</b> marked by you" in page
+    assert all(said in cy.get(end).text for said in ("everything is marked", "<b>4 of 4</b> marked by you"))
 
 
 def test_a_page_opened_under_another_name_saves_nothing(visit: Visit) -> None:
@@ -279,13 +246,6 @@ def test_a_page_opened_under_another_name_saves_nothing(visit: Visit) -> None:
     ada.enter("Bo")
     assert ada.post(address, data=form).status_code == 409
     assert ada.log.reviews == ()
-
-
-def test_other_reviewers_marks_are_shown_to_who_is_not_blind(visit: Visit) -> None:
-    visit().enter("Bo").mark(FIRST, answer="0", comment_answer="Off by one.")
-    page = visit().enter("Ada").get(f"/item/{FIRST.key}").text
-    assert "Marks of other reviewers (1)" in page
-    assert "Off by one." in page
 
 
 def test_an_edited_text_is_kept_with_what_it_was(visit: Visit) -> None:
@@ -316,7 +276,7 @@ def test_an_edited_text_is_kept_with_what_it_was(visit: Visit) -> None:
     assert "Only edited.</textarea>" in answer.text
 
 
-def test_export_is_all_of_the_log_and_harmless_to_spreadsheets(visit: Visit) -> None:
+def test_export_is_all_of_the_log_and_damage_or_a_full_disk_is_said(visit: Visit, path: Path) -> None:
     ada = visit().enter()
     ada.mark(FIRST, answer="1", comment_answer='=HYPERLINK("http://evil.example")')
     ada.mark(SECOND, answer="1", comment_answer="\t@SUM(1)\n-2")
@@ -326,24 +286,17 @@ def test_export_is_all_of_the_log_and_harmless_to_spreadsheets(visit: Visit) -> 
     rows = list(csv.DictReader(io.StringIO(ada.get("/export.csv").text)))
     assert [row["comment"] for row in rows] == ['\'=HYPERLINK("http://evil.example")', "'@SUM(1) -2"]
     assert rows[0]["about"].startswith("exam=clrbench-en; model=openai/examinee")
-    assert ada.get("/export.xml").status_code == 404
-
-
-def test_damage_is_shown(visit: Visit, path: Path) -> None:
+    kept = path.read_bytes()
     path.write_bytes(b"{}\n")
     assert "1 line of reviews.jsonl cannot be read" in visit().enter().get("/items").text
-
-
-def test_a_full_disk_is_said_and_the_form_can_be_sent_again(visit: Visit, path: Path) -> None:
-    ada = visit().enter()
-    address = f"/item/{FIRST.key}"
-    form = ada.fields(address) | {"mark.0": "1"}
-    path.mkdir()
-    answer = ada.post(address, data=form)
-    assert answer.status_code == 507
+    form = ada.fields(f"/item/{THIRD.key}") | {"mark.0": "1"}
+    path.unlink()
+    path.mkdir()  # as a full disk: it is said, and the form can be sent again
+    assert ada.post(f"/item/{THIRD.key}", data=form).status_code == 507
     path.rmdir()
-    assert ada.post(address, data=form).status_code == 303
-    assert len(ada.log.reviews) == 1
+    path.write_bytes(kept)
+    assert ada.post(f"/item/{THIRD.key}", data=form).status_code == 303
+    assert ada.get("/export.xml").status_code == 404
 
 
 def test_the_agreement_page_is_there_where_there_is_one(visit: Visit) -> None:
@@ -367,20 +320,13 @@ def test_a_key_gives_the_same_mark_on_every_scale(visit: Visit) -> None:
     assert meant == {"n": {0.0}, "h": {0.5}, "y": {1.0}, **{str(n): {n / 10} for n in range(1, 10)}}
 
 
-def test_large_sets_are_paged(visit: Visit) -> None:
-    ada = visit(many(120)).enter()
-    assert [len(listed(ada.get(f"/items?page={page}").text)) for page in (1, 2, 3, 4)] == [50, 50, 20, 20]
-
-
-def test_texts_are_rendered_in_the_browser_and_stand_as_they_came_below(visit: Visit) -> None:
-    said = msgspec.structs.replace(FIRST, question="Is **this** $x_1$? <b>No</b>")
-    page = visit((said,)).enter().get(f"/item/{FIRST.key}").text
-    assert 'data-prose="both">Is **this** $x_1$? &lt;b&gt;No&lt;/b&gt;</div>' in page
-
-
 def test_what_is_finer_than_an_outcome_is_a_filter_and_hidden_from_the_blind(visit: Visit) -> None:
-    guess = msgspec.structs.replace(FIRST, about={**FIRST.about, "of these": "right for the wrong reason"})
+    guess = msgspec.structs.replace(
+        FIRST, about={**FIRST.about, "of these": "right for the wrong reason"}, question="Is **this** $x_1$? <b>No</b>"
+    )
     ada = visit((guess, SECOND)).enter()
+    page = ada.get(f"/item/{FIRST.key}").text
+    assert 'data-prose="both">Is **this** $x_1$? &lt;b&gt;No&lt;/b&gt;</div>' in page, "the browser renders it"
     assert "right for the wrong reason" in ada.get("/items?blind=0").text
     left = ada.get("/items", params={"t.of these": "right for the wrong reason", "blind": "0"}).text
     assert ">1 item</h2>" in left

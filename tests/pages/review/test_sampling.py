@@ -1,7 +1,6 @@
 """Random samples: the same for everyone, fair, and named."""
 
 import random
-import statistics
 from collections import Counter
 
 import msgspec
@@ -10,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.review.material import many
-from rows import table
-from viva.analysis.raters.prediction import powered
+from rows import table, tabled
 from viva.errors import DataError
 from viva.review.items import DECIDED, UNCERTAINTY, Filter, Item, read_size, sample_items, spread, tags
 
@@ -35,11 +33,8 @@ def test_a_sample_has_its_size_and_does_not_depend_on_the_order(
     order.shuffle(shuffled)
     assert {item.key for item in sample_items(shuffled, size, seed, by)} == {item.key for item in drawn}
     assert drawn == [item for item in ITEMS if item in drawn], "in the order of the items"
-
-
-def test_a_larger_sample_holds_the_smaller() -> None:
-    small, large = ({sample.key for sample in sample_items(ITEMS, size, 3)} for size in (20, 45))
-    assert small < large
+    small, large = ({sample.key for sample in sample_items(ITEMS, one, seed)} for one in (20, 45))
+    assert small < large, "a larger sample holds the smaller"
 
 
 def test_every_item_is_drawn_equally_often() -> None:
@@ -101,38 +96,16 @@ def test_every_kind_of_doubt_has_enough_labels_for_a_variance() -> None:
             assert len(few) == 20
 
 
-def test_an_uneven_sample_gives_an_even_estimate() -> None:
-    """Experts disagree where judges do: marks that are not weighed would be 0.1 and more too low."""
-    truth = [item.drafts[0].value - 0.4 * (item.disagreement > 0) for item in DOUBTED]  # type: ignore[operator]
-    found, plain = [], []
-    for seed in range(200):
-        drawn = {item.key for item in sample_items(DOUBTED, 40, seed, UNCERTAINTY)}
-        marks = [mark if item.key in drawn else None for mark, item in zip(truth, DOUBTED, strict=True)]
-        strata = [item.values(UNCERTAINTY)[0] for item in DOUBTED]
-        estimate = powered([item.drafts[0].value for item in DOUBTED], marks, strata=strata)
-        assert estimate.combined is not None
-        found.append(estimate.combined.value)
-        plain.append(statistics.fmean(mark for mark in marks if mark is not None))
-    mean = statistics.fmean(truth)
-    assert abs(statistics.fmean(found) - mean) < 4 * statistics.stdev(found) / len(found) ** 0.5 + 1e-9
-    assert statistics.fmean(plain) < mean - 0.05
-
-
 def test_a_size_is_a_number_or_a_share() -> None:
     sizes = {"30": 30, "1": 1, "1.0": 1.0, "0.25": 0.25, "10%": 0.1, "100%": 1.0, "1e-2": 0.01}
-    with table() as row:
-        for text, size in sizes.items():
-            with row(text):
-                found = read_size(text)
-                assert found == size
-                assert isinstance(found, type(size))
-
-
-def test_what_is_neither_is_refused() -> None:
-    with table() as row:
-        for text in ("", "0", "-3", "1.5", "2.0", "ten", "110%", "nan", "inf", "0%", "%", "9" * 40, "٣"):
-            with row(text), pytest.raises(DataError, match=r"give a number"):
-                read_size(text)
+    for (text, size), row in tabled(*sizes.items()):
+        with row:
+            found = read_size(text)
+            assert found == size
+            assert isinstance(found, type(size))
+    for text, row in tabled("", "0", "-3", "1.5", "2.0", "ten", "110%", "nan", "inf", "0%", "%", "9" * 40, "٣"):
+        with row, pytest.raises(DataError, match=r"give a number"):
+            read_size(text)
 
 
 def test_a_design_is_named_by_what_it_was_drawn_from() -> None:
@@ -143,10 +116,9 @@ def test_a_design_is_named_by_what_it_was_drawn_from() -> None:
         ({"sample": "5", "t.type": "MC", "t.discipline": "A & B"}, "random:5:seed0:discipline=A+%26+B&type=MC"),
         ({"by": "type"}, ""),
     )
-    with table() as row:
-        for query, design in designs:
-            with row(query):
-                assert Filter.read(query, False).design == design
+    for (query, design), row in tabled(*designs):
+        with row:
+            assert Filter.read(query, False).design == design
 
 
 def test_the_tags_are_those_that_tell_items_apart() -> None:

@@ -1,15 +1,10 @@
 """A run that grows under the eyes of who looks at it, written with the engine's own folder, journals and keys."""
 
 import json
-import time
 from pathlib import Path
 
-from viva.engine.folder import ModelRecord, RunFolder, RunRecord
-from viva.engine.journal import Entry
-from viva.runs.config import LimitOptions, TaskOptions
-from viva.runs.exams import open_exams, remember
-from viva.runs.open import prepare
 from viva.types import Failure, Usage
+from web.hostile import answer_of, begun
 
 MODELS = ("openai/alpha", "openai/beta")
 WORDS = ("apple", "banana", "cherry", "damson", "elder", "fig", "grape", "hazel", "ivy", "juniper")
@@ -40,22 +35,8 @@ class Growing:
             for number, word in enumerate(WORDS)
         ]
         file.write_text(json.dumps({"questions": listed}), encoding="utf-8")
-        exams = open_exams((str(file),), TaskOptions())
-        record = RunRecord(
-            viva="0.1.0",
-            created="2026-01-01T00:00:00Z",
-            command=["viva", "run", "fruit.json"],
-            exams=[remember(exam, data) for exam, data in exams],
-            models=[
-                ModelRecord(name=model, base_url="http://127.0.0.1:9/v1" if model.startswith("openai/") else None)
-                for model in models
-            ],
-            judges=[ModelRecord(name=judge, base_url="http://127.0.0.1:9/v1") for judge in judges],
-            samples=samples,
-        )
-        self.folder = RunFolder.create(root / name, record)
+        self.folder, opened = begun(root / name, file, models, judges, samples)
         self.path = self.folder.path
-        opened = prepare(self.folder, LimitOptions(progress="quiet"), [exam for exam, _ in exams])
         self.wanted = [(evaluation, *asked) for evaluation in opened.evaluations for asked in evaluation.requests()]
         self.journal = self.folder.journal("responses")
         self.next = 0
@@ -64,19 +45,10 @@ class Growing:
         """The next answers come in: the right ones, unless `text` says otherwise."""
         for _ in range(count):
             evaluation, question, key, request = self.wanted[self.next]
-            self.journal.append(
-                Entry(
-                    key=key.hex(),
-                    benchmark=evaluation.exam.spec.benchmark,
-                    model=evaluation.model.name,
-                    question=question.id,
-                    sample=request.sample,
-                    text="" if failed else text or f"It is {WORDS[int(question.id[1:])]}.",
-                    error=Failure("timeout", "nobody replied in time") if failed else None,
-                    usage=None if failed else Usage(100, 10),
-                    at=time.time(),
-                )
-            )
+            error = Failure("timeout", "nobody replied in time") if failed else None
+            said = text or f"It is {WORDS[int(question.id[1:])]}."
+            usage = None if failed else Usage(100, 10)
+            self.journal.append(answer_of(evaluation, question, key, request.sample, said, error, usage=usage))
             self.next += 1
 
     def tear(self) -> None:

@@ -10,12 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-import pytest
 from starlette.testclient import TestClient
 
 from pages.runs.growing import MODELS, Growing
 from rows import table, tabled
-from servers.fixtures import Viva, wait_until
+from servers.fixtures import wait_until
 from viva.engine.batchlog import BatchLog, Dropped, Read, Submitted
 from viva.engine.folder import RunFolder, writer
 from viva.engine.journal import Entry
@@ -180,17 +179,6 @@ def test_a_run_whose_judge_gave_no_verdict_is_not_finished(visit: Visit, tmp_pat
     assert "finished 10 of 10" in text_of(visitor.get("/").text)
 
 
-def test_answers_that_a_file_lacks_are_not_to_be_had_by_resuming(visit: Visit, tmp_path: Path, viva: Viva) -> None:
-    file, run = tmp_path / "answers.jsonl", tmp_path / "runs" / "graded"
-    file.write_text(json.dumps({"question": "astronomy/0", "reply": "A"}))
-    viva("grade", "cmmlu", file, "--run", run)
-    visitor = visit(run.parent)
-    assert "incomplete 1 of 96 95 failed" in text_of(visitor.get("/").text)
-    said = text_of(visitor.get("/run/graded").text)
-    assert "all asked: 95 failed" in said
-    assert "viva resume" not in said.partition("Summary")[0]
-
-
 def test_a_torn_last_line_is_not_there_and_a_damaged_one_is_told(visit: Visit, growing: Growing) -> None:
     growing.answer(2)
     growing.tear()
@@ -202,6 +190,10 @@ def test_a_torn_last_line_is_not_there_and_a_damaged_one_is_told(visit: Visit, g
     assert "2 of 20 answered" in said
     assert "line 3" in said
     assert "left out" in said
+    (growing.root.parent / "fruit.json").unlink()
+    said = text_of(visit(growing.root).get("/run/growing").text)
+    assert all(words in said for words in ("fruit.json", "2 of 20 answered")), "the counts go on without the questions"
+    assert "Tables" not in said
 
 
 def test_a_run_that_is_removed_meanwhile_is_a_sentence(visit: Visit, growing: Growing) -> None:
@@ -217,30 +209,12 @@ def test_a_run_that_is_removed_meanwhile_is_a_sentence(visit: Visit, growing: Gr
         assert "no such run" in answer.text
     assert "No run is here yet" in visitor.get("/").text
     assert f"viva run csbench --model baseline/random --run {growing.root}/first" in visitor.get("/").text
-    growing.root.rmdir()
-    assert "cannot read the folder" in visitor.get("/").text
-
-
-def test_a_run_begun_anew_under_the_same_name_is_read_anew(visit: Visit, tmp_path: Path) -> None:
-    first = Growing(tmp_path / "runs")
-    first.answer(20)
-    first.close()
-    visitor = visit(first.root)
-    assert "20 of 20 answered" in text_of(visitor.get("/run/growing").text)
-    shutil.rmtree(first.path)
-    second = Growing(tmp_path / "runs")
+    second = Growing(growing.root)
     second.answer(1)
-    assert "1 of 20 answered" in text_of(visitor.get("/run/growing").text)
+    assert "1 of 20 answered" in text_of(visitor.get("/run/growing").text), "begun anew it is read anew"
     second.close()
-
-
-def test_questions_that_changed_are_a_sentence_and_the_counts_go_on(visit: Visit, growing: Growing) -> None:
-    growing.answer(3)
-    (growing.root.parent / "fruit.json").unlink()
-    said = text_of(visit(growing.root).get("/run/growing").text)
-    assert "fruit.json" in said
-    assert "3 of 20 answered" in said
-    assert "Tables" not in said
+    shutil.rmtree(growing.root)
+    assert "cannot read the folder" in visitor.get("/").text
 
 
 def test_looking_takes_no_lock_and_writes_nothing(visit: Visit, growing: Growing) -> None:
@@ -255,39 +229,21 @@ def test_looking_takes_no_lock_and_writes_nothing(visit: Visit, growing: Growing
         assert {path.name: path.stat().st_mtime_ns for path in growing.path.iterdir()} == before
     finally:
         growing.path.chmod(stat.S_IRWXU)
+    assert (growing.path / ".lock").read_text() == f"pid {os.getpid()}"
+    assert writer(growing.path) == writer(growing.root) == 0
     again = RunFolder.open(growing.path)
     again.lock()
+    assert writer(growing.path) == os.getpid()
     assert 'data-state="running"' in visitor.get("/run/growing/live").text
     again.unlock()
-
-
-def test_who_holds_the_lock_is_known_without_touching_it(growing: Growing, tmp_path: Path) -> None:
-    assert writer(growing.path) == os.getpid()
-    growing.close()
-    assert (growing.path / ".lock").read_text() == f"pid {os.getpid()}"
-    assert writer(growing.path) == 0
-    assert writer(tmp_path) == 0
-
-
-def test_a_key_that_is_not_set_here_is_not_needed_to_look(
-    visit: Visit, growing: Growing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    growing.answer(20)
-    growing.close()
-    file = growing.path / "run.json"
-    record = json.loads(file.read_text())
+    record = json.loads((growing.path / "run.json").read_text())
     for model in record["models"]:
         model["key_variable"] = "SOMEBODY_ELSES_KEY"
-    file.write_text(json.dumps(record))
-    monkeypatch.delenv("SOMEBODY_ELSES_KEY", raising=False)
-    assert "openai/beta fruit 100.00" in text_of(visit(growing.root).get("/run/growing").text)
-
-
-def test_one_run_alone_is_the_first_page(visit: Visit, growing: Growing) -> None:
-    growing.answer(1)
-    visitor = visit(growing.path)
-    assert visitor.get("/").headers["location"] == "/run/growing"
-    assert "All runs" not in visitor.get("/run/growing").text
+    (growing.path / "run.json").write_text(json.dumps(record))
+    alone = visit(growing.path)
+    assert alone.get("/").headers["location"] == "/run/growing"
+    assert "All runs" not in alone.get("/run/growing").text
+    assert "openai/beta fruit 100.00" in text_of(alone.get("/run/growing").text), "to look takes no key"
 
 
 def test_addresses_lead_nowhere_else(visit: Visit, growing: Growing) -> None:

@@ -78,12 +78,8 @@ def test_both_replies_are_shown_with_the_words_that_differ(visit: Visit, two: Pa
 def test_runs_are_searched_and_two_are_chosen_in_the_list(visit: Visit, two: Path) -> None:
     visitor = visit(two)
     assert 'name="run" value="before"' in visitor.get("/").text
-    for words, names in (
-        ("AFTER", ["after"]),
-        ("alpha", ["after", "before"]),
-        ("fruit bef", ["before"]),
-        ("zebra", []),
-    ):
+    found = {"AFTER": ["after"], "alpha": ["after", "before"], "fruit bef": ["before"], "zebra": []}
+    for words, names in found.items():
         page = visitor.get("/", params={"q": words}).text
         assert sorted(re.findall(r'href="/run/(\w+)"', page)) == names, words
     (first, second) = (two / "before", two / "after")

@@ -1,9 +1,8 @@
 """Where in a reply stands what was read in it."""
 
 from rows import tabled
-from viva.scorers.choice import read_choice
-from viva.scorers.reading import grade_reading, read_span, reason
-from viva.types import Response, Score
+from viva.scorers.reading import read_span, reason
+from viva.types import Score
 
 
 def test_the_place_is_the_readers_or_the_only_one_that_holds_the_answer() -> None:
@@ -37,12 +36,3 @@ def test_people_are_told_the_words_and_not_their_offsets() -> None:
     for (reply, why), row in tabled(*cases):
         with row:
             assert reason(why, reply) == cases[reply, why]
-
-
-def test_a_readers_own_place_is_taken() -> None:
-    reply = "Not A. Step by step, the answer is (B). A is too small."
-    score = grade_reading(read_choice(reply), "B", Response(text=reply))
-    span = read_span(score, reply)
-    assert span is not None
-    assert "B" in reply[slice(*span)]
-    assert "A" not in reply[slice(*span)]
