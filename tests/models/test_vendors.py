@@ -65,9 +65,7 @@ ANTHROPIC = Vendor(
     reasons={
         "end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "refusal": "filter", "pause_turn": "other",
     },
-    filtered=(
-        "refusal", Response(text="", stop_reason="filter", usage=Usage(2095, 503), served=Served("claude-x"))
-    ),
+    filtered=("refusal", Response(text="", stop_reason="filter", usage=Usage(6, 0), served=Served("claude-x"))),
     refusals={
         400: ("invalid_request_error", REFUSED),
         403: ("permission_error", BAD),
@@ -87,7 +85,7 @@ GOOGLE = Vendor(
     key="GEMINI_API_KEY",
     others=("GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT"),
     reasons={"STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "filter", "RECITATION": "filter", "OTHER": "other"},
-    filtered=("SAFETY", Response(text="", stop_reason="filter", usage=Usage(4, 9 + 7, 7), served=Served("g"))),
+    filtered=("SAFETY", Response(text="", stop_reason="filter", usage=Usage(6, 0), served=Served("gemini-x"))),
     refusals={
         400: ("INVALID_ARGUMENT", REFUSED),
         401: ("UNAUTHENTICATED", BAD),
@@ -118,7 +116,7 @@ def vendor(request: pytest.FixtureRequest) -> Vendor:
 @pytest.fixture
 def server(vendor: Vendor, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
     """The stand-in, with the address and the key where the SDK looks for them."""
-    server = serve("vendors.py")
+    server = serve("reasoning.py", provider="gemini" if vendor is GOOGLE else "anthropic", key=KEY)
     for name in vendor.others:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(vendor.address, server.root)
@@ -135,7 +133,7 @@ def model(vendor: Vendor, server: LocalServer) -> Model:
 @anthropic_alone
 def test_what_anthropic_is_sent_and_says(server: LocalServer, model: Model) -> None:
     asked = request(TURNS, temperature=0.3, top_p=0.8, max_tokens=77, stop=("#",), seed=3)
-    assert answer(model, asked) == Response(text="A", usage=Usage(2095, 503), served=Served("claude-x"))
+    assert answer(model, asked) == Response(text="A", usage=Usage(5, 1), served=Served("claude-x"))
     (event,) = server.events("asked")
     assert event["path"] == "/v1/messages"
     assert event["body"] == {
@@ -150,9 +148,9 @@ def test_what_anthropic_is_sent_and_says(server: LocalServer, model: Model) -> N
 
 
 @google_alone
-def test_what_google_is_sent_and_says_thoughts_included(server: LocalServer, model: Model) -> None:
+def test_what_google_is_sent_and_says(server: LocalServer, model: Model) -> None:
     asked = request(TURNS, sample=2, temperature=0.3, top_p=0.8, max_tokens=77, stop=("#",), seed=3)
-    assert answer(model, asked) == Response(text="A", usage=Usage(4, 9 + 7, 7), served=Served("g"))
+    assert answer(model, asked) == Response(text="A", usage=Usage(5, 1), served=Served("gemini-x"))
     (event,) = server.events("asked")
     assert event["path"].endswith("/models/gemini-x:generateContent")
     body = event["body"]
@@ -188,7 +186,7 @@ def test_an_empty_reply_is_an_answer(vendor: Vendor, server: LocalServer, model:
 
 @google_alone
 def test_a_prompt_that_is_blocked_is_filtered_and_no_outage(server: LocalServer, model: Model) -> None:
-    server.control(verbatim=json.dumps({"promptFeedback": {"blockReason": "SAFETY"}}))
+    server.control(status=200, verbatim=json.dumps({"promptFeedback": {"blockReason": "SAFETY"}}))
     assert answer(model) == Response(text="", stop_reason="filter")
 
 
@@ -199,10 +197,13 @@ def test_a_thought_is_not_the_answer(vendor: Vendor, server: LocalServer, model:
         "stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 2},
     }  # fmt: skip
     parts = [{"text": "B?", "thought": True}, {"text": "A"}]
-    candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": "STOP"}
-    server.control(verbatim=json.dumps(message if vendor is ANTHROPIC else {"candidates": [candidate]}))
-    more: Any = {"usage": Usage(1, 2), "served": Served("claude-x")} if vendor is ANTHROPIC else {}
-    assert answer(model) == Response(text="A", reasoning="B?", **more)
+    whole = {
+        "candidates": [{"content": {"parts": parts, "role": "model"}, "finishReason": "STOP"}],
+        "usageMetadata": {"promptTokenCount": 4, "candidatesTokenCount": 9, "thoughtsTokenCount": 7},
+    }
+    server.control(status=200, verbatim=json.dumps(message if vendor is ANTHROPIC else whole))
+    usage, served = (Usage(1, 2), "claude-x") if vendor is ANTHROPIC else (Usage(4, 9 + 7, 7), "")
+    assert answer(model) == Response(text="A", reasoning="B?", usage=usage, served=Served(served))
 
 
 def test_what_a_status_means_and_that_the_sdk_does_not_try_again(vendor: Vendor, server: LocalServer) -> None:
@@ -246,7 +247,7 @@ def test_the_time_that_the_error_itself_asks_for_is_handed_on(
 def test_what_is_no_reply_is_tried_again(vendor: Vendor, server: LocalServer) -> None:
     for (content, content_type), row in tabled(*vendor.broken):
         with row:
-            server.control(verbatim=content, content_type=content_type)
+            server.control(status=200, verbatim=content, content_type=content_type)
             assert refusal(vendor.there()).retry
 
 
