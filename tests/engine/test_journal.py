@@ -27,6 +27,7 @@ ENTRIES = st.builds(
     question=TEXTS,
     sample=st.integers(0, 99),
     text=TEXTS,
+    reasoning=TEXTS,
     stop_reason=st.sampled_from(["stop", "length", "filter", "other"]),
     usage=st.none() | st.builds(Usage, st.integers(0, 1 << 40), st.integers(0, 1 << 40)),
     error=st.none() | st.builds(Failure, TEXTS, TEXTS),
