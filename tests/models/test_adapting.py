@@ -12,7 +12,6 @@ from models.asking import answer, ask, refusal, request
 from rows import each_row, tabled, tables_beside
 from servers.fixtures import LocalServer, Serve
 from viva.contracts import Adaptation, Model
-from viva.errors import ModelError
 from viva.models.adapting import CUT_HERE, LEFT_OUT, MOVED, RENAMED, Adapting, named
 from viva.models.reasoning import cut_at, separate_thoughts
 from viva.providers import Endpoint, RequestOptions, connect
@@ -272,19 +271,6 @@ def test_silence_is_what_ran_into_the_time_limit_and_not_what_the_user_ended(
     common: dict[str, Any] = {"model": "openai/qwen3", "base_url": server.url, "limit": 1, "run": tmp_path / "run"}
     viva.run("cmmlu", **common, timeout=0.6, max_attempts=2, progress="quiet")
     assert [body.get("stream", False) for body in bodies(server)[-2:]] == [False, True]
-
-
-def test_usage_that_no_server_counts_is_unknown(stand: Serve) -> None:
-    server = stand("vllm", thinking=20, usage=False)
-    assert answer(model_at(server, "qwen3"), request(CHAT)).usage is None
-
-
-def test_a_failure_within_a_reply_of_status_200_is_one(stand: Serve) -> None:
-    server = stand("openrouter", error_in_body="Upstream error: overloaded")
-    problem = refusal(model_at(server, "openai/gpt-5"), request(CHAT))
-    assert isinstance(problem, ModelError)
-    assert problem.retry
-    assert "overloaded" in problem.message
 
 
 def test_headers_come_from_the_environment_and_are_never_repeated(

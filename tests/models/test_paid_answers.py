@@ -115,11 +115,12 @@ class Wire:
         return found
 
 
+CHAT_USAGE = ("usage", "prompt_tokens", "completion_tokens")
 CHAT = Wire(
     "openai",
     {"choices": [{"message": {"content": "B"}}]},
     ("choices", 0, "message", "content"),
-    ("usage", "prompt_tokens", "completion_tokens"),
+    CHAT_USAGE,
     *((name,) for name in ("id", "object", "created", "model", "provider", "system_fingerprint", "service_tier")),
     *(("choices", 0, name) for name in ("index", "finish_reason", "logprobs", "more")),
     *(("choices", 0, "message", name) for name in ("role", "refusal", "reasoning", "reasoning_content", "tool_calls")),
@@ -128,7 +129,7 @@ TEXT = Wire(
     "openai",
     {"choices": [{"text": "B"}]},
     ("choices", 0, "text"),
-    ("usage", "prompt_tokens", "completion_tokens"),
+    CHAT_USAGE,
     *(("choices", 0, name) for name in ("index", "finish_reason", "logprobs")),
 )
 RESPONSES = Wire(
@@ -262,7 +263,7 @@ def test_an_answer_in_a_stream_is_there_whatever_form_the_rest_of_its_events_has
 def test_numbers_of_a_choice_are_there_whatever_form_the_rest_has(monkeypatch: pytest.MonkeyPatch) -> None:
     place = {"token": "A", "logprob": -0.5, "top_logprobs": [{"token": "A", "logprob": -0.5}]}
     wire = Wire(
-        "openai", {"choices": [{"logprobs": {"content": [place]}}]}, (), ("usage", "prompt_tokens", "completion_tokens"),
+        "openai", {"choices": [{"logprobs": {"content": [place]}}]}, (), CHAT_USAGE,
         ("choices", 0, "finish_reason"), ("choices", 0, "logprobs", "text_offset"), ("model",),
         ("choices", 0, "logprobs", "content", 0, "bytes"),
     )  # fmt: skip

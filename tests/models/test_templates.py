@@ -58,21 +58,6 @@ def _assert_no_system(family: str) -> None:
     assert render(family, both("BE BRIEF", "WHY?")).endswith(after), "where the model answers is the same"
 
 
-def test_alone() -> None:
-    texts = {
-        "default": "WHY?\n",
-        "qwen": "<|im_start|>user\nWHY?<|im_end|>\n<|im_start|>assistant\n",
-        "llama2": "<s>[INST] WHY? [/INST]",
-        "deepseek-llm": "User: WHY?\n\nAssistant:",
-        "phi2": "Instruct: WHY?\nOutput:",
-        "wizardlm": "### Instruction:\nWHY?\n\n### Response:",
-        "baichuan2": "<reserved_106>WHY?<reserved_107>",
-    }
-    for (family, alone), row in tabled(*texts.items()):
-        with row:
-            assert render(family, "WHY?") == alone
-
-
 def test_several_messages_of_a_kind_are_joined_by_line_feeds() -> None:
     messages = (*both("S1", "U1"), Message("system", "S2"), Message("assistant", "A1"), Message("user", "U2"))
     assert render("default", messages) == "S1\nS2\nU1\nA1\nU2\n"

@@ -289,11 +289,7 @@ def test_several_at_once_are_answered(model: Model) -> None:
     assert [getattr(reply, "text", reply) for reply in replies] == ["A"] * 20
 
 
-@pytest.mark.parametrize(
-    "vendor",
-    [OF_ANTHROPIC, pytest.param(GOOGLE, marks=[pytest.mark.slow, pytest.mark.peers("google.genai")])],
-    indirect=True,
-)
+@anthropic_alone
 def test_it_sits_an_exam_beside_another_and_judges_both_within_its_own_bound(
     serve: Serve, viva: Viva, vendor: Vendor, server: LocalServer
 ) -> None:

@@ -42,16 +42,6 @@ def plain(kind: str, text: str, *, special: bool = True) -> list[int]:
 # --- the token that continues
 
 
-def test_a_letter_is_the_token_that_goes_on() -> None:
-    prompts = {"": "题目：先进后出的是？\n答案是：", " ": "Question: what is last in, first out?\nAnswer:"}
-    for (kind, (blank, prompt)), row in tabled(*itertools.product(TOKENIZERS, prompts.items())):
-        with row:
-            found = tokens(kind).next_tokens(prompt, [blank + letter for letter in LETTERS])
-            names = tokenizer(kind).convert_ids_to_tokens(found)
-            lead = ("Ġ" if kind == "bytes" else "▁") if blank else ""
-            assert names == [lead + letter for letter in LETTERS]
-
-
 @settings(max_examples=EXAMPLES)
 @given(kind=KINDS, prompt=TEXTS, blank=st.sampled_from(["", " "]))
 def test_what_is_found_is_what_encoding_the_whole_gives(kind: str, prompt: str, blank: str) -> None:
@@ -235,11 +225,6 @@ def test_continuations_are_split_as_lm_evaluation_harness_does(kind: str, prompt
     else:
         assert before == [tokenizer(kind).bos_token_id]
         assert own == plain(kind, more, special=False)
-
-
-def test_a_blank_at_the_prompts_end_belongs_to_the_continuation() -> None:
-    assert tokens().continued("Answer: ", "A") == tokens().continued("Answer:", " A")
-    assert tokenizer().convert_ids_to_tokens(tokens().continued("Answer: ", "A")[1]) == ["ĠA"]
 
 
 def test_messages_can_be_continued() -> None:

@@ -60,7 +60,6 @@ class Plan:
     headers: dict[str, str] = dataclasses.field(default_factory=dict)  # and these headers
     content_type: str = "application/json"
     reset: bool = False  # whether the connection breaks once the request was read
-    error_in_body: str = ""  # OpenRouter: a failure under status 200, with this text
     # the server
     models: list[str] = dataclasses.field(default_factory=list)  # self-hosted: the models served
     context: int = 32768  # tokens, self-hosted

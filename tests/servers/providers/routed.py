@@ -7,16 +7,13 @@ dashscope_says = words("dashscope")
 
 
 def openrouter(plan: Plan, asked: Asked) -> Reply:
-    """OpenRouter, of a model whose thoughts it does not show; failures may come under status 200."""
+    """OpenRouter, of a model whose thoughts it does not show."""
     body = asked.body
     if asked.method == "GET":
         return listing(["openai/gpt-5"], supported_parameters=["temperature", "max_tokens", "reasoning"])
     limit = body.get("max_tokens") or body.get("max_completion_tokens")
     effort = (body.get("reasoning") or {}).get("effort") or body.get("reasoning_effort") or "medium"
     said = think(plan, body["messages"], effort=effort, limit=limit)
-    if plan.error_in_body:
-        error = {"code": 502, "message": plan.error_in_body, "metadata": {"provider_name": "Somebody"}}
-        return Reply(body={"id": "gen-1", "model": body["model"], "error": error, "user_id": "u"}, said=said)
     detail: Body = {"format": "unknown", "index": 0, "type": "reasoning.encrypted", "data": "eA=="}
     shown = {"reasoning": None, "reasoning_details": [detail]}
     reply = completion(plan, body, said, shown, counts(said) | {"cost": said.output / 1e6})
