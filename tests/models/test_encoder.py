@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.encoders import LAYERS, PACKAGE, TEXT, WINDOW, make_bert, make_roberta, real_encoder
-from models.fresh import WATCHED, told
+from models.fresh import told
 from rows import each_row, table, tabled, tables_beside
 from thorough import THOROUGH
 from viva.errors import VivaError
@@ -371,19 +371,6 @@ def test_what_is_neither_a_folder_nor_a_name_is_said(name: str) -> None:
 
 
 # --- what it costs before it is used
-
-
-@pytest.mark.slow
-def test_a_folder_is_used_without_a_word_to_anybody(folders: dict[str, Path]) -> None:
-    """No socket is opened, and nothing is printed."""
-    code = f"""{WATCHED}
-import os
-from viva.models.encoder import open_encoder
-encoder = open_encoder({str(folders["roberta"])!r})
-assert encoder.similarities([("a stack", "a stack")])[0] > 0.999
-assert os.environ["HF_HUB_DISABLE_TELEMETRY"] == "1"
-"""
-    assert told(code) == ""
 
 
 @real_one

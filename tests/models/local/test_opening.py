@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from models.encoders import make_bert
+from models.encoders import make_bert, make_roberta
 from models.fresh import WATCHED, told
 from models.local.spoiling import LFS, PLAIN, assert_said, change, refused
 from models.local.tiny import SHAPES
@@ -100,48 +100,50 @@ for ask in (lambda name: open_model(name, Weights()), lambda name: identity(name
     assert offline == said[0] + said[2]
 
 
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
 @pytest.mark.slow
-def test_what_the_hubs_client_fetched_is_used_offline_and_named_by_its_commit(made: Made, tmp_path: Path) -> None:
+def test_what_is_here_is_used_without_a_word_to_anybody_and_named_by_its_commit(made: Made, tmp_path: Path) -> None:
     kept = tmp_path / "hub" / "models--someone--model"
-    commit = "0123456789abcdef0123456789abcdef01234567"
-    shutil.copytree(made("llama", "sentencepiece"), kept / "snapshots" / commit)
+    shutil.copytree(made("llama", "sentencepiece"), kept / "snapshots" / COMMIT)
     (kept / "refs").mkdir()
-    (kept / "refs" / "main").write_text(commit)
-    code = (
-        WATCHED
-        + """
+    (kept / "refs" / "main").write_text(COMMIT)
+    code = f"""{WATCHED}
+import os
+from viva.models.encoder import open_encoder
 from viva.models.local.opening import context_of, identity, open_model
 from viva.providers import Weights
-for weights in (Weights(), Weights(revision="0123456789abcdef0123456789abcdef01234567")):
+for weights in (Weights(), Weights(revision={COMMIT!r})):
     print(identity("someone/model", weights)["weights"], context_of("someone/model", weights))
 opened = open_model("someone/model", Weights())
 print(opened.dtype, opened.tokenizer.name_or_path)
+encoder = open_encoder({str(make_roberta(tmp_path / "roberta"))!r})
+assert encoder.similarities([("a stack", "a stack")])[0] > 0.999
+assert os.environ["HF_HUB_DISABLE_TELEMETRY"] == "1"
 """
-    )
-    wanted = [f"someone/model@{commit} 4096"] * 2 + ["float32 someone/model"]
+    wanted = [f"someone/model@{COMMIT} 4096"] * 2 + ["float32 someone/model"]
     assert told(code, {"HF_HOME": str(tmp_path), "CUDA_VISIBLE_DEVICES": ""}).splitlines() == wanted
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("limit", "context"), [(512, "512"), (None, "4096")])
-def test_what_a_run_begins_with_is_known_before_the_weights_are_fetched(
-    made: Made, tmp_path: Path, limit: int | None, context: str
-) -> None:
-    commit = "0123456789abcdef0123456789abcdef01234567"
-    files = {"config.json": (made("llama", "sentencepiece") / "config.json").read_bytes()}
-    if limit:
-        files["tokenizer_config.json"] = json.dumps({"model_max_length": limit}).encode()
+def test_what_a_run_begins_with_is_known_before_the_weights_are_fetched(made: Made, tmp_path: Path) -> None:
+    config = (made("llama", "sentencepiece") / "config.json").read_bytes()
+    files = {"model/resolve/main/config.json": config, "short/resolve/main/config.json": config}
+    files["short/resolve/main/tokenizer_config.json"] = json.dumps({"model_max_length": 512}).encode()
+    known = {f"/someone/{path}": content for path, content in files.items()}
+    known |= {path.replace("/main/", f"/{COMMIT}/"): content for path, content in known.items()}
     code = """
 from viva.providers import Endpoint
 from viva.models.local.weightsmodel import connect
-model = connect("someone/model", Endpoint())
-print(model.identity["context"], model.weights.dtype, model.identity["weights"])
+for name in ("someone/model", "someone/short"):
+    model = connect(name, Endpoint())
+    print(model.identity["context"], model.weights.dtype, model.identity["weights"])
 """
-    known = {f"/someone/model/resolve/main/{name}": content for name, content in files.items()}
-    known |= {path.replace("/main/", f"/{commit}/"): content for path, content in known.items()}
-    with serving(Hub(known, headers={"X-Repo-Commit": commit, "ETag": '"{}"'})) as hub:
+    with serving(Hub(known, headers={"X-Repo-Commit": COMMIT, "ETag": '"{}"'})) as hub:
         said = told(code, {"HF_HOME": str(tmp_path), "HF_ENDPOINT": hub.url, "CUDA_VISIBLE_DEVICES": ""})
-    assert said.split() == [context, "float32", f"someone/model@{commit}"]
+    wanted = [f"4096 float32 someone/model@{COMMIT}", f"512 float32 someone/short@{COMMIT}"]
+    assert said.splitlines() == wanted
 
 
 # --- identity
