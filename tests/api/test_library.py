@@ -22,11 +22,10 @@ from cli.told import command_of, told
 from cli.told import viva as command_line
 from rows import each_row, tabled
 from servers.fixtures import Serve
-from viva.api.examining import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords, resolve_models
+from viva.api.examining import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords
 from viva.cli.ask.run import resume_command, run_command
 from viva.cli.grade.grade import grade_command
 from viva.models.called import Prompt
-from web.hostile import TEXTS, assert_only_text
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
@@ -272,13 +271,6 @@ def test_answers_are_models_and_stay_with_their_run(tmp_path: Path) -> None:
         viva.grade("cmmlu", {"nonsense/0": "A"})
 
 
-def test_names_are_found_where_there_are_none() -> None:
-    import functools
-
-    found = resolve_models([functools.partial(first), lambda prompt: "B", "openai/m"])
-    assert (found.named, list(found.own)) == (["openai/m"], ["python/first", "python/lambda"])
-
-
 def test_a_judge_and_a_server_as_on_the_command_line(serve: Serve) -> None:
     server = serve(texts=["Answer: A\nVERDICT: 1"])
     run = viva.run("csbench", model="openai/m", judge="openai/j", base_url=server.url, limit=20)
@@ -352,17 +344,6 @@ def test_a_run_that_somebody_writes_to_is_left_alone() -> None:
     finally:
         folder.unlock()
     assert viva.open_run("run").mean == run.mean, "graded anew"
-
-
-def test_no_text_breaks_out_of_a_notebooks_cell() -> None:
-    from viva.render.markuptext import tables_html
-    from viva.render.table import Column, Table
-
-    for text in TEXTS.values():
-        html = tables_html([Table(text, (Column(text, "0"), Column(text, "1")), ((text, text),))], [text])
-        assert_only_text(html)
-        assert html.count("<table>") == html.count("</table>") == 1
-        assert "\x1b" not in html
 
 
 def test_importing_it_is_quick_and_loads_nothing() -> None:

@@ -145,11 +145,6 @@ def test_what_a_library_prints_is_not_among_the_results(capfd: pytest.CaptureFix
     assert "noise" not in capfd.readouterr().out
 
 
-def test_a_wrong_place_is_told() -> None:
-    with pytest.raises(VivaError, match=r"--backend 'slurm' is no place to work: .*ray://HOST:PORT"):
-        open_worker_pool("slurm")
-
-
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGKILL, -signal.SIGKILL)])
 def test_workers_end_with_their_parent_and_leave_ctrl_c_to_it(
     tmp_path: Path, number: signal.Signals, code: int

@@ -172,15 +172,6 @@ def test_equal_texts_are_compared_once(tmp_path: Path) -> None:
 # --- resuming
 
 
-def test_what_the_journal_holds_is_not_compared_again(tmp_path: Path) -> None:
-    first, second = Overlap(), Overlap()
-    compared(tmp_path, first, iter(some(first, 5)))
-    run = compared(tmp_path, second, iter(some(second, 9)))
-    assert second.pairs == [(one.request.text, one.request.reference) for one in some(second, 9)[5:]]
-    assert (run.tally.kept, run.tally.answered) == (5, 4)
-    assert len(journaled(tmp_path)) == 9
-
-
 def test_what_failed_is_tried_again(tmp_path: Path) -> None:
     def fail(pairs: Sequence[Pair]) -> None:
         raise MemoryError("full")

@@ -76,21 +76,20 @@ def test_messages_go_to_the_chat_and_a_text_is_continued(server: LocalServer) ->
     assert text["body"] == {"model": "m", "prompt": "The answer is", "temperature": 0.0, "max_tokens": 2048}
 
 
-def test_what_is_left_to_the_server_is_not_sent(server: LocalServer) -> None:
-    ask(model_at(server), request(temperature=None, max_tokens=None))
-    assert set(sent(server)[0]) == {"model", "messages"}
-
-
-def test_every_setting_is_sent_as_it_was_given(server: LocalServer) -> None:
-    ask(model_at(server), request(temperature=0.7, top_p=0.9, max_tokens=33, stop=("\n", "###")))
-    (body,) = sent(server)
-    assert body.items() >= {"temperature": 0.7, "top_p": 0.9, "max_tokens": 33, "stop": ["\n", "###"]}.items()
-
-
-def test_the_seed_goes_up_by_one_with_every_sample_and_is_not_sent_unless_given(server: LocalServer) -> None:
-    model = model_at(server)
-    ask(model, *(request(sample=sample, seed=40) for sample in range(3)), request(sample=5))
-    assert sorted(body.get("seed", -1) for body in sent(server)) == [-1, 40, 41, 42]
+def test_settings_are_sent_as_given_a_seed_for_every_sample_and_nothing_that_is_left_to_the_server(
+    server: LocalServer,
+) -> None:
+    settings = {"temperature": 0.7, "top_p": 0.9, "max_tokens": 33, "stop": ["\n", "###"]}
+    rows = (
+        (request(temperature=0.7, top_p=0.9, max_tokens=33, stop=("\n", "###")), settings),
+        (request(temperature=None, max_tokens=None), {}),
+        (request(sample=2, seed=40, temperature=None, max_tokens=None), {"seed": 42}),
+    )
+    for (asked, fields), row in tabled(*rows):
+        with row:
+            ask(model_at(server), asked)
+            body = sent(server)[-1]
+            assert {name: body[name] for name in body if name not in ("model", "messages")} == fields
 
 
 @each_row("", "/", "/chat/completions", "/completions")

@@ -142,7 +142,7 @@ def test_draws_follow_the_chances(sampling: Sampling) -> None:
 
 
 def test_a_number_is_looked_up_in_the_cumulated_chances() -> None:
-    logits = [math.log(each) for each in (0.2, 0.5, 0.3)]
+    logits = [math.log(each) for each in (0.2, 0.5, 0.3)] + [-math.inf]
     for draw, token in [(0.0, 0), (0.19, 0), (0.21, 1), (0.69, 1), (0.71, 2), (BELOW, 2)]:
         assert one(logits, PLAIN, draw) == token
 

@@ -259,10 +259,7 @@ def test_a_prompt_without_room_is_named(opener: Opener) -> None:
             generate(opened, Numbered(), [fits, Asked(ids=[5] * size, sampling=GREEDY, seeds=("",))])
     with pytest.raises(VivaError, match="no tokens"):
         generate(opened, Numbered(), [Asked(ids=[], sampling=GREEDY, seeds=("",))])
-
-
-def test_without_any_limit_there_is_one() -> None:
-    unknown = Opened("m", None, None, "cpu", "float32", None)
+    unknown = Opened("m", None, None, "cpu", "float32", None)  # without any limit there is one
     assert limit(unknown, Asked(ids=[1], sampling=Sampling(max_tokens=None), seeds=())) == UNLIMITED
     assert limit(unknown, Asked(ids=[1], sampling=Sampling(max_tokens=9000), seeds=())) == 9000
 
