@@ -14,7 +14,7 @@ import pytest
 
 from engine.sample import ONE
 from rows import each_row
-from servers.fixtures import SAMPLE, LocalServer, Serve, Viva, wait_until
+from servers.fixtures import HERE, SAMPLE, Ended, LocalServer, Serve, Viva, wait_until
 
 MEGABYTE = 1 << 20
 OFFLINE = ("run", "cmmlu", "--model", "baseline/random", "--progress", "quiet", "--format", "json", "--run", "run")
@@ -121,35 +121,37 @@ def without_the_power_to_override() -> None:
         libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP: what exec will not give back
 
 
-def test_a_read_only_place_is_refused_before_anything_is_asked(server: LocalServer, viva: Viva) -> None:
-    locked = viva.folder / "locked"
-    locked.mkdir()
-    locked.chmod(0o555)
-    ended = viva.examine(server, run="locked/run", preexec_fn=without_the_power_to_override)
-    locked.chmod(0o755)
-    assert ended.code == 5, ended.err
-    assert "locked/run" in ended.err
-    assert server.asked == 0
-
-
-def test_a_read_only_run_can_be_looked_at_and_not_gone_on_with(server: LocalServer, viva: Viva) -> None:
+def test_a_read_only_run_can_be_looked_at_and_not_gone_on_with_or_begun(server: LocalServer, viva: Viva) -> None:
     server.control(always={ONE: "400"})
     assert viva.examine(server).code == 3
     asked = server.asked
-    run = viva.folder / "run"
+    run, locked = viva.folder / "run", viva.folder / "locked"
+    locked.mkdir()
     for path in run.iterdir():
         path.chmod(0o444)
-    run.chmod(0o555)
+    commands = (
+        ("resume", "run"),
+        ("show", "run", "--limit", 1),
+        ("score", "run"),
+        viva.examining(server, run="locked/run"),
+    )
+    cases = viva.folder / "cases.json"
+    cases.write_text(json.dumps([[*map(str, command)] for command in commands]))
+    places = [str(HERE), viva.environment.get("PYTHONPATH", "")]
+    viva.environment["PYTHONPATH"] = os.pathsep.join(filter(None, places))
+    for folder in (run, locked):
+        folder.chmod(0o555)
     try:
-        ended = viva.resume(preexec_fn=without_the_power_to_override)
-        assert ended.code == 5, ended.err
-        assert "run" in ended.err
-        assert "Traceback" not in ended.err
-        assert server.asked == asked
-        assert viva("show", "run", "--limit", 1, preexec_fn=without_the_power_to_override).code == 0
-        assert viva("score", "run", preexec_fn=without_the_power_to_override).code == 3, "its scores are fresh"
+        printed = viva(cases, module="driver", preexec_fn=without_the_power_to_override)
     finally:
-        run.chmod(0o755)
+        for folder in (run, locked):
+            folder.chmod(0o755)
+    resumed, shown, scored, begun = (Ended(*json.loads(line)) for line in printed.out.splitlines())
+    assert [resumed.code, shown.code, scored.code, begun.code] == [5, 0, 3, 5], "its scores are fresh"
+    assert "run" in resumed.err
+    assert "Traceback" not in resumed.err
+    assert "locked/run" in begun.err
+    assert server.asked == asked
 
 
 @pytest.fixture
