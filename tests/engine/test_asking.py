@@ -12,15 +12,6 @@ from viva.types import ExamSpec
 # --- reuse
 
 
-def test_reuse_takes_every_answer_to_an_identical_request(server: LocalServer, viva: Viva) -> None:
-    assert viva.examine(server, run="one").code == 0
-    ended = viva.examine(server, "--reuse", "one", run="two")
-    assert ended.code == 0
-    assert server.asked == SAMPLE
-    assert viva.scores("one") == viva.scores("two")
-    assert {entry["reused"] for entry in viva.entries("two")} == {"one"}
-
-
 def test_reuse_asks_anew_what_is_not_identical(server: LocalServer, viva: Viva) -> None:
     few = ("--limit", 6)
     assert viva.examine(server, *few, run="one").code == 0
@@ -31,14 +22,18 @@ def test_reuse_asks_anew_what_is_not_identical(server: LocalServer, viva: Viva) 
         assert all("reused" not in entry for entry in viva.entries(run))
 
 
-def test_reuse_asks_another_model_and_another_endpoint_anew(serve: Serve, viva: Viva) -> None:
+def test_reuse_takes_every_answer_to_an_identical_request_and_asks_other_models_and_endpoints_anew(
+    serve: Serve, viva: Viva
+) -> None:
     one, other = serve(), serve()
     assert viva.examine(one, run="one").code == 0
+    assert viva.examine(one, "--model", "openai/n", "--reuse", "one", run="two").code == 0
+    assert one.asked == 2 * SAMPLE
+    reused = [entry for entry in viva.entries("two") if "reused" in entry]
+    assert Counter((entry["model"], entry["reused"]) for entry in reused) == {("openai/m", "one"): SAMPLE}
+    assert [row for row in viva.scores("two") if row["model"] == "openai/m"] == viva.scores("one")
     assert viva.examine(other, "--reuse", "one", run="elsewhere").code == 0
     assert other.asked == SAMPLE
-    assert viva.examine(one, "--model", "openai/n", "--reuse", "one", run="more").code == 0
-    assert one.asked == 2 * SAMPLE
-    assert Counter(entry["model"] for entry in viva.entries("more") if "reused" in entry) == {"openai/m": SAMPLE}
 
 
 def test_reuse_takes_the_samples_and_questions_that_are_there_and_asks_the_others(serve: Serve, viva: Viva) -> None:
