@@ -321,20 +321,16 @@ def test_blanks_at_the_end_of_a_prompt_count_to_the_continuation(serve: Serve) -
     assert [one.tokens for one in reply.likelihoods] == [1, 1]
 
 
-def test_a_token_across_the_border_is_an_error_that_names_it(serve: Serve) -> None:
+def test_a_token_across_the_border_is_an_error_that_names_it_where_anything_shows_it(serve: Serve) -> None:
     server = serve("scoring.py", joined=["：A"])
-    for offsets, row in tabled("characters", "bytes", "none"):
+    crossing, hidden = [{"offsets": each} for each in ("characters", "bytes", "none")], {"fragments": "lost"}
+    rows = (*((plan, ["A", "B"], "'：A'") for plan in crossing), (hidden, ["甲", "乙"], ""))
+    for (plan, continuations, named), row in tabled(*rows):
         with row:
-            server.control(offsets=offsets)
-            problem = refused(model_at(server), asked("答案是：", ["A", "B"], "likelihood"))
+            server.control(**plan)
+            problem = refused(model_at(server), asked("答案是：", continuations, "likelihood"))
             assert (problem.kind, problem.fatal, problem.retry) == ("border", False, False)
-            assert "'：A'" in problem.message
-
-
-def test_a_border_that_nothing_shows_is_an_error(serve: Serve) -> None:
-    model = model_at(serve("scoring.py", fragments="lost", offsets="none"))
-    problem = refused(model, asked("答案是：", ["甲", "乙"], "likelihood"))
-    assert problem.kind == "border"
+            assert named in problem.message
 
 
 def test_a_server_that_does_not_echo_is_given_up(serve: Serve) -> None:
@@ -468,14 +464,10 @@ def test_a_template_makes_messages_a_text_without_the_mark_that_servers_put_befo
     assert {event["path"] for event in server.events("asked")} == {"/v1/completions"}
 
 
-def test_a_template_makes_likelihood_possible_for_messages(serve: Serve) -> None:
+def test_a_template_makes_likelihood_possible_and_is_part_of_what_answers_are_remembered_by(serve: Serve) -> None:
     server = serve("scoring.py")
     (reply,) = choose(model_at(server, template="qwen"), asked(TURNS, ["yes", "no"], "likelihood"))
     assert len(reply.likelihoods) == 2
-
-
-def test_only_a_template_that_is_set_is_part_of_what_answers_are_remembered_by(serve: Serve) -> None:
-    server = serve("scoring.py")
     assert "template" not in model_at(server).identity
     assert model_at(server, template="qwen").identity["template"].startswith("qwen.")
     assert model_at(server, template="raw").identity["template"] == "raw"

@@ -251,15 +251,14 @@ def test_a_long_reply_may_be_asked_for(model: Model) -> None:
     assert answer(model, request(max_tokens=64_000)).text == "A"
 
 
-def test_a_server_that_is_not_there_is_worth_another_try(server: LocalServer, model: Model) -> None:
-    server.stop()
-    assert summary(refusal(model)) == {"kind": "connection", **RETRY}
-
-
-def test_a_connection_that_breaks_is_not_tried_again_behind_the_engines_back(server: LocalServer, model: Model) -> None:
+def test_a_connection_that_breaks_or_is_not_to_be_had_is_tried_again_by_the_engine_alone(
+    vendor: Vendor, server: LocalServer, model: Model
+) -> None:
     server.control(reset=True)
     assert summary(refusal(model)) == {"kind": "connection", **RETRY}
     assert len(server.events("asked")) == 1
+    server.stop()
+    assert summary(refusal(vendor.there())) == {"kind": "connection", **RETRY}
 
 
 def test_a_text_to_continue_is_refused_without_asking(server: LocalServer, model: Model) -> None:
