@@ -284,21 +284,17 @@ def test_a_judge_and_a_server_as_on_the_command_line(serve: Serve) -> None:
 # The program's own affairs
 
 
-def test_it_works_where_an_event_loop_runs_and_in_other_threads() -> None:
+def test_it_works_where_an_event_loop_runs_and_in_other_threads_and_leaves_signals_alone() -> None:
+    def mine(number: int, frame: object) -> None: ...
+
     async def notebook() -> viva.Run:
         run = viva.run("cmmlu", model=first, limit=5)  # as a cell does
         return await asyncio.to_thread(viva.resume, run.path)
 
-    run = asyncio.run(notebook())
-    assert run.complete
-
-
-def test_signal_handlers_stay_as_they_are() -> None:
-    def mine(number: int, frame: object) -> None: ...
-
     before = signal.signal(signal.SIGTERM, mine)
     try:
-        viva.run("cmmlu", model=first, limit=5)
+        assert viva.run("cmmlu", model=first, limit=5).complete
+        assert asyncio.run(notebook()).complete
         assert signal.getsignal(signal.SIGTERM) is mine
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
