@@ -22,11 +22,10 @@ from cli.told import command_of, told
 from cli.told import viva as command_line
 from rows import each_row, tabled
 from servers.fixtures import Serve
-from viva.api.examining import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords, resolve_models
+from viva.api.examining import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords
 from viva.cli.ask.run import resume_command, run_command
 from viva.cli.grade.grade import grade_command
 from viva.models.called import Prompt
-from web.hostile import TEXTS, assert_only_text
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
@@ -272,13 +271,6 @@ def test_answers_are_models_and_stay_with_their_run(tmp_path: Path) -> None:
         viva.grade("cmmlu", {"nonsense/0": "A"})
 
 
-def test_names_are_found_where_there_are_none() -> None:
-    import functools
-
-    found = resolve_models([functools.partial(first), lambda prompt: "B", "openai/m"])
-    assert (found.named, list(found.own)) == (["openai/m"], ["python/first", "python/lambda"])
-
-
 def test_a_judge_and_a_server_as_on_the_command_line(serve: Serve) -> None:
     server = serve(texts=["Answer: A\nVERDICT: 1"])
     run = viva.run("csbench", model="openai/m", judge="openai/j", base_url=server.url, limit=20)
@@ -292,21 +284,17 @@ def test_a_judge_and_a_server_as_on_the_command_line(serve: Serve) -> None:
 # The program's own affairs
 
 
-def test_it_works_where_an_event_loop_runs_and_in_other_threads() -> None:
+def test_it_works_where_an_event_loop_runs_and_in_other_threads_and_leaves_signals_alone() -> None:
+    def mine(number: int, frame: object) -> None: ...
+
     async def notebook() -> viva.Run:
         run = viva.run("cmmlu", model=first, limit=5)  # as a cell does
         return await asyncio.to_thread(viva.resume, run.path)
 
-    run = asyncio.run(notebook())
-    assert run.complete
-
-
-def test_signal_handlers_stay_as_they_are() -> None:
-    def mine(number: int, frame: object) -> None: ...
-
     before = signal.signal(signal.SIGTERM, mine)
     try:
-        viva.run("cmmlu", model=first, limit=5)
+        assert viva.run("cmmlu", model=first, limit=5).complete
+        assert asyncio.run(notebook()).complete
         assert signal.getsignal(signal.SIGTERM) is mine
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
@@ -352,17 +340,6 @@ def test_a_run_that_somebody_writes_to_is_left_alone() -> None:
     finally:
         folder.unlock()
     assert viva.open_run("run").mean == run.mean, "graded anew"
-
-
-def test_no_text_breaks_out_of_a_notebooks_cell() -> None:
-    from viva.render.markuptext import tables_html
-    from viva.render.table import Column, Table
-
-    for text in TEXTS.values():
-        html = tables_html([Table(text, (Column(text, "0"), Column(text, "1")), ((text, text),))], [text])
-        assert_only_text(html)
-        assert html.count("<table>") == html.count("</table>") == 1
-        assert "\x1b" not in html
 
 
 def test_importing_it_is_quick_and_loads_nothing() -> None:

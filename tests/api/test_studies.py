@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import polars as pl
 import pytest
 
 import viva
@@ -128,10 +127,6 @@ def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
     for (name, given, chosen), row in tabled(*called, *((name, (here,), {}) for name in others)):
         with row:
             assert_shape(getattr(viva, name)(*given, **chosen), drawn=bool(command_at(STUDIES[name]).chart))
-
-
-def test_figures_of_a_frame_are_null_where_there_are_none(here: viva.Run) -> None:
-    assert viva.training(here, checkpoints="steps.csv").to_frame()["at"].dtype == pl.Float64
 
 
 def test_the_commands_json_is_the_functions(here: viva.Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from distributed import works
-from rows import each_row
+from rows import each_row, tabled
 from servers.fixtures import running, wait_until
 from viva.distributed import LostWorkerError, open_worker_pool
 from viva.distributed.local import AHEAD, LocalWorkerPool
@@ -75,17 +75,25 @@ def test_it_reads_only_a_little_ahead(workers: LocalWorkerPool) -> None:
     assert list(workers.map(works.shouting, ["a", "b"])) == ["A", "B"]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_what_work_raises_is_raised_in_its_turn(jobs: int) -> None:
-    with open_worker_pool(jobs=jobs) as workers:
-        results = workers.map(works.failing, range(9))
-        assert [next(results) for _ in range(3)] == [0, 1, 2]
-        with pytest.raises(DataError, match="piece three is no piece"):
-            next(results)
-        with pytest.raises(DataError, match="nothing to work with"):
-            list(workers.map(works.unopenable, range(9)))
-        with pytest.raises(ZeroDivisionError):
-            list(workers.map(works.failing, [1, 5]))
+def test_what_work_and_reading_raise_is_raised_in_its_turn(workers: LocalWorkerPool) -> None:
+    def pieces() -> Iterator[int]:
+        yield from range(5)
+        raise DataError("the file ends in the middle")
+
+    for pool, row in tabled(open_worker_pool(jobs=1), workers):
+        with row:
+            results = pool.map(works.failing, range(9))
+            assert [next(results) for _ in range(3)] == [0, 1, 2]
+            with pytest.raises(DataError, match="piece three is no piece"):
+                next(results)
+            with pytest.raises(DataError, match="nothing to work with"):
+                list(pool.map(works.unopenable, range(9)))
+            with pytest.raises(ZeroDivisionError):
+                list(pool.map(works.failing, [1, 5]))
+            results = pool.map(works.uneven, pieces())
+            assert [next(results) for _ in range(5)] == list(range(5))
+            with pytest.raises(DataError, match="in the middle"):
+                next(results)
 
 
 def test_what_cannot_travel_is_told_in_words(workers: LocalWorkerPool) -> None:
@@ -97,34 +105,22 @@ def test_what_cannot_travel_is_told_in_words(workers: LocalWorkerPool) -> None:
     assert list(workers.map(works.unpicklable, [0, 1])) == [0, 1]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_what_reading_raises_comes_after_the_results_before_it(jobs: int) -> None:
-    def pieces() -> Iterator[int]:
-        yield from range(5)
-        raise DataError("the file ends in the middle")
-
-    with open_worker_pool(jobs=jobs) as workers:
-        results = workers.map(works.uneven, pieces())
-        assert [next(results) for _ in range(5)] == list(range(5))
-        with pytest.raises(DataError, match="in the middle"):
-            next(results)
-
-
-def test_a_lost_workers_piece_goes_to_another_and_no_other_is_done_twice(tmp_path: Path) -> None:
-    with open_worker_pool(jobs=2) as workers:
-        assert list(workers.map(functools.partial(works.dying, tmp_path, 2), range(20))) == [n * n for n in range(20)]
+def test_a_lost_workers_piece_goes_to_another_and_no_other_is_done_twice(
+    workers: LocalWorkerPool, tmp_path: Path
+) -> None:
+    assert list(workers.map(functools.partial(works.dying, tmp_path, 2), range(20))) == [n * n for n in range(20)]
     begun = sorted(path.name.partition("-")[0] for path in tmp_path.iterdir())
     assert begun == sorted([*map(str, range(20)), "7", "7"])
 
 
-def test_a_piece_that_costs_every_worker_is_named(tmp_path: Path) -> None:
-    with open_worker_pool(jobs=2) as workers:
-        with pytest.raises(LostWorkerError, match=r"3 workers were lost over piece 8: .*signal 9.*--jobs") as lost:
-            list(workers.map(functools.partial(works.dying, tmp_path, 99), range(20)))
-        assert lost.value.exit_code == 3
-        with pytest.raises(LostWorkerError, match="over the tree <7>: "):
-            list(workers.map(functools.partial(works.dying, tmp_path, 99), range(20), name=lambda n: f"the tree <{n}>"))
-        assert list(workers.map(works.shouting, ["a", "b"])) == ["A", "B"]
+def test_a_piece_that_costs_every_worker_is_named(workers: LocalWorkerPool, tmp_path: Path) -> None:
+    dying = functools.partial(works.dying, tmp_path, 99)
+    with pytest.raises(LostWorkerError, match=r"3 workers were lost over piece 8: .*signal 9.*--jobs") as lost:
+        list(workers.map(dying, range(20)))
+    assert lost.value.exit_code == 3
+    with pytest.raises(LostWorkerError, match="over the tree <7>: "):
+        list(workers.map(dying, range(6, 9), name=lambda n: f"the tree <{n}>"))
+    assert list(workers.map(works.shouting, ["a", "b"])) == ["A", "B"]
 
 
 def test_an_idle_worker_that_was_killed_is_replaced(workers: LocalWorkerPool) -> None:
@@ -143,11 +139,6 @@ def test_what_a_library_prints_is_not_among_the_results(capfd: pytest.CaptureFix
     with open_worker_pool(jobs=2) as workers:
         assert list(workers.map(works.chatty, range(4))) == list(range(4))
     assert "noise" not in capfd.readouterr().out
-
-
-def test_a_wrong_place_is_told() -> None:
-    with pytest.raises(VivaError, match=r"--backend 'slurm' is no place to work: .*ray://HOST:PORT"):
-        open_worker_pool("slurm")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGKILL, -signal.SIGKILL)])

@@ -28,7 +28,7 @@ from distributed import works
 from rows import table, tabled
 from servers.fixtures import wait_until
 from tiers import absent
-from viva.distributed import LostWorkerError, open_worker_pool
+from viva.distributed import open_worker_pool
 from viva.distributed.cluster import STARTS, Cluster, ClusterError, connect, edition, introduce, is_place, knock
 from viva.distributed.replicas import RemoteEncoder, RemoteModel, Window, cancel_pending
 from viva.errors import DataError, ModelError, VivaError
@@ -189,15 +189,6 @@ def test_a_crew_of_the_cluster_does_what_processes_do(cluster: Any, tmp_path: Pa
         assert list(workers.map(recipe, range(12))) == [n * n for n in range(12)]
         begun = sorted(path.name.partition("-")[0] for path in tmp_path.iterdir())
         assert begun == sorted([*map(str, range(12)), "7"])
-
-
-@of_a_cluster
-def test_a_piece_that_costs_every_worker_is_named(cluster: Any, tmp_path: Path) -> None:
-    with (
-        open_worker_pool(cluster.address, jobs=1) as workers,
-        pytest.raises(LostWorkerError, match="3 workers were lost over the tree <7>: the last one was lost"),
-    ):
-        list(workers.map(functools.partial(works.dying, tmp_path, 99), range(20), name=lambda n: f"the tree <{n}>"))
 
 
 @of_a_cluster

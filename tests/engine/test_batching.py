@@ -244,17 +244,6 @@ def test_what_an_earlier_process_handed_in_counts_in_the_budget(
     assert batches(vendor) == [ALL[:3]]
 
 
-def test_an_unreadable_verdict_is_asked_for_again_three_times_at_most(
-    vendor: LocalServer, scheduler: RequestScheduler
-) -> None:
-    scheduler.accept = lambda text, _: text.startswith("7")
-    vendor.control(texts=[[words(0), ["never"]], [words(1), ["not yet", "7 of 10"]], ["", ["7"]]])
-    scheduler.work()
-    assert batches(vendor) == [ALL, ALL[:2], ALL[:1]]
-    assert scheduler.failed() == {"q0": "unreadable"}
-    assert scheduler.answers()["q1"] == "7 of 10"
-
-
 @pytest.mark.parametrize(("most", "sizes"), [((3, 1 << 20), [3, 3, 2]), ((50, 580), [2, 2, 2, 2])])
 def test_batches_are_as_large_as_the_provider_takes_them(
     vendor: LocalServer, scheduler: RequestScheduler, most: tuple[int, int], sizes: list[int]

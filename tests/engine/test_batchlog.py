@@ -3,15 +3,14 @@
 import os
 import time
 from pathlib import Path
-from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import each_row
-from viva.engine.batchlog import BatchLog, Dropped, Left, Read, Submitted
-from viva.engine.folder import BATCHES, RunFolder, RunRecord
+from viva.engine.batchlog import BatchLog, Dropped, Read, Submitted
+from viva.engine.folder import BATCHES
 from viva.errors import StorageError
 
 LABEL = "0123456789abcdef"
@@ -69,14 +68,3 @@ def test_a_damaged_line_is_named_and_nothing_is_asked(line: bytes, *, tmp_path: 
         file.write(filled(tmp_path) + line + b"\n")
     with pytest.raises(StorageError, match="line 3 is damaged"):
         BatchLog(tmp_path)
-
-
-def test_a_run_goes_on_as_it_was_begun_until_it_leaves(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path, cast(RunRecord, None))  # its path alone is looked at
-    assert not folder.batched()
-    filled(tmp_path)
-    assert folder.batched()
-    log = BatchLog(tmp_path)
-    log.note(Left(at=time.time()))
-    log.close()
-    assert not folder.batched()

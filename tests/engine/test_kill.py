@@ -117,40 +117,6 @@ def check_survivor(victim: Victim, total: int) -> int:
     return len(asked) - total
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900 + 60 * KILLS)
-def test_thoughts_in_the_journal_outlive_every_kill(serve: Serve, viva: Viva) -> None:
-    draw = random.Random(SEED)
-    server = serve("reasoning.py", provider="vllm", models=["m"], thinking=500, duration=0.05)
-    arguments = ("--samples", 3, "--seed", SEEDED, "--concurrency", CONCURRENCY)
-    kills, held = 0, {}
-    while kills < KILLS:
-        victim = Victim(viva, server, "run", arguments)
-        mark = len(server.events("asked")) + draw.randrange(2 * (3 * SAMPLE // (KILLS + 4)) + 1)
-        going = victim.go_on()
-        wait_until(
-            lambda going=going, mark=mark: going.process.poll() is not None or len(server.events("asked")) >= mark,
-            f"{mark} requests",
-        )
-        time.sleep(draw.uniform(0.0, 0.05))
-        if going.process.poll() is not None:
-            break
-        going.kill()
-        kills += 1
-        journal = viva.folder / "run" / "responses.jsonl"
-        now = {entry["key"]: entry for entry in viva.entries("run")} if journal.exists() else {}
-        assert held.items() <= now.items(), "an answer that was in the journal is gone, or another"
-        held = now
-    ended = Victim(viva, server, "run", arguments).go_on().ended()
-    assert ended.code == 0, ended.err
-    entries = viva.entries("run")
-    assert len(entries) == len({entry["key"] for entry in entries}) == 3 * SAMPLE
-    assert all(entry["text"] == "A" and entry["reasoning"].startswith("At first sight") for entry in entries)
-    again = len(server.events("asked")) - len(server.events("refused")) - 3 * SAMPLE  # room may be refused: no reply
-    assert again <= kills * CONCURRENCY
-    print(f"\n{kills} kills: all {len(entries)} thoughts there, {again} asked again")
-
-
 def test_what_a_killed_run_had_journaled_is_not_asked_again(serve: Serve, viva: Viva) -> None:
     server = serve(latency=0.05)
     going = viva.start(*viva.examining(server, "--concurrency", CONCURRENCY, "--seed", 1))
@@ -162,22 +128,3 @@ def test_what_a_killed_run_had_journaled_is_not_asked_again(serve: Serve, viva: 
     assert viva.resume().code == 0
     assert server.asked - before == SAMPLE - held
     assert before - held <= CONCURRENCY
-
-
-@pytest.mark.slow
-def test_killed_while_it_writes_long_replies_no_torn_line_is_accepted(serve: Serve, viva: Viva) -> None:
-    size = 2 << 20
-    server = serve(padding=size)
-    victim = Victim(viva, server, "run", ("--limit", 16, "--concurrency", 4))
-    draw = random.Random(SEED)
-    for mark in (4, 8, 12):
-        going = victim.go_on()
-        wait_until(lambda mark=mark: server.asked >= mark, f"{mark} requests")
-        time.sleep(draw.uniform(0.0, 0.05))
-        going.kill()
-    ended = victim.go_on().ended()
-    assert ended.code == 0, ended.err
-    entries = viva.entries()
-    assert len(entries) == len({entry["question"] for entry in entries}) == 16
-    assert {len(entry["text"]) for entry in entries} == {1 + size}
-    assert (viva.folder / "run" / "responses.jsonl").read_bytes().count(b"\n") == 16

@@ -45,6 +45,7 @@ def test_the_first_answer_counts_and_a_failure_only_where_nobody_answered(
         answers = 0
         for index, run in enumerate(runs):
             merge.take(written(Path(folder, f"{index}.jsonl"), [entry(n, t, failed=f) for n, t, f in run], b'{"key":'))
+            merge.take(Path(folder, "nowhere.jsonl"))
             for number, text, failed in run:
                 if not failed:
                     answers += 1
@@ -62,18 +63,6 @@ def test_the_first_answer_counts_and_a_failure_only_where_nobody_answered(
         merged.close()
 
 
-def test_a_key_that_is_another_in_the_merged_run_is_written_so(tmp_path: Path) -> None:
-    merge = JournalMerge(tmp_path / "merged.jsonl")
-    merge.take(written(tmp_path / "a", [entry(1, "one"), entry(2, "two")]), {(1).to_bytes(16): (7).to_bytes(16)})
-    merge.close()
-    journal = Journal(tmp_path / "merged.jsonl", write=False)
-    assert [found.text if found else None for found in map(journal.read, ((7).to_bytes(16), (2).to_bytes(16)))] == [
-        "one",
-        "two",
-    ]
-    assert journal.read((1).to_bytes(16)) is None
-
-
 @pytest.mark.parametrize(
     "line", [b"nonsense\n", b"{}\n", b'{"key":"zz","benchmark":"b","model":"m","question":"q"}\n', b"\0\n"]
 )
@@ -84,13 +73,6 @@ def test_a_damaged_line_is_named_and_nothing_is_guessed(tmp_path: Path, line: by
     with pytest.raises(StorageError, match=r"a\.jsonl, line 2 is damaged"):
         merge.take(source)
     merge.abandon()
-
-
-def test_a_journal_that_nobody_has_is_none(tmp_path: Path) -> None:
-    merge = JournalMerge(tmp_path / "merged.jsonl")
-    merge.take(tmp_path / "nowhere.jsonl")
-    merge.close()
-    assert not (tmp_path / "merged.jsonl").exists()
 
 
 def mark(number: int, at: float, after: float | None, item: str = "i") -> Review:

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from rows import tabled
 from servers.fixtures import SAMPLE, Ended, Serve, Viva
 
@@ -68,16 +66,6 @@ def test_a_refused_key_is_named_by_the_variables_that_it_was_read_from(serve: Se
             ended = viva.examine(server, *given, run=name.replace(" ", "-").replace("'", ""))
             assert ended.code == 4, ended.err
             assert said in ended.err
-
-
-@pytest.mark.parametrize("fault", ["500", "html"])
-def test_a_key_that_an_error_quotes_is_never_shown(serve: Serve, viva: Viva, fault: str) -> None:
-    server = serve(faults={fault: 1.0}, echo=True)
-    viva.environment["OPENAI_API_KEY"] = KEY
-    ended = viva.examine(server, "--limit", 3, "--max-attempts", 1)
-    assert ended.code in (3, 4)
-    assert any("the header was" in json.dumps(entry) for entry in viva.entries())
-    check_key_is_nowhere(viva, ended)
 
 
 def test_an_unknown_model_is_refused_once_and_named(serve: Serve, viva: Viva) -> None:

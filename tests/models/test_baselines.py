@@ -7,7 +7,6 @@ import pytest
 
 from models.asking import answer, ask
 from rows import each_row, tabled
-from servers.fixtures import QUIET, SAMPLE, Viva
 from viva.errors import VivaError
 from viva.providers import Endpoint, connect
 from viva.types import Choose, Generate, Message, Response, Sampling, Usage
@@ -94,23 +93,6 @@ def test_silent_says_nothing_and_nothing_costs_anything() -> None:
 def test_an_unknown_baseline_says_which_there_are() -> None:
     with pytest.raises(VivaError, match=r"baseline/random.*baseline/silent"):
         connect("baseline/clever", Endpoint())
-
-
-def test_an_exam_sat_by_each_of_them_is_what_it_must_be(viva: Viva) -> None:
-    from scipy.stats import binomtest
-
-    cells = {}
-    for name, samples in (("random", 20), ("silent", 2), ("first", 2)):
-        asked = ("run", "cmmlu", "--model", f"baseline/{name}", "--samples", samples, "--run", name)
-        ended = viva(*asked, "--format", "json", *QUIET)
-        assert ended.code == 0, ended.err
-        cells[name] = ended.overall
-        assert cells[name]["n"] == samples * SAMPLE
-    assert cells["silent"]["outcomes"] == {"empty": 2 * SAMPLE}
-    assert cells["silent"]["mean"] == 0.0
-    assert binomtest(cells["random"]["outcomes"]["right"], 20 * SAMPLE, 0.25).pvalue > ALPHA
-    golds = Counter(row["value"] for row in viva.scores("first") if row["sample"] == 0)
-    assert cells["first"]["outcomes"]["right"] == 2 * golds[1.0]
 
 
 def test_echo_says_the_question_back_and_chooses_nothing() -> None:

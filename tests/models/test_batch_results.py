@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.asking import request
-from rows import each_row, tabled
+from rows import tabled
 from viva.contracts import Adaptation, BatchModel
 from viva.errors import ModelError
 from viva.models.anthropic import AnthropicBatches
 from viva.models.openaiapi.openaibatch import OpenAIBatches
 from viva.models.sending import Lines
 from viva.providers import Endpoint, RequestOptions, connect
-from viva.types import Response, Usage
+from viva.types import Generate, Response, Usage
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -27,24 +28,30 @@ JSON = st.recursive(
 )
 
 
-@pytest.fixture(scope="module")
-def openai() -> OpenAIBatches:
-    model = connect("openai/m", Endpoint(base_url="http://127.0.0.1:9/v1"))
-    assert isinstance(model, BatchModel)
-    api = model.batches()
-    assert isinstance(api, OpenAIBatches)
-    return api
+KEY = "sk-of-the-tests"
+Found = tuple[str, Response | ModelError] | None
 
 
-@pytest.fixture(scope="module")
-def anthropic() -> AnthropicBatches:
+def reader(vendor: str, asked: Generate | None = None, known: Adaptation | None = None) -> Callable[[bytes], Found]:
+    """What reads a line of a vendor's results, all of them to one request."""
+    address = "http://127.0.0.1:9/v1" if vendor == "openai" else None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ANTHROPIC_API_KEY", "sk-of-the-tests")
-        model = connect("anthropic/m", Endpoint(base_url=None))
+        patch.setenv("ANTHROPIC_API_KEY", KEY)
+        model = connect(f"{vendor}/m", Endpoint(base_url=address, adapted=known))
     assert isinstance(model, BatchModel)
     api = model.batches()
-    assert isinstance(api, AnthropicBatches)
-    return api
+    assert isinstance(api, OpenAIBatches | AnthropicBatches)
+    read = api._reply if isinstance(api, OpenAIBatches) else api._result
+    return lambda content: read(content, lambda _: asked)
+
+
+def of_each_vendor(**rows: Any) -> Any:
+    """A test for each of them, with rows of its own."""
+    marks = {"anthropic": [pytest.mark.peers("anthropic")]}
+    return pytest.mark.parametrize(
+        ("vendor", "rows"),
+        [pytest.param(name, each, id=name, marks=marks.get(name, ())) for name, each in rows.items()],
+    )
 
 
 @given(st.lists(st.binary(max_size=12)), st.integers(1, 7))
@@ -65,149 +72,120 @@ def test_a_line_that_never_ends_takes_no_memory_and_the_next_is_read() -> None:
     assert list(splitter.take(b"\nshort\n")) == [b"short"]
 
 
-def line(outcome: Any, kind: str) -> bytes:
-    return json.dumps({"custom_id": "n", kind: outcome}).encode()
-
-
-def checked(found: tuple[str, Response | ModelError] | None) -> None:
-    if found is not None:
-        name, reply = found
-        assert isinstance(name, str)
-        assert isinstance(reply, Response | ModelError)
-
-
-WHERE = st.sampled_from(["body", "whole", "response"])
-
-
-@given(st.binary(max_size=60), JSON, WHERE)
-def test_anything_of_openais_is_read_or_left_out(openai: OpenAIBatches, content: bytes, value: Any, where: str) -> None:
-    checked(openai._reply(content, nobody))
-    response = {"status_code": 200, "body": value} if where == "body" else value
-    checked(openai._reply(json.dumps(value).encode() if where == "whole" else line(response, "response"), nobody))
-
-
-@pytest.mark.peers("anthropic")
-@given(st.binary(max_size=60), JSON, WHERE)
-def test_anything_of_anthropics_is_read_or_left_out(
-    anthropic: AnthropicBatches, content: bytes, value: Any, where: str
-) -> None:
-    checked(anthropic._result(content, nobody))
-    result = {"type": "succeeded", "message": value} if where == "body" else value
-    checked(anthropic._result(json.dumps(value).encode() if where == "whole" else line(result, "result"), nobody))
+def line(vendor: str, body: Any) -> bytes:
+    """A line with the reply that has this body."""
+    if vendor == "openai":
+        return json.dumps({"custom_id": "n", "response": {"status_code": 200, "body": body}}).encode()
+    return json.dumps({"custom_id": "n", "result": {"type": "succeeded", "message": body}}).encode()
 
 
 NESTED = (b"[" * 200_000, b'{"a":' * 200_000, b'{"custom_id":"n","response":{"body":' + b"[" * 200_000)
 
 
-@each_row(*NESTED)
-def test_what_is_nested_without_end_is_left_out(deep: bytes, *, openai: OpenAIBatches) -> None:
-    assert openai._reply(deep, nobody) is None
+@of_each_vendor(openai=NESTED, anthropic=NESTED)
+def test_anything_is_read_or_left_out(vendor: str, rows: tuple[bytes, ...]) -> None:
+    read = reader(vendor)
+
+    @given(st.binary(max_size=60), JSON)
+    def any_line(content: bytes, value: Any) -> None:
+        for each in (content, json.dumps(value).encode(), line(vendor, value)):
+            found = read(each)
+            assert found is None or (isinstance(found[0], str) and isinstance(found[1], Response | ModelError))
+
+    any_line()
+    for deep, row in tabled(*rows):
+        with row:
+            assert read(deep) is None
 
 
-@pytest.mark.peers("anthropic")
-@each_row(*NESTED)
-def test_what_is_nested_without_end_is_left_out_of_anthropics(deep: bytes, *, anthropic: AnthropicBatches) -> None:
-    assert anthropic._result(deep, nobody) is None
+PARTS = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "A"}, {"type": "text", "text": "B"}]
 
 
-def openai_line(status: int, body: Any, error: Any = None) -> bytes:
+@of_each_vendor(
+    openai=(
+        {
+            "choices": [{"message": {"content": "AB", "reasoning": "hm"}, "finish_reason": "length"}],
+            "usage": {"prompt_tokens": 3, "completion_tokens": 4},
+        },
+    ),
+    anthropic=({"content": PARTS, "stop_reason": "max_tokens", "usage": {"input_tokens": 3, "output_tokens": 4}},),
+)
+def test_a_reply_is_read_as_of_one_asked_alone(vendor: str, rows: tuple[Any, ...]) -> None:
+    read = Response(text="AB", reasoning="hm", stop_reason="length", usage=Usage(3, 4))
+    assert reader(vendor)(line(vendor, *rows)) == ("n", read)
+
+
+@of_each_vendor(
+    openai=lambda text: {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]},
+    anthropic=lambda text: {"content": [{"type": "text", "text": text}], "stop_reason": "end_turn"},
+)
+def test_a_reply_is_cut_and_a_judges_quotation_kept_as_of_one_asked_alone(
+    vendor: str, rows: Callable[[str], Any]
+) -> None:
+    known = Adaptation(parameters={"stop": ("cut here", "no stop"), "stop_sequences": ("cut here", "no stop")})
+    asked = request(stop=("\nQuestion:",))
+    for text, of, expected in (
+        ("B\nQuestion: next", asked, "B"),
+        ("An </think>, then B.", msgspec.structs.replace(asked, aspect="all"), "An </think>, then B."),
+    ):
+        result = reader(vendor, of, known)(line(vendor, rows(text)))
+        assert result is not None
+        assert isinstance(result[1], Response)
+        assert result[1].text == expected
+
+
+def of_openai(status: int, body: Any, error: Any = None) -> bytes:
     response = {"status_code": status, "body": body} if status else None
     return json.dumps({"id": "x", "custom_id": "n", "response": response, "error": error}).encode()
 
 
-GOOD = {
-    "choices": [{"message": {"content": "A"}, "finish_reason": "length"}],
-    "usage": {"prompt_tokens": 3, "completion_tokens": 4},
-}
+def of_anthropic(kind: str) -> bytes:
+    error = {"type": "error", "error": {"type": kind, "message": f"the key is {KEY}"}}
+    return json.dumps({"custom_id": "n", "result": {"type": "errored", "error": error}}).encode()
+
+
 TROUBLE = {"error": {"message": "so it is", "code": None}}
 
 
-def test_what_becomes_of_a_result_of_openais(openai: OpenAIBatches) -> None:
-    results: tuple[tuple[int, Any, Any, bool, bool], ...] = (
-        (0, None, {"code": "batch_expired", "message": "late"}, True, False),
-        (0, None, {"code": "batch_cancelled", "message": "off"}, True, False),
-        (0, None, {"code": "invalid_request", "message": "bad"}, False, False),
-        (0, None, {"code": "model_not_found", "message": "who"}, False, True),
-        (0, None, None, True, False),
-        (500, TROUBLE, None, True, False),
-        (429, TROUBLE, None, True, False),
-        (400, TROUBLE, None, False, False),
-        (401, TROUBLE, None, False, True),
-        (404, TROUBLE, None, False, True),
-        (400, {"error": {"message": "use max_completion_tokens"}}, None, True, False),
-        (200, {"choices": []}, None, True, False),
-        (200, "text", None, True, False),
-    )
-    for (status, body, error, retry, fatal), row in tabled(*results):
+@of_each_vendor(
+    openai=(  # a line → whether it is tried again, whether that is the end
+        (of_openai(0, None, {"code": "batch_expired", "message": "late"}), True, False),
+        (of_openai(0, None, {"code": "batch_cancelled", "message": "off"}), True, False),
+        (of_openai(0, None, {"code": "invalid_request", "message": "bad"}), False, False),
+        (of_openai(0, None, {"code": "model_not_found", "message": "who"}), False, True),
+        (of_openai(0, None), True, False),
+        (of_openai(500, TROUBLE), True, False),
+        (of_openai(429, TROUBLE), True, False),
+        (of_openai(400, TROUBLE), False, False),
+        (of_openai(401, TROUBLE), False, True),
+        (of_openai(404, TROUBLE), False, True),
+        (of_openai(400, {"error": {"message": "use max_completion_tokens"}}), True, False),
+        (of_openai(200, {"choices": []}), True, False),
+        (of_openai(200, "text"), True, False),
+    ),
+    anthropic=(
+        (of_anthropic("api_error"), True, False),
+        (of_anthropic("overloaded_error"), True, False),
+        (of_anthropic("invalid_request_error"), False, False),
+        (of_anthropic("authentication_error"), False, True),
+        (of_anthropic("not_found_error"), False, True),
+        (of_anthropic(""), True, False),
+    ),
+)
+def test_what_becomes_of_a_result_that_is_no_answer(vendor: str, rows: tuple[tuple[bytes, bool, bool], ...]) -> None:
+    read = reader(vendor)
+    for (content, retry, fatal), row in tabled(*rows):
         with row:
-            found = openai._reply(openai_line(status, body, error), nobody)
+            found = read(content)
             assert found is not None
             problem = found[1]
             assert isinstance(problem, ModelError)
             assert (problem.retry, problem.fatal) == (retry, fatal)
-
-
-def test_a_reply_is_read_as_of_one_asked_alone(openai: OpenAIBatches) -> None:
-    read = Response(text="A", stop_reason="length", usage=Usage(3, 4))
-    assert openai._reply(openai_line(200, GOOD), nobody) == ("n", read)
-
-
-def test_a_reply_is_cut_and_a_judges_quotation_kept_as_of_one_asked_alone() -> None:
-    known = Adaptation(parameters={"stop": ("cut here", "no stop")})
-    model = connect("openai/m", Endpoint(base_url="http://127.0.0.1:9/v1", adapted=known))
-    assert isinstance(model, BatchModel)
-    api = model.batches()
-    assert isinstance(api, OpenAIBatches)
-    asked = request(stop=("\nQuestion:",))
-    for text, of, read in (
-        ("B\nQuestion: next", asked, "B"),
-        ("An </think>, then B.", msgspec.structs.replace(asked, aspect="all"), "An </think>, then B."),
-        ("Hm.</think>B", asked, "B"),
-    ):  # fmt: skip
-        body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
-        result = api._reply(openai_line(200, body), lambda _, of=of: of)  # type: ignore[misc]
-        assert result is not None
-        assert isinstance(result[1], Response)
-        assert result[1].text == read
-
-
-def nobody(name: str) -> None:
-    """Return no request: the results are strangers'."""
-
-
-@pytest.mark.peers("anthropic")
-def test_a_reply_of_anthropics_is_read_as_of_one_asked_alone(anthropic: AnthropicBatches) -> None:
-    content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "A"}, {"type": "text", "text": "B"}]
-    usage = {"input_tokens": 3, "output_tokens": 4}
-    message = {"content": content, "stop_reason": "max_tokens", "usage": usage}
-    result = {"type": "succeeded", "message": message}
-    read = Response(text="AB", reasoning="hm", stop_reason="length", usage=Usage(3, 4))
-    assert anthropic._result(line(result, "result"), nobody) == ("n", read)
-
-
-@pytest.mark.peers("anthropic")
-def test_what_becomes_of_an_error_of_anthropics(anthropic: AnthropicBatches) -> None:
-    kinds = (
-        ("api_error", True, False),
-        ("overloaded_error", True, False),
-        ("invalid_request_error", False, False),
-        ("authentication_error", False, True),
-        ("not_found_error", False, True),
-        ("", True, False),
-    )
-    for (kind, retry, fatal), row in tabled(*kinds):
-        with row:
-            error = {"type": "error", "error": {"type": kind, "message": "the key is sk-of-the-tests"}}
-            found = anthropic._result(line({"type": "errored", "error": error}, "result"), nobody)
-            assert found is not None
-            problem = found[1]
-            assert isinstance(problem, ModelError)
-            assert (problem.retry, problem.fatal) == (retry, fatal)
-            assert "sk-of-the-tests" not in problem.message
+            assert KEY not in problem.message
 
 
 def test_openai_itself_is_sent_the_newer_name_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-tests")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     said = RequestOptions(effort="low", fields=(("top_k", "5"),), limit_kept=True)
     model = connect("openai/gpt-4o", Endpoint(request=said))
     assert isinstance(model, BatchModel)

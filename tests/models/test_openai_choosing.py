@@ -147,34 +147,8 @@ def _assert_the_models_choice(server: LocalServer, plan: dict[str, Any]) -> None
     assert all(body["temperature"] == 0 for body in bodies)
 
 
-def test_what_is_bounded_is_what_the_list_lacks(serve: Serve) -> None:
-    for prompt, reply in zip(PROMPTS, choose(model_at(serve("scoring.py")), *map(asked, PROMPTS)), strict=True):
-        listed = set(LANGUAGE.after(LANGUAGE.encode(prompt)).argsort()[::-1][:20])
-        if any(LANGUAGE.number(letter) in listed for letter in LETTERS):
-            lacking = [LANGUAGE.number(letter) not in listed for letter in LETTERS]
-            assert [one.bound for one in reply.likelihoods] == lacking
-            assert sum(lacking) < 3
-
-
-def test_the_blank_before_a_letter_is_part_of_its_token(serve: Serve) -> None:
-    continuations = [f" {letter}" for letter in LETTERS]
-    server = serve("scoring.py", shape="text")
-    for blank in (" ", "▁", "Ġ"):
-        server.control(blank=blank)
-        model = model_at(server)
-        for prompt, reply in zip(PROMPTS, choose(model, *(asked(one, continuations) for one in PROMPTS)), strict=True):
-            agree(reply.likelihoods, own(prompt, continuations))
-
-
-def test_the_other_way_to_write_the_letters_is_understood_in_a_chat_and_bounded_behind_a_text(serve: Serve) -> None:
-    model = model_at(serve("scoring.py", hidden=list(LETTERS)))
-    for prompt, reply in zip(CHATS, choose(model, *map(asked, CHATS)), strict=True):
-        agree(reply.likelihoods, own(prompt, [f" {letter}" for letter in LETTERS]))
-    for reply in choose(model, *map(asked, PROMPTS)):
-        assert all(one.bound for one in reply.likelihoods)
-
-
 USELESS: dict[str, tuple[dict[str, Any], str]] = {
+    "ends at once": ({"logprobs": "empty"}, "ended at once"),
     "ignores logprobs": ({"logprobs": "ignored"}, "returns no logprobs"),
     "logprobs null": ({"logprobs": "null"}, "returns no logprobs"),
     "refuses logprobs": ({"logprobs": "refused"}, "refuses logprobs: .*at most 20"),
@@ -190,9 +164,12 @@ def test_a_server_that_cannot_is_given_up_with_a_word_on_what_to_do(serve: Serve
             for prompt in (PROMPTS[0], CHATS[0]):
                 with row((what, prompt)):
                     problem = refused(model_at(rejudging(server, tmp_path, number, plan)), asked(prompt))
-                    assert problem.fatal
+                    assert problem.fatal == (what != "ends at once")
                     assert re.search(words, problem.message)
-                    assert what == "not logarithms" or f"viva doctor {server.url} --model m" in problem.message
+                    assert (
+                        what in ("not logarithms", "ends at once")
+                        or f"viva doctor {server.url} --model m" in problem.message
+                    )
 
 
 def test_one_odd_reply_of_a_server_that_can_costs_one_question(serve: Serve) -> None:
@@ -211,12 +188,6 @@ def test_one_odd_reply_of_a_server_that_can_costs_one_question(serve: Serve) -> 
 
     problem = asyncio.run(work())
     assert (problem.fatal, problem.retry, problem.kind) == (False, False, "logprobs")
-
-
-def test_a_model_that_ends_at_once_has_no_next_token_here(serve: Serve) -> None:
-    problem = refused(model_at(serve("scoring.py", logprobs="empty")), asked(PROMPTS[0]))
-    assert "ended at once" in problem.message
-    assert not problem.fatal
 
 
 BROKEN = {
@@ -280,7 +251,9 @@ def test_bounds_hold_for_any_list_of_a_real_distribution(place: int, count: int,
     continuations = [gap + letter for letter in LETTERS]
     if gap and not {text for text, _ in listed} & set(continuations):
         return  # then some servers' way to show them may be listed
-    agree(next_token(listed, continuations), [float(after[LANGUAGE.number(one)]) for one in continuations])
+    found = next_token(listed, continuations)
+    agree(found, [float(after[LANGUAGE.number(one)]) for one in continuations])
+    assert [one.bound for one in found] == [one not in {text for text, _ in listed} for one in continuations]
 
 
 def test_one_way_to_write_letters_counts_for_all_of_them() -> None:
@@ -291,7 +264,9 @@ def test_one_way_to_write_letters_counts_for_all_of_them() -> None:
     assert next_token(both[1:], "AB", chat=True) == (Likelihood(-1.0), Likelihood(-1.5))
     assert all(one.bound for one in next_token(both[1:], "AB")), "another token than the one that continues a text"
     shown_bare = [("A", -1.0), ("B", -1.5)]
-    assert next_token(shown_bare, (" A", " B")) == (Likelihood(-1.0), Likelihood(-1.5))
+    for blank in ("", "▁", "Ġ"):
+        shown = [(f"{blank}{letter}", number) for letter, number in shown_bare]
+        assert next_token(shown, (" A", " B")) == (Likelihood(-1.0), Likelihood(-1.5))
 
 
 def test_what_is_left_over_bounds_more_tightly_than_the_last_of_the_list() -> None:
@@ -346,20 +321,16 @@ def test_blanks_at_the_end_of_a_prompt_count_to_the_continuation(serve: Serve) -
     assert [one.tokens for one in reply.likelihoods] == [1, 1]
 
 
-def test_a_token_across_the_border_is_an_error_that_names_it(serve: Serve) -> None:
+def test_a_token_across_the_border_is_an_error_that_names_it_where_anything_shows_it(serve: Serve) -> None:
     server = serve("scoring.py", joined=["：A"])
-    for offsets, row in tabled("characters", "bytes", "none"):
+    crossing, hidden = [{"offsets": each} for each in ("characters", "bytes", "none")], {"fragments": "lost"}
+    rows = (*((plan, ["A", "B"], "'：A'") for plan in crossing), (hidden, ["甲", "乙"], ""))
+    for (plan, continuations, named), row in tabled(*rows):
         with row:
-            server.control(offsets=offsets)
-            problem = refused(model_at(server), asked("答案是：", ["A", "B"], "likelihood"))
+            server.control(**plan)
+            problem = refused(model_at(server), asked("答案是：", continuations, "likelihood"))
             assert (problem.kind, problem.fatal, problem.retry) == ("border", False, False)
-            assert "'：A'" in problem.message
-
-
-def test_a_border_that_nothing_shows_is_an_error(serve: Serve) -> None:
-    model = model_at(serve("scoring.py", fragments="lost", offsets="none"))
-    problem = refused(model, asked("答案是：", ["甲", "乙"], "likelihood"))
-    assert problem.kind == "border"
+            assert named in problem.message
 
 
 def test_a_server_that_does_not_echo_is_given_up(serve: Serve) -> None:
@@ -493,14 +464,10 @@ def test_a_template_makes_messages_a_text_without_the_mark_that_servers_put_befo
     assert {event["path"] for event in server.events("asked")} == {"/v1/completions"}
 
 
-def test_a_template_makes_likelihood_possible_for_messages(serve: Serve) -> None:
+def test_a_template_makes_likelihood_possible_and_is_part_of_what_answers_are_remembered_by(serve: Serve) -> None:
     server = serve("scoring.py")
     (reply,) = choose(model_at(server, template="qwen"), asked(TURNS, ["yes", "no"], "likelihood"))
     assert len(reply.likelihoods) == 2
-
-
-def test_only_a_template_that_is_set_is_part_of_what_answers_are_remembered_by(serve: Serve) -> None:
-    server = serve("scoring.py")
     assert "template" not in model_at(server).identity
     assert model_at(server, template="qwen").identity["template"].startswith("qwen.")
     assert model_at(server, template="raw").identity["template"] == "raw"

@@ -6,10 +6,9 @@ import asyncio
 import json
 import math
 import re
-import threading
 from collections import Counter
-from collections.abc import Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -20,6 +19,7 @@ from hypothesis import strategies as st
 from models.asking import ask, request
 from rows import table, tabled
 from servers.fixtures import Serve, Viva
+from servers.ports import http, port
 from viva.contracts import BatchModel, Model
 from viva.errors import ModelError
 from viva.models.answerlines import answer_row
@@ -79,13 +79,14 @@ def test_usage_of_any_form_is_read_or_not_counted_and_can_be_journaled(
 
 
 class Wire:
-    """One of the wires: a reply of it, where its parts are, and how to ask for one."""
+    """One of the wires: a reply of it, where its text, its usage and its other parts are."""
 
-    def __init__(self, provider: str, reply: dict[str, Any], usage: tuple[str, str, str], *others: tuple[Any, ...]):
-        self.provider, self.reply = provider, reply
-        self.text = "text" in str(reply.get("choices", ""))
+    def __init__(
+        self, provider: str, reply: dict[str, Any], text: tuple[Any, ...], usage: tuple[str, str, str],
+        *others: tuple[Any, ...],
+    ) -> None:  # fmt: skip
+        self.provider, self.reply, self.text, self.others = provider, reply, text, others
         self.usage, self.sent, self.came = usage
-        self.others = others
 
     def odd(self, *path: Any) -> list[bytes]:
         """The reply with every odd value there."""
@@ -114,10 +115,12 @@ class Wire:
         return found
 
 
+CHAT_USAGE = ("usage", "prompt_tokens", "completion_tokens")
 CHAT = Wire(
     "openai",
     {"choices": [{"message": {"content": "B"}}]},
-    ("usage", "prompt_tokens", "completion_tokens"),
+    ("choices", 0, "message", "content"),
+    CHAT_USAGE,
     *((name,) for name in ("id", "object", "created", "model", "provider", "system_fingerprint", "service_tier")),
     *(("choices", 0, name) for name in ("index", "finish_reason", "logprobs", "more")),
     *(("choices", 0, "message", name) for name in ("role", "refusal", "reasoning", "reasoning_content", "tool_calls")),
@@ -125,12 +128,14 @@ CHAT = Wire(
 TEXT = Wire(
     "openai",
     {"choices": [{"text": "B"}]},
-    ("usage", "prompt_tokens", "completion_tokens"),
+    ("choices", 0, "text"),
+    CHAT_USAGE,
     *(("choices", 0, name) for name in ("index", "finish_reason", "logprobs")),
 )
 RESPONSES = Wire(
     "openai-responses",
     {"output": [{"type": "reasoning", "summary": []}, {"type": "message", "content": [{"text": "B"}]}]},
+    ("output", 1, "content", 0, "text"),
     ("usage", "input_tokens", "output_tokens"),
     *((name,) for name in ("id", "model", "status", "incomplete_details", "created_at")),
     *(("output", 0, name) for name in ("type", "summary", "content", "id")),
@@ -140,6 +145,7 @@ RESPONSES = Wire(
 ANTHROPIC = Wire(
     "anthropic",
     {"content": [{"type": "thinking"}, {"type": "text", "text": "B"}], "stop_reason": "end_turn"},
+    ("content", 1, "text"),
     ("usage", "input_tokens", "output_tokens"),
     *((name,) for name in ("id", "type", "role", "model", "stop_reason", "stop_sequence")),
     ("content", 0, "thinking"), ("content", 0, "text"), ("content", 1, "citations"),
@@ -147,6 +153,7 @@ ANTHROPIC = Wire(
 GOOGLE = Wire(
     "google",
     {"candidates": [{"content": {"parts": [{"text": "B"}]}}]},
+    ("candidates", 0, "content", "parts", 0, "text"),
     ("usageMetadata", "promptTokenCount", "candidatesTokenCount"),
     *((name,) for name in ("modelVersion", "responseId", "createTime", "promptFeedback")),
     *(("candidates", 0, name) for name in ("finishReason", "index", "avgLogprobs", "safetyRatings", "tokenCount")),
@@ -154,96 +161,73 @@ GOOGLE = Wire(
 )
 
 
-class Server(ThreadingHTTPServer):
-    """Replies with the body whose number is in the request, as `#7#`."""
+@contextmanager
+def replying(bodies: Sequence[bytes]) -> Iterator[tuple[str, Counter[int]]]:
+    """A server that replies with the body whose number is in the request, as `#7#`: its address, what it was asked."""
+    asked = Counter[int]()
 
-    request_queue_size = 1024
-    daemon_threads = True
-
-    def __init__(self, bodies: Sequence[bytes]) -> None:
-        self.bodies, self.asked = bodies, Counter[int]()
-        super().__init__(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
-
-    def __exit__(self, *args: object) -> None:
-        self.shutdown()
-        super().__exit__(*args)
-
-    @property
-    def root(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Server
-
-    def do_POST(self) -> None:
-        said = self.rfile.read(int(self.headers["Content-Length"]))
+    def reply(_path: str, said: bytes) -> tuple[int, bytes]:
         found = re.search(rb"#(\d+)#", said)
-        number = int(found[1]) if found else 0
-        self.server.asked[number] += 1
-        content = self.server.bodies[number]
-        kind = "text/event-stream" if content.startswith(b"data:") else "application/json"
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+        assert found
+        asked[int(found[1])] += 1
+        return 200, bodies[int(found[1])]
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
+    with port(http(reply)) as number:
+        yield f"http://127.0.0.1:{number}", asked
 
 
-def at(server: Server, provider: str, monkeypatch: pytest.MonkeyPatch) -> Model:
+def at(root: str, provider: str, monkeypatch: pytest.MonkeyPatch) -> Model:
     if provider.startswith("openai"):
-        return connect(f"{provider}/m", Endpoint(base_url=f"{server.root}/v1"))
+        return connect(f"{provider}/m", Endpoint(base_url=f"{root}/v1"))
     for vendor, url in (("ANTHROPIC", "ANTHROPIC_BASE_URL"), ("GEMINI", "GOOGLE_GEMINI_BASE_URL")):
         monkeypatch.setenv(f"{vendor}_API_KEY", "the-good-key")
-        monkeypatch.setenv(url, server.root)
+        monkeypatch.setenv(url, root)
     return connect(f"{provider}/m", Endpoint())
 
 
-def replies(
-    bodies: Sequence[bytes], provider: str, monkeypatch: pytest.MonkeyPatch, *, text: bool = False
-) -> list[Response | ModelError]:
+def replies(wire: Wire, bodies: Sequence[bytes], monkeypatch: pytest.MonkeyPatch) -> list[Response | ModelError]:
     """What becomes of these bodies, each of which is sent once."""
-    with Server(bodies) as server:
+    with replying(bodies) as (root, asked):
         numbers = [f"#{number}#" for number in range(len(bodies))]
-        prompts = [number if text else (Message("user", number),) for number in numbers]
-        found = ask(at(server, provider, monkeypatch), *map(request, prompts))
-        assert set(server.asked.values()) == {1}
+        prompts = [number if wire is TEXT else (Message("user", number),) for number in numbers]
+        found = ask(at(root, wire.provider, monkeypatch), *map(request, prompts))
+        assert set(asked.values()) == {1}
         return found
 
 
-WIRES = {
-    "chat": CHAT,
-    "text": TEXT,
-    "responses": RESPONSES,
-    "anthropic": pytest.param(ANTHROPIC, marks=pytest.mark.peers("anthropic")),
-    "google": pytest.param(GOOGLE, marks=pytest.mark.peers("google.genai")),
-}  # fmt: skip
+each_wire = pytest.mark.parametrize(
+    "wire",
+    [
+        pytest.param(CHAT, id="chat"), pytest.param(TEXT, id="text"), pytest.param(RESPONSES, id="responses"),
+        pytest.param(ANTHROPIC, id="anthropic", marks=pytest.mark.peers("anthropic")),
+        pytest.param(GOOGLE, id="google", marks=pytest.mark.peers("google.genai")),
+    ],
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES.keys())
+@each_wire
 def test_an_answer_is_there_whatever_form_the_rest_of_its_reply_has(
     wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bodies = wire.bodies()
-    found = replies([body for body, _ in bodies.values()], wire.provider, monkeypatch, text=wire.text)
+    who = {"model": "M-1", "modelVersion": "M-1", "provider": "P", "system_fingerprint": "f" * 200}
+    *found, told = replies(wire, [*(body for body, _ in bodies.values()), written(wire.reply | who)], monkeypatch)
     for ((_name, (_, usage)), reply), row in tabled(*zip(bodies.items(), found, strict=True)):
         with row:
             assert isinstance(reply, Response), reply
             assert (reply.text, reply.usage) == ("B", usage)
             assert all(len(text) <= LONGEST_NAME for text in msgspec.structs.astuple(reply.served))
+    assert isinstance(told, Response)
+    assert told.served == Served("M-1", "P", "f" * LONGEST_NAME), "every wire says who answered"
 
 
-@pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES.keys())
-def test_every_wire_says_who_answered(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"model": "M-1", "modelVersion": "M-1", "provider": "P", "system_fingerprint": "f" * 200}
-    (reply,) = replies([written(wire.reply | said)], wire.provider, monkeypatch, text=wire.text)
-    assert isinstance(reply, Response)
-    assert reply.served == Served("M-1", "P", "f" * LONGEST_NAME)
+@each_wire
+def test_what_is_no_text_is_no_answer(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    bodies = [
+        body for value, body in zip(ODD.values(), wire.odd(*wire.text), strict=True)
+        if value not in (None, [], math.inf) and not isinstance(value, str)
+    ]  # fmt: skip
+    assert all(isinstance(one, ModelError) for one in replies(wire, bodies, monkeypatch))
 
 
 def test_an_answer_in_a_stream_is_there_whatever_form_the_rest_of_its_events_has(
@@ -264,7 +248,7 @@ def test_an_answer_in_a_stream_is_there_whatever_form_the_rest_of_its_events_has
     ]
     bodies.append(stream(delta("It is"), delta(" B", finish_reason="stop"), last, end=b""))
     bodies.append(b"data: \n\n" + stream(delta("It is"), delta(" B\ud83d"), last).replace(b"\\\\u", b"\\u"))
-    found = replies(bodies, "openai", monkeypatch)
+    found = replies(CHAT, bodies, monkeypatch)
     for reply, text in zip(found, ["It is B"] * (len(bodies) - 1) + ["It is B?"], strict=True):
         assert isinstance(reply, Response), reply
         assert (reply.text, reply.usage) == (text, Usage(7, 2))
@@ -273,49 +257,23 @@ def test_an_answer_in_a_stream_is_there_whatever_form_the_rest_of_its_events_has
         stream({"choices": []}),
         stream(delta("B"), {"error": {"message": "no"}}),
     ]
-    assert all(isinstance(one, ModelError) for one in replies(broken, "openai", monkeypatch))
-
-
-NO_TEXTS: dict[str, tuple[Wire, tuple[Any, ...]]] = {
-    "chat": (CHAT, ("choices", 0, "message", "content")),
-    "text": (TEXT, ("choices", 0, "text")),
-    "responses": (RESPONSES, ("output", 1, "content", 0, "text")),
-    "anthropic": (ANTHROPIC, ("content", 1, "text")),
-    "google": (GOOGLE, ("candidates", 0, "content", "parts", 0, "text")),
-}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "chat", "text", "responses",
-        pytest.param("anthropic", marks=pytest.mark.peers("anthropic")),
-        pytest.param("google", marks=pytest.mark.peers("google.genai")),
-    ],
-)  # fmt: skip
-def test_what_is_no_text_is_no_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    wire, path = NO_TEXTS[name]
-    bodies = [
-        body for value, body in zip(ODD.values(), wire.odd(*path), strict=True)
-        if value not in (None, [], math.inf) and not isinstance(value, str)
-    ]  # fmt: skip
-    assert all(isinstance(one, ModelError) for one in replies(bodies, wire.provider, monkeypatch, text=wire.text))
+    assert all(isinstance(one, ModelError) for one in replies(CHAT, broken, monkeypatch))
 
 
 def test_numbers_of_a_choice_are_there_whatever_form_the_rest_has(monkeypatch: pytest.MonkeyPatch) -> None:
     place = {"token": "A", "logprob": -0.5, "top_logprobs": [{"token": "A", "logprob": -0.5}]}
     wire = Wire(
-        "openai", {"choices": [{"logprobs": {"content": [place]}}]}, ("usage", "prompt_tokens", "completion_tokens"),
+        "openai", {"choices": [{"logprobs": {"content": [place]}}]}, (), CHAT_USAGE,
         ("choices", 0, "finish_reason"), ("choices", 0, "logprobs", "text_offset"), ("model",),
         ("choices", 0, "logprobs", "content", 0, "bytes"),
     )  # fmt: skip
     bodies = wire.bodies()
-    with Server([body for body, _ in bodies.values()]) as server:
+    with replying([body for body, _ in bodies.values()]) as (root, _):
         asked = [
             Choose(question="q", sample=0, prompt=f"#{number}#", continuations=("A", "B"), by="next-token")
             for number in range(len(bodies))
         ]
-        model = at(server, "openai", monkeypatch)
+        model = at(root, "openai", monkeypatch)
 
         async def everything() -> list[Response]:
             try:
@@ -330,10 +288,10 @@ def test_numbers_of_a_choice_are_there_whatever_form_the_rest_has(monkeypatch: p
 def test_results_of_batches_are_there_whatever_form_the_rest_of_their_lines_has(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with Server([]) as server, table() as row:
+    with table() as row:
         for provider, wire in (("openai", CHAT), ("anthropic", ANTHROPIC)):
             pytest.importorskip(provider)
-            model = at(server, provider, monkeypatch)
+            model = at("http://127.0.0.1:9", provider, monkeypatch)
             assert isinstance(model, BatchModel)
             api: Any = model.batches()
             for name, (body, usage) in wire.bodies().items():

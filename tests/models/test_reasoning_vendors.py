@@ -1,38 +1,51 @@
-"""Models of Anthropic's and Google's that reason: the real command line against stand-ins that refuse as documented."""
+"""Models that reason, of Anthropic, Google and OpenAI's Responses API: the real command line and adapters against
+stand-ins that refuse as documented."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from models.asking import answer, ask, refusal, request
-from rows import each_row, tabled, tables_beside
+from models.asking import CHAT, answer, ask, refusal, request
+from rows import tabled, tables_beside
 from servers.fixtures import QUIET, LocalServer, Serve, Viva
 from viva.contracts import Adaptation, AdaptingModel, BatchModel, Model
 from viva.errors import ModelError, VivaError
 from viva.models.anthropic import AnthropicBatches
 from viva.providers import Endpoint, RequestOptions, connect
-from viva.types import Response
-
-pytestmark = [pytest.mark.peers("anthropic"), pytest.mark.peers("google.genai")]
+from viva.runs.open import price_of
+from viva.types import Choose, Message, Response
 
 KEY = "the-good-key-of-the-tests"
 ROOM = 32_768
-
-
+STAND_INS = {"anthropic": "anthropic", "google": "gemini", "openai-responses": "openai"}
+Row = tuple[str, dict[str, Any], dict[str, Any]]
+"""A model, what the user says of requests, and what of it is sent."""
 Put = Callable[..., tuple[Response, dict[str, Any], Adaptation]]
+
+
+def each_vendor(openai: Any = None, anthropic: Any = None, google: Any = None) -> Any:
+    """One test a vendor, each of which needs its own package; a vendor of whom nothing is asked has none."""
+    marks = {"anthropic": [pytest.mark.peers("anthropic")], "google": [pytest.mark.peers("google.genai")]}
+    given = {"openai-responses": openai, "anthropic": anthropic, "google": google}
+    return pytest.mark.parametrize(
+        ("vendor", "rows"),
+        [pytest.param(name, rows, id=name, marks=marks.get(name, ())) for name, rows in given.items() if rows],
+    )
 
 
 @pytest.fixture
 def server(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
     """The stand-in, with the address and the key where the SDKs look for them."""
-    server = serve("reasoning.py", provider="anthropic", key=KEY, thinking=3000)
-    for name in ("GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "ANTHROPIC_AUTH_TOKEN"):
+    server = serve("reasoning.py", provider="openai", key=KEY, thinking=3000)
+    google = ("GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT")
+    for name in (*google, "ANTHROPIC_AUTH_TOKEN", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    for name in ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "A_SECRET"):
+    for name in ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.setenv(name, KEY)
     for name in ("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"):
         monkeypatch.setenv(name, server.root)
@@ -41,8 +54,10 @@ def server(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
 
 def there(server: LocalServer, name: str, said: dict[str, Any]) -> Model:
     """A model behind the stand-in, which plays its vendor."""
-    server.control(provider="gemini" if name.startswith("google") else "anthropic")
-    return connect(name, Endpoint(request=RequestOptions(**said)))
+    provider = name.partition("/")[0]
+    server.control(provider=STAND_INS[provider])
+    url = server.url if provider == "openai-responses" else None
+    return connect(name, Endpoint(base_url=url, request=RequestOptions(**said)))
 
 
 @pytest.fixture
@@ -59,7 +74,7 @@ def put(server: LocalServer) -> Put:
 
 
 THOUGHT = {"thinking": {"type": "adaptive", "display": "summarized"}}
-ANTHROPIC: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+OF_ANTHROPIC: list[Row] = [
     ("claude-3-5-haiku-latest", {}, {"temperature": 0, "max_tokens": 2048}),
     ("claude-sonnet-4-5", {}, {"temperature": 0, "max_tokens": 2048}),
     ("claude-opus-4-7", {}, {"max_tokens": 2048}),
@@ -79,48 +94,83 @@ ANTHROPIC: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@each_row(*ANTHROPIC)
-def test_anthropics_models_are_asked_as_each_of_them_is(
-    name: str, said: dict[str, Any], body: dict[str, Any], *, put: Put
-) -> None:
-    reply, sent, known = put(f"anthropic/{name}", said)
-    assert {key: value for key, value in sent.items() if key not in ("model", "messages")} == body
-    shown = "thinking" in body and body["thinking"]["type"] != "disabled"
-    thinks = body["max_tokens"] >= ROOM
-    assert (reply.text, reply.stop_reason) == ("A", "stop")
-    assert reply.reasoning.startswith("At first") == shown
-    assert bool(reply.usage and reply.usage.reasoning) == bool(known.reasons) == thinks
-
-
-GEMINI: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
-    ("gemini-2.0-flash", {}, {"maxOutputTokens": 2048}, False),
-    ("gemini-2.5-flash-lite", {}, {"maxOutputTokens": 2048}, False),
-    ("gemini-2.5-flash", {}, {"maxOutputTokens": ROOM, "thinkingConfig": {"include_thoughts": True}}, True),
+OF_GOOGLE: list[Row] = [
+    ("gemini-2.0-flash", {}, {"maxOutputTokens": 2048}),
+    ("gemini-2.5-flash-lite", {}, {"maxOutputTokens": 2048}),
+    ("gemini-2.5-flash", {}, {"maxOutputTokens": ROOM, "thinkingConfig": {"include_thoughts": True}}),
     ("gemini-2.5-flash", {"budget": 500}, {
-        "maxOutputTokens": ROOM + 500, "thinkingConfig": {"include_thoughts": True, "thinking_budget": 500}}, True),
+        "maxOutputTokens": ROOM + 500, "thinkingConfig": {"include_thoughts": True, "thinking_budget": 500}}),
     ("gemini-2.5-flash", {"effort": "none"}, {
-        "maxOutputTokens": 2048, "thinkingConfig": {"thinking_budget": 0}}, False),
+        "maxOutputTokens": 2048, "thinkingConfig": {"thinking_budget": 0}}),
     ("gemini-3-pro-preview", {"effort": "low"}, {
-        "maxOutputTokens": ROOM, "thinkingConfig": {"include_thoughts": True, "thinking_level": "LOW"}}, True),
-    ("gemini-2.5-pro", {"keep_reasoning": False}, {"maxOutputTokens": ROOM}, True),
+        "maxOutputTokens": ROOM, "thinkingConfig": {"include_thoughts": True, "thinking_level": "LOW"}}),
+    ("gemini-2.5-pro", {"keep_reasoning": False}, {"maxOutputTokens": ROOM}),
     ("gemini-2.0-flash", {"fields": (("generationConfig", '{"topK":5}'),)}, {
-        "maxOutputTokens": 2048, "topK": 5}, False),
+        "maxOutputTokens": 2048, "topK": 5}),
 ]  # fmt: skip
 
 
-@each_row(*GEMINI)
-def test_geminis_are_asked_as_each_of_them_is(
-    name: str, said: dict[str, Any], config: dict[str, Any], thinks: bool, *, put: Put
-) -> None:
-    reply, sent, known = put(f"google/{name}", said)
-    assert sent["generationConfig"] == {"temperature": 0, **config}
-    assert (reply.text, reply.stop_reason) == ("A", "stop")
-    shown = "include_thoughts" in config.get("thinkingConfig", {})
-    assert reply.reasoning.startswith("At first") == shown
-    assert bool(reply.usage and reply.usage.reasoning) == bool(known.reasons) == thinks
+SUMMARY = {"summary": "auto"}
+OF_OPENAI: list[Row] = [
+    ("gpt-4.1", {}, {"temperature": 0, "max_output_tokens": 2048}),
+    ("gpt-5", {}, {"max_output_tokens": ROOM, "reasoning": SUMMARY}),
+    ("gpt-5-pro", {}, {"max_output_tokens": ROOM, "reasoning": SUMMARY}),
+    ("gpt-5", {"effort": "minimal"}, {"max_output_tokens": ROOM, "reasoning": {"effort": "minimal", **SUMMARY}}),
+    ("gpt-5", {"keep_reasoning": False}, {"max_output_tokens": ROOM}),
+    ("gpt-5.1", {"effort": "none"}, {"temperature": 0, "max_output_tokens": 2048, "reasoning": {"effort": "none"}}),
+    ("o1-mini", {}, {"max_output_tokens": ROOM}),
+    ("o3-mini", {"stream": "always"}, {"max_output_tokens": ROOM, "reasoning": SUMMARY, "stream": True}),
+    ("gpt-4.1", {"fields": (("user", '"u"'), ("store", "null"))}, {
+        "temperature": 0, "max_output_tokens": 2048, "user": "u", "store": None}),
+]  # fmt: skip
+
+
+ALWAYS: dict[str, dict[str, Any]] = {"google": {"temperature": 0}, "openai-responses": {"store": False}}
+"""What is sent besides, unless the user wants nothing there (None)."""
+
+
+@each_vendor(openai=OF_OPENAI, anthropic=OF_ANTHROPIC, google=OF_GOOGLE)
+def test_models_are_asked_as_each_of_them_is(vendor: str, rows: list[Row], put: Put) -> None:
+    for (name, said, body), row in tabled(*rows):
+        with row:
+            reply, sent, known = put(f"{vendor}/{name}", said)
+            given = sent.get("generationConfig") or {
+                key: value for key, value in sent.items() if key not in ("model", "messages", "input")
+            }
+            wanted = ALWAYS.get(vendor, {}) | body
+            assert given == {key: value for key, value in wanted.items() if value is not None}
+            limit = max(body.get(name, 0) for name in ("max_tokens", "maxOutputTokens", "max_output_tokens"))
+            assert (reply.text, reply.stop_reason) == ("A", "stop")
+            shown = re.search("'summar|include_thoughts|enabled|adaptive", str(body))
+            assert reply.reasoning.startswith("At first") == bool(shown)
+            assert bool(reply.usage and reply.usage.reasoning) == bool(known.reasons) == (limit >= ROOM)
+
+
+REFUSED_BY_OPENAI: list[tuple[str, dict[str, Any], str]] = [
+    ("openai-responses/gpt-5", {"effort": "xhigh"}, "refuses reasoning, which your options ask for"),
+    ("openai-responses/gpt-4.1", {"effort": "low"}, "refuses reasoning, which your options ask for"),
+    ("openai-responses/gpt-5", {"budget": 1000}, "takes no budget"),
+    ("openai-responses/gpt-5", {"strict": True}, "--strict-parameters"),
+    ("openai-responses/gpt-5", {"template_options": (("x", "1"),)}, "no use for --template-option"),
+    ("openai-responses/gpt-5", {"fields": (("top_j", "1"),)}, "refuses top_j, which your options ask for"),
+    ("openai-responses/gpt-9", {}, "does not exist"),
+]
 
 
 REFUSED = tables_beside(__file__)["refused"]
+
+
+@each_vendor(
+    openai=REFUSED_BY_OPENAI,
+    anthropic=[row for row in REFUSED if row[0].startswith("anthropic")],
+    google=[row for row in REFUSED if row[0].startswith("google")],
+)
+def test_what_a_model_does_not_have_is_an_error_at_once(
+    vendor: str, rows: list[tuple[str, dict[str, Any], str]], server: LocalServer
+) -> None:
+    for (name, options, said), row in tabled(*rows):
+        with row:
+            assert said in error_of(server, name, options)
 
 
 def error_of(server: LocalServer, name: str, options: dict[str, Any]) -> str:
@@ -132,43 +182,46 @@ def error_of(server: LocalServer, name: str, options: dict[str, Any]) -> str:
     return problem.message if problem.fatal else "not fatal"
 
 
-@each_row(*REFUSED)
-def test_what_a_model_does_not_have_is_an_error_at_once(
-    name: str, options: dict[str, Any], said: str, *, server: LocalServer
-) -> None:
-    assert said in error_of(server, name, options)
+HERE, OUT, MOST = "cut here", "left out", "with 64000 at most"
+SAMPLINGS: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, str]]] = [
+    ("claude-opus-4-5", {"budget": 2000}, {"top_p": 0.5}, {"temperature": OUT, "top_p": OUT}),
+    ("claude-opus-4-5", {"budget": 2000}, {"temperature": 1}, {}),
+    ("claude-haiku-4-5", {}, {"seed": 1}, {"seed": OUT}),
+    ("claude-haiku-4-5", {}, {"top_p": 0.9}, {"temperature": OUT}),
+    ("claude-haiku-4-5", {"budget": 40_000}, {}, {"temperature": OUT, "max_tokens": MOST}),
+]
 
 
-@each_row(
-    ("anthropic/claude-opus-4-5", {"budget": 2000}, {"top_p": 0.5}, ["temperature", "top_p"]),
-    ("anthropic/claude-opus-4-5", {"budget": 2000}, {"temperature": 1}, []),
-    ("anthropic/claude-haiku-4-5", {}, {"seed": 1}, ["seed"]),
-    ("anthropic/claude-haiku-4-5", {}, {"top_p": 0.9}, ["temperature"]),
+@each_vendor(
+    openai=[("gpt-5", {}, {"stop": ("#",), "seed": 3, "temperature": None}, {"stop": HERE, "seed": OUT})],
+    anthropic=SAMPLINGS,
 )
 def test_what_is_known_to_be_refused_is_left_out_and_what_is_not_there_done_here(
-    name: str, said: dict[str, int], sampling: dict[str, float] | dict[str, int], becomes: list[str], *, put: Put
+    vendor: str, rows: list[Any], server: LocalServer, put: Put
 ) -> None:
-    _, sent, known = put(name, said, **sampling)
-    assert sorted(known.parameters) == becomes
-    assert not set(becomes) & set(sent)
+    server.control(text="AB#C")
+    for (name, said, sampling, becomes), row in tabled(*rows):
+        with row:
+            reply, sent, known = put(f"{vendor}/{name}", said, **sampling)
+            assert dict(known.parameters) == becomes
+            assert not becomes.keys() & sent.keys() - {"max_tokens"}
+            assert sent.get("max_tokens", 0) <= 64_000
+            assert (reply.text, reply.stop_reason) == ("AB" if "stop" in sampling else "AB#C", "stop")
 
 
-def test_room_is_cut_to_what_a_model_writes_at_most(put: Put) -> None:
-    _, sent, known = put("anthropic/claude-haiku-4-5", {"budget": 40_000})
-    assert sent["max_tokens"] == 64_000
-    assert known.parameters["max_tokens"] == "with 64000 at most"
-
-
-@each_row(
-    ("anthropic/claude-sonnet-4-6", {"effort": "medium"}),
-    ("anthropic/claude-opus-5", {}),
-    ("google/gemini-2.5-pro", {}),
+@each_vendor(
+    openai=[("gpt-5", {})],
+    anthropic=[("claude-sonnet-4-6", {"effort": "medium"}), ("claude-opus-5", {})],
+    google=[("gemini-2.5-pro", {})],
 )
-def test_cut_off_while_thinking_is_told_apart(name: str, said: dict[str, str], *, put: Put) -> None:
-    reply, _, _ = put(name, {**said, "limit_kept": True}, max_tokens=2000)
-    assert (reply.text, reply.stop_reason) == ("", "thinking")
+def test_cut_off_while_thinking_is_told_apart(vendor: str, rows: list[tuple[str, dict[str, str]]], put: Put) -> None:
+    for (name, said), row in tabled(*rows):
+        with row:
+            reply, _, _ = put(f"{vendor}/{name}", {**said, "limit_kept": True}, max_tokens=2000)
+            assert (reply.text, reply.stop_reason) == ("", "thinking")
 
 
+@pytest.mark.peers("anthropic")
 def test_a_batch_is_asked_the_same_and_learns_what_is_refused(server: LocalServer) -> None:
     model = there(server, "anthropic/claude-opus-4-7", {"effort": "low"})
     assert isinstance(model, BatchModel)
@@ -189,25 +242,78 @@ def test_a_batch_is_asked_the_same_and_learns_what_is_refused(server: LocalServe
     assert (whole.text, cut.text) == ("A", ""), "what is left out there is done here"
 
 
-def test_a_run_says_what_is_left_out_keeps_thoughts_and_writes_no_secret_down(viva: Viva, server: LocalServer) -> None:
-    viva.environment |= dict.fromkeys(("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "A_SECRET"), KEY)
+@each_vendor(openai="gpt-5", anthropic="claude-opus-5-5", google="gemini-3-flash-preview")
+def test_a_run_says_what_is_left_out_keeps_thoughts_and_writes_no_secret_down(
+    viva: Viva, server: LocalServer, vendor: str, rows: str
+) -> None:
+    viva.environment |= dict.fromkeys(("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY", "A_SECRET"), KEY)
     viva.environment |= dict.fromkeys(("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"), server.root)
-    more = ("--header", "X-Gateway=$A_SECRET", "--system", "Be brief.", "--limit", 2, *QUIET)
-    for (provider, model), row in tabled(
-        ("anthropic", "anthropic/claude-opus-5-5"),
-        ("gemini", "google/gemini-3-flash-preview"),
+    server.control(provider=STAND_INS[vendor])
+    more = ("--header", "X-Gateway=$A_SECRET", "--system", "Be brief.", "--limit", 2, "--concurrency", 1, *QUIET)
+    where = ("--base-url", server.url) if vendor == "openai-responses" else ()
+    ended = viva(
+        "run", "cmmlu", "--model", f"{vendor}/{rows}", "--reasoning-effort", "low", "--run", "run", *more, *where
+    )
+    assert ended.code == 0, ended.err
+    asked = server.events("asked")[-1]
+    assert asked["headers"]["x-gateway"] == KEY
+    body = asked["body"]
+    assert "Be brief." in json.dumps(body.get("system") or body.get("instructions") or body["systemInstruction"])
+    entries = viva.entries()
+    assert [entry["text"] for entry in entries] == ["A", "A"]
+    assert all(entry["reasoning"].startswith("At first sight") for entry in entries)
+    assert ended.err.count("refuses temperature") == (vendor != "google")
+    written = [path.read_text(errors="replace") for path in (viva.folder / "run").rglob("*.json*")]
+    assert written
+    assert not any(KEY in text for text in (*written, ended.out, ended.err))
+
+
+# --- OpenAI's Responses API alone
+
+
+def test_what_responses_are_sent_and_at_least(server: LocalServer) -> None:
+    server.control(text="word " * 100)
+    cut = answer(
+        there(server, "openai-responses/gpt-4.1", {"limit_kept": True}),
+        request((Message("system", "Be brief."), *CHAT), max_tokens=1),
+    )
+    asked = server.events("asked")[-1]
+    assert asked["path"] == "/v1/responses"
+    assert (asked["body"]["instructions"], asked["body"]["input"]) == (
+        "Be brief.", [{"role": "user", "content": CHAT[0].content}],
+    )  # fmt: skip
+    assert asked["body"]["max_output_tokens"] == 16
+    assert (cut.stop_reason, cut.text[:4]) == ("length", "word")
+
+
+def test_responses_that_are_none_are_tried_again(server: LocalServer) -> None:
+    for content, row in tabled(
+        "<html>",
+        "{}",
+        '{"output": null, "status": "failed", "error": {"code": "server_error", "message": "So it is."}}',
+        'data: {"type": "response.created"}\n\n',
+        'data: {"type": "error", "message": "So it is."}\n\n',
+        '{"output": 7}',
     ):
         with row:
-            server.control(provider=provider)
-            ended = viva("run", "cmmlu", "--model", model, "--reasoning-effort", "low", "--run", provider, *more)
-            assert ended.code == 0, ended.err
-            asked = server.events("asked")[-1]
-            assert asked["headers"]["x-gateway"] == KEY
-            assert "Be brief." in json.dumps(asked["body"].get("system") or asked["body"]["systemInstruction"])
-            entries = viva.entries(provider)
-            assert [entry["text"] for entry in entries] == ["A", "A"]
-            assert all(entry["reasoning"].startswith("At first sight") for entry in entries)
-            assert ended.err.count("refuses temperature") == (provider == "anthropic")
-            written = [path.read_text(errors="replace") for path in (viva.folder / provider).rglob("*.json*")]
-            assert written
-            assert not any(KEY in text for text in (*written, ended.out, ended.err))
+            server.control(status=200, verbatim=content)
+            assert refusal(there(server, "openai-responses/gpt-5", {})).retry
+
+
+def test_azure_has_the_deployment_in_the_body(server: LocalServer) -> None:
+    server.control(provider="azure")
+    said = RequestOptions(api_version="2025-04-01-preview")
+    refusal(connect("openai-responses/mine", Endpoint(base_url=server.root, request=said)))  # it has the chat alone
+    asked = server.events("asked")[-1]
+    assert (asked["path"], asked["query"]) == ("/openai/responses", {"api-version": "2025-04-01-preview"})
+    assert (asked["headers"]["api-key"], asked["body"]["model"]) == (KEY, "mine")
+
+
+def test_prices_and_choices_are_as_of_a_model_of_openais(server: LocalServer) -> None:
+    here, chat = connect("openai-responses/gpt-4.1", Endpoint()), connect("openai/gpt-4.1", Endpoint())
+    assert price_of(here, None) == price_of(chat, None) is not None
+    choice = Choose(question="q", sample=0, prompt=CHAT, continuations=("A", "B"), by="next-token")
+    with pytest.raises(VivaError, match="answer-by"):
+        here.check_supported(choice)
+    with pytest.raises(VivaError, match="form base"):
+        here.check_supported(request("The answer is"))

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from models.asking import answer, refusal, request
 from rows import table as rows_of
 from viva.errors import DataError
+from viva.models.answerlines import question_id
 from viva.models.replay import Replay
 from viva.providers import Endpoint, connect
 from viva.types import Generate, Response, Sampling
@@ -86,21 +87,24 @@ def test_any_answer_comes_back_as_it_was_collected(
     assert {key: reply.text for key, reply in opened(path).answers.items()} == answers
 
 
-def test_the_columns_may_be_called_as_others_call_them(tmp_path: Path) -> None:
+def test_the_columns_may_be_called_as_others_call_them_and_failures_be_null(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     with rows_of() as row:
-        for question in ("question", "question_id", "id", "ID"):
-            for text in ("text", "reply", "response", "answer", "output"):
+        for question in ("question", "question_id", "id", "ID", "case"):
+            for text in ("text", "reply", "response", "answer", "output", "completion"):
                 with row((question, text)):
                     path.write_bytes(jsonl({question: 17, text: "B", "model": "x", "latency": 3.2}))
                     assert opened(path).answers == {("17", 0): Response(text="B")}
-
-
-def test_a_stop_reason_is_kept_and_an_unknown_one_is_another(tmp_path: Path) -> None:
-    path = tmp_path / "answers.jsonl"
-    rows = [{"id": str(n), "text": "B", "stop_reason": reason} for n, reason in enumerate(["length", "tired", None])]
-    path.write_bytes(jsonl(*rows))
-    assert [reply.stop_reason for reply in opened(path).answers.values()] == ["length", "other", "stop"]
+                    assert opened(path).question_column == question, "as the file calls it"
+        with row("stop reasons"):
+            reasons = ("length", "tired", None)
+            path.write_bytes(
+                jsonl(*({"id": str(n), "text": "B", "stop_reason": each} for n, each in enumerate(reasons)))
+            )
+            assert [reply.stop_reason for reply in opened(path).answers.values()] == ["length", "other", "stop"]
+        with row("null is how tools write down a request that failed"):
+            path.write_bytes(jsonl({"question": "q", "text": None}, {"question": "r", "text": ""}))
+            assert opened(path).answers == {("r", 0): Response(text="")}
 
 
 def test_a_question_without_an_answer_is_missing_and_not_asked_again(tmp_path: Path) -> None:
@@ -111,12 +115,6 @@ def test_a_question_without_an_answer_is_missing_and_not_asked_again(tmp_path: P
     problem = refusal(model, asked)
     assert (problem.kind, problem.retry, problem.fatal) == ("missing", False, False)
     assert "law/4" in problem.message
-
-
-def test_null_is_how_tools_write_down_a_request_that_failed(tmp_path: Path) -> None:
-    path = tmp_path / "answers.jsonl"
-    path.write_bytes(jsonl({"question": "q", "text": None}, {"question": "r", "text": ""}))
-    assert opened(path).answers == {("r", 0): Response(text="")}
 
 
 GOOD = b'{"question": "q", "text": "A"}\n'
@@ -170,12 +168,15 @@ def test_a_file_that_is_not_there_or_a_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_other_content_is_another_model_to_the_keys(tmp_path: Path) -> None:
-    path = tmp_path / "answers.jsonl"
+    file, folder = tmp_path / "answers.jsonl", tmp_path / "answers"
+    folder.mkdir()
     identities = []
-    for content in (b"A", b"B"):
-        path.write_bytes(GOOD.replace(b"A", content))
-        identities.append(dict(opened(path).identity))
-    assert identities[0] != identities[1]
+    for content in (b"A", b"B", b"B"):
+        file.write_bytes(GOOD.replace(b"A", content))
+        (folder / "q.txt").write_bytes(content)
+        identities.append([dict(opened(path).identity) for path in (file, folder)])
+    assert identities[1] == identities[2]
+    assert not any(one == other for one, other in zip(*identities[:2], strict=True))
 
 
 # Folders of text files
@@ -223,22 +224,6 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     assert opened(folder).answers.keys() == {("q", 0)}
 
 
-def test_the_identity_of_a_folder_changes_with_its_content(tmp_path: Path) -> None:
-    (tmp_path / "q.txt").write_text("A")
-    before = opened(tmp_path).identity
-    assert opened(tmp_path).identity == before
-    (tmp_path / "q.txt").write_text("B")
-    assert opened(tmp_path).identity != before
-
-
-def test_the_question_column_is_remembered_as_the_file_calls_it(tmp_path: Path) -> None:
-    file = tmp_path / "answers.jsonl"
-    file.write_bytes(jsonl({"case": "0-0-1", "sample": 0, "completion": "text"}))
-    model = opened(file)
-    assert model.question_column == "case"
-    assert model.answers == {("0-0-1", 0): Response(text="text")}
-
-
 def test_a_file_is_read_for_its_identity_and_decoded_when_an_answer_is_wanted(tmp_path: Path) -> None:
     file = tmp_path / "answers.jsonl"
     file.write_bytes(b"no JSON\n")
@@ -273,3 +258,30 @@ def test_a_file_that_changes_between_two_answers_is_said_to_have_changed(tmp_pat
     file.write_bytes(jsonl(*({"question": f"q{at}", "text": "other"} for at in range(200))))
     with pytest.raises(DataError, match="was changed while it was in use"):
         _ = model.answers["q199", 0]
+
+
+# InfiBench's answers as the authors' own programs leave them
+
+
+def kept(path: Path) -> set[tuple[str, int]]:
+    replay = opened(path)
+    return {(name, sample) for name in replay.questions() for sample in replay.sample_numbers}
+
+
+def test_a_question_is_named_by_its_case() -> None:
+    for name in ("0-0-1", "eval_0-0-1", "eval_0-0-1.yaml", "cases_dev/eval_0-0-1.yaml", "a/b/eval_0-0-1.yml"):
+        assert question_id(name) == "0-0-1"
+    for name in ("eval_0-0", "eval_0-0-1-2", "my_eval_0-0-1", "eval_arts/0", "eval_0-0-1.txt", ""):
+        assert question_id(name) == name
+
+
+def test_thirty_answers_in_a_folder_with_its_parameters_or_packed_as_a_row_each(tmp_path: Path) -> None:
+    folder, packed = tmp_path / "answers", tmp_path / "packed.csv"
+    folder.mkdir()
+    (folder / "params.yaml").write_text("temperature: 0.2\n", encoding="utf-8")
+    wanted = [(case, sample) for sample in range(30) for case in ("0-0-0", "3-12-561")]
+    for case, sample in wanted:
+        (folder / f"eval_{case}_{sample}.txt").write_text(f"{case} {sample}", encoding="utf-8")
+    rows = [f'eval_{case}.yaml,"answer {case}, {sample}"' for case, sample in wanted]
+    packed.write_text("\n".join(["filename,completion", *rows]), encoding="utf-8")
+    assert kept(folder) == kept(packed) == set(wanted)

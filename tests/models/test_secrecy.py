@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-import http.server
 import itertools
 import json
-import threading
 from urllib.parse import quote
 
 import pytest
@@ -15,6 +13,7 @@ from hypothesis import strategies as st
 
 from models.asking import answer, refusal
 from rows import tabled
+from servers.fixtures import LocalServer
 from viva.errors import VivaError
 from viva.models.secrecy import Secrecy
 from viva.providers import Endpoint, connect
@@ -77,39 +76,16 @@ def test_answers_keep_addresses_and_words_that_a_short_key_has() -> None:
     assert Secrecy(KEY).in_reply(f"Your key is {KEY}.") == "Your key is [key]."
 
 
-class Echo(http.server.BaseHTTPRequestHandler):
-    """Answers with the key that it was given, or refuses with it."""
-
-    status = 200
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        key = self.headers["Authorization"]
-        said = f"{key}, {base64.b64encode(key.encode()).decode()}"
-        choice = {"message": {"content": said}, "finish_reason": "stop"}
-        content = json.dumps({"choices": [choice]} if self.status == 200 else {"error": {"message": said}}).encode()
-        self.send_response(self.status)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-def test_a_key_that_a_server_echoes_reaches_neither_answer_nor_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_a_server_echoes_reaches_neither_answer_nor_error(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        try:
-            url = f"http://127.0.0.1:{server.server_port}/v1"
-            said = answer(connect("openai/m", Endpoint(base_url=url))).text
-            monkeypatch.setattr(Echo, "status", 500)
-            error = refusal(connect("openai/m", Endpoint(base_url=url))).message
-        finally:
-            server.shutdown()
     packed = base64.b64encode(f"Bearer {KEY}".encode()).decode()
-    for text in (said, error):
+    model, said = connect("openai/m", Endpoint(base_url=server.url)), f"Bearer {KEY}, {packed}"
+    server.control(verbatim=json.dumps({"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}))
+    replied = answer(model).text
+    server.control(status=500, verbatim=json.dumps({"error": {"message": said}}))
+    for text in (replied, refusal(model).message):
         assert "[key]" in text
         assert KEY not in text
         assert packed[12:40] not in text

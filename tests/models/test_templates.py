@@ -4,7 +4,7 @@ import tomllib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.published import beside_the_repository
@@ -23,6 +23,7 @@ def both(system: str, user: str) -> tuple[Message, ...]:
 
 
 @given(system=TEXTS, user=TEXTS)
+@example(system="{user}", user="{system}")  # what is filled in is never filled itself
 def test_both_texts_stand_in_it_as_they_are(system: str, user: str) -> None:
     for family in families():
         text = render(family, both(f"S{system}", f"U{user}"))
@@ -31,20 +32,8 @@ def test_both_texts_stand_in_it_as_they_are(system: str, user: str) -> None:
         assert text.index(f"S{system}") < text.index(f"U{user}"), family
 
 
-def test_what_is_filled_in_is_never_filled_itself() -> None:
-    for family, row in tabled(*families()):
-        with row:
-            text = render(family, both("{user}", "{system}"))
-            assert text.count("{user}") == text.count("{system}") == 1
-
-
-def test_without_a_system_text_no_place_for_one_is_left() -> None:
-    for family, row in tabled(*families()):
-        with row:
-            _assert_no_system(family)
-
-
-def _assert_no_system(family: str) -> None:
+@each_row(*families())
+def test_without_a_system_text_no_place_for_one_is_left(family: str) -> None:
     alone = render(family, (Message("user", "WHY?"),))
     assert alone == render(family, "WHY?"), "a text is what the user says"
     assert alone.count("WHY?") == 1
@@ -56,21 +45,6 @@ def _assert_no_system(family: str) -> None:
         assert "system" not in before.lower()
         assert "<<SYS>>" not in before
     assert render(family, both("BE BRIEF", "WHY?")).endswith(after), "where the model answers is the same"
-
-
-def test_alone() -> None:
-    texts = {
-        "default": "WHY?\n",
-        "qwen": "<|im_start|>user\nWHY?<|im_end|>\n<|im_start|>assistant\n",
-        "llama2": "<s>[INST] WHY? [/INST]",
-        "deepseek-llm": "User: WHY?\n\nAssistant:",
-        "phi2": "Instruct: WHY?\nOutput:",
-        "wizardlm": "### Instruction:\nWHY?\n\n### Response:",
-        "baichuan2": "<reserved_106>WHY?<reserved_107>",
-    }
-    for (family, alone), row in tabled(*texts.items()):
-        with row:
-            assert render(family, "WHY?") == alone
 
 
 def test_several_messages_of_a_kind_are_joined_by_line_feeds() -> None:

@@ -102,7 +102,7 @@ TAGGED = st.recursive(
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize(
-    "language", ["cpp", "go", *(pytest.param(one, marks=pytest.mark.slow) for one in ("java", "csharp"))]
+    "language", ["cpp", *(pytest.param(one, marks=pytest.mark.slow) for one in ("go", "java", "csharp"))]
 )
 def test_arguments_and_results_are_what_the_language_means_by_them(language: str, run: Run) -> None:
     program = (HERE / FILES[language]).read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ import pytest
 
 from rows import each_row, tabled, tables_beside
 from sandbox.conftest import Run, request, run_all
+from sandbox.hostile.test_attacks import DEAR
 from viva.sandbox.languagetables import canonical, install_command, languages
 
 TABLES = tables_beside(__file__)
@@ -41,7 +42,9 @@ def test_only_the_right_program_that_comes_to_its_end_passes(language: str, many
     right, wrong, broken, leaves, test = CASES[language]
     own = {right: "passed", leaves: "failed", wrong: "failed", broken: "compile" if language in COMPILED else "failed"}
     published = {right: "passed", leaves: "passed", wrong: "failed"}
-    tried = [*((*one, {}) for one in own.items()), *((*one, {"proof": "exit"}) for one in published.items())][:many]
+    few = 1 if language in DEAR else 2  # of those, what leaves early is asked by the fakes of hostile/
+    tried = [*((*one, {}) for one in own.items()), *((*one, {"proof": "exit"}) for one in published.items())]
+    tried = tried[: few if many == 2 else many]
     requests = (request(language, program, test, seconds=20, **way) for program, _, way in tried)
     for ((program, verdict, _), ran), row in tabled(*zip(tried, run(*requests), strict=True)):
         with row:

@@ -64,7 +64,7 @@ def test_what_looks_at_a_process_as_a_whole_is_shared() -> None:
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("every", [24, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [60, pytest.param(1, marks=pytest.mark.slow)])
 def test_an_r_test_means_what_it_meant_beside_its_program(every: int, run: Run) -> None:
     tests = *HOLDS[::every], *FAILS[::every], *DECIDED[::every]
     found = run(*(request("r", PROGRAM, test, seconds=60) for test in tests))
@@ -75,7 +75,7 @@ def test_an_r_test_means_what_it_meant_beside_its_program(every: int, run: Run) 
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("every", [30, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [60, pytest.param(1, marks=pytest.mark.slow)])
 def test_no_program_in_r_learns_what_is_expected(every: int, run: Run) -> None:
     tried = [*[(program, test) for program in FAKES for test in ASKED][::every], LEARNING]
     found = run(*(request("r", program, test, seconds=60) for program, test in tried))

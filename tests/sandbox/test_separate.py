@@ -27,7 +27,7 @@ def test_which_tests_can_be_separate_is_seen_from_the_test_alone() -> None:
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_separate_test_means_what_it_meant_beside_its_program(every: int, run: Run) -> None:
     fails, program = DATA["fails"], DATA["program"]
     tests = [*[*DATA["holds"], *DATA["decided"]][::every], *fails[::-every]]

@@ -1,6 +1,8 @@
 """`viva doctor`: what is installed, and the command that installs the rest."""
 
+import functools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -8,7 +10,16 @@ import pytest
 from click.testing import CliRunner
 
 from viva.cli.ask.doctor import doctor_command
+from viva.sandbox import languagetables
 from viva.sandbox.languagetables import languages, toolchains
+
+
+@pytest.fixture(autouse=True, scope="module")
+def versions() -> Iterator[None]:
+    """Compilers say once which they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(languagetables, "_version", functools.cache(languagetables._version))
+        yield
 
 
 def called(*words: str) -> tuple[int, str]:

@@ -9,7 +9,7 @@ Chat       POST /v1/chat/completions, POST /v1/messages: one at once, for runs t
 
 What the references do not allow is refused as the vendor refuses it. A batch ends when it was looked at `looks` times.
 The log has what happened: uploaded, created, looked, read, cancelled, deleted, listed, answered.
-/begin, /control, /state: see planned.py; /state has the batches.
+/begin, /control, /state: see planned.py.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ import itertools
 import json
 import re
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ CHAT = {"model", "messages", "temperature", "top_p", "max_tokens", "max_completi
 MESSAGE = {"model", "max_tokens", "messages", "system", "stop_sequences", "temperature", "top_p"}
 VERSION = "2023-06-01"
 CREATED = "2026-11-21T10:00:00Z"
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclasses.dataclass
@@ -99,32 +101,43 @@ class Vendor(PlannedServer):
         super().begin(log, plan)
 
     def routes(self, router: web.UrlDispatcher) -> None:
-        router.add_post("/v1/files", self.upload)
-        router.add_get("/v1/files", self.list_files)
-        router.add_delete("/v1/files/{name}", self.delete_file)
-        router.add_get("/v1/files/{name}/content", self.file_content)
-        router.add_post("/v1/batches", self.make)
-        router.add_get("/v1/batches", self.list_batches)
-        router.add_get("/v1/batches/{name}", self.retrieve)
-        router.add_post("/v1/batches/{name}/cancel", self.cancel)
-        router.add_post("/v1/chat/completions", self.chat)
-        router.add_post("/v1/messages/batches", self.make_messages)
-        router.add_get("/v1/messages/batches", self.list_messages)
-        router.add_get("/v1/messages/batches/{name}", self.retrieve_messages)
-        router.add_post("/v1/messages/batches/{name}/cancel", self.cancel)
-        router.add_get("/v1/messages/batches/{name}/results", self.results)
+        for way, path, step, handler in (
+            ("POST", "/v1/files", "upload", self.upload),
+            ("GET", "/v1/files", "", self.list_files),
+            ("DELETE", "/v1/files/{name}", "", self.delete_file),
+            ("GET", "/v1/files/{name}/content", "results", self.file_content),
+            ("POST", "/v1/batches", "create", self.make),
+            ("POST", "/v1/messages/batches", "create", self.make_messages),
+            ("POST", "/v1/chat/completions", "", self.chat),
+            ("GET", "/v1/messages/batches/{name}/results", "results", self.results),
+            *(
+                (way, f"/v1/{vendor}batches{path}", step, handler)
+                for vendor in ("", "messages/")
+                for way, path, step, handler in (
+                    ("GET", "", "list", self.list_jobs),
+                    ("GET", "/{name}", "look", self.retrieve),
+                    ("POST", "/{name}/cancel", "", self.cancel),
+                )
+            ),
+        ):
+            router.add_route(way, path, self.unless_refused(step, handler))
 
-    async def show_state(self, request: web.Request) -> web.Response:
-        jobs = [{"id": job.id, "status": job.status, "size": len(job.requests)} for job in self.jobs.values()]
-        return web.json_response({"jobs": jobs, "files": list(self.files)})
+    def shown(self, job: Job) -> dict[str, Any]:
+        """A batch as its vendor shows it."""
+        return openai_batch(job) if job.vendor == "openai" else anthropic_batch(job, self.plan)
 
     # What goes wrong
 
-    def refused(self, request: web.Request, step: str) -> web.Response | None:
-        key = request.headers.get("x-api-key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
-        statuses = self.plan.refuse.get(step, [])
-        status = 401 if self.plan.key and key != self.plan.key else statuses.pop(0) if statuses else 0
-        return error(status, "so it is") if status else None
+    def unless_refused(self, step: str, handler: Handler) -> Handler:
+        """The handler of a step, behind what the plan refuses."""
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            key = request.headers.get("x-api-key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
+            statuses = self.plan.refuse.get(step, [])
+            status = 401 if self.plan.key and key != self.plan.key else statuses.pop(0) if statuses else 0
+            return error(status, "so it is") if status and step else await handler(request)
+
+        return handle
 
     async def replied(self, request: web.Request, step: str, body: Any) -> web.StreamResponse:
         if self.plan.lose.get(step, 0) > 0:
@@ -202,8 +215,6 @@ class Vendor(PlannedServer):
     # OpenAI
 
     async def upload(self, request: web.Request) -> web.StreamResponse:
-        if (refusal := self.refused(request, "upload")) is not None:
-            return refusal
         form = await request.post()
         file = form.get("file")
         if form.get("purpose") != "batch" or not isinstance(file, web.FileField):
@@ -226,8 +237,6 @@ class Vendor(PlannedServer):
         return web.json_response({"id": name, "object": "file", "deleted": True})
 
     async def make(self, request: web.Request) -> web.StreamResponse:
-        if (refusal := self.refused(request, "create")) is not None:
-            return refusal
         wanted = await request.json()
         allowed = {"input_file_id", "endpoint", "completion_window", "metadata"}
         there = wanted.get("input_file_id") in self.files
@@ -242,32 +251,32 @@ class Vendor(PlannedServer):
         self.jobs[job.id] = job
         names, seeds = [one["custom_id"] for one in job.requests], [one["body"].get("seed") for one in job.requests]
         self.note("created", batch=job.id, names=names, prompts=prompts(job), seeds=seeds)
-        return await self.replied(request, "create", openai_batch(job))
+        return await self.replied(request, "create", self.shown(job))
 
-    async def list_batches(self, request: web.Request) -> web.StreamResponse:
-        if (refusal := self.refused(request, "list")) is not None:
-            return refusal
+    async def list_jobs(self, request: web.Request) -> web.StreamResponse:
         self.note("listed")
-        limit = int(request.query.get("limit", "20"))
-        assert 1 <= limit <= 100
-        jobs = [job for job in self.jobs.values() if job.vendor == "openai"][::-1]
+        vendor = "anthropic" if "/messages/" in request.path else "openai"
+        jobs = [job for job in self.jobs.values() if job.vendor == vendor][::-1]
         names = [job.id for job in jobs]
-        start = names.index(request.query["after"]) + 1 if "after" in request.query else 0
-        data = [openai_batch(job) for job in jobs[start : start + limit]]
-        return web.json_response({"object": "list", "data": data, "has_more": start + limit < len(jobs)})
+        after = request.query.get("after") or request.query.get("after_id")
+        start = names.index(after) + 1 if after else 0
+        end = start + int(request.query.get("limit", "20"))
+        ends = (
+            {"first_id": names[start], "last_id": names[:end][-1]}
+            if jobs[start:]
+            else {"first_id": None, "last_id": None}
+        )
+        data = [self.shown(job) for job in jobs[start:end]]
+        return web.json_response({"object": "list", "data": data, "has_more": end < len(jobs), **ends})
 
     async def retrieve(self, request: web.Request) -> web.StreamResponse:
-        if (refusal := self.refused(request, "look")) is not None:
-            return refusal
         job = self.jobs.get(request.match_info["name"])
-        if job is None or job.vendor != "openai":
+        if job is None:
             return error(404, "no such batch")
         self.look(job)
-        return await self.replied(request, "look", openai_batch(job))
+        return await self.replied(request, "look", self.shown(job))
 
     async def file_content(self, request: web.Request) -> web.StreamResponse:
-        if (refusal := self.refused(request, "results")) is not None:
-            return refusal
         which, _, name = request.match_info["name"].partition("-of-")
         job = self.jobs.get(name)
         if job is None or self.plan.archived:
@@ -281,7 +290,7 @@ class Vendor(PlannedServer):
             return error(409, "it has ended")
         self.note("cancelled", batch=job.id)
         job.status = "cancelling" if job.vendor == "openai" else "canceling"
-        return web.json_response(openai_batch(job) if job.vendor == "openai" else anthropic_batch(job, self.plan))
+        return web.json_response(self.shown(job))
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
@@ -293,8 +302,6 @@ class Vendor(PlannedServer):
     # Anthropic
 
     async def make_messages(self, request: web.Request) -> web.StreamResponse:
-        if (refusal := self.refused(request, "create")) is not None:
-            return refusal
         if request.headers.get("anthropic-version") != VERSION:
             return error(400, "anthropic-version: header is required")
         wanted = await request.json()
@@ -313,32 +320,9 @@ class Vendor(PlannedServer):
         job = Job(self.plan.name or f"msgbatch_{next(self.numbers)}", requests, "anthropic")
         self.jobs[job.id] = job
         self.note("created", batch=job.id, names=names, prompts=prompts(job))
-        return await self.replied(request, "create", anthropic_batch(job, self.plan))
-
-    async def list_messages(self, request: web.Request) -> web.StreamResponse:
-        if (refusal := self.refused(request, "list")) is not None:
-            return refusal
-        self.note("listed")
-        limit = int(request.query.get("limit", "20"))
-        jobs = [job for job in self.jobs.values() if job.vendor == "anthropic"][::-1]
-        names = [job.id for job in jobs]
-        start = names.index(request.query["after_id"]) + 1 if "after_id" in request.query else 0
-        data = [anthropic_batch(job, self.plan) for job in jobs[start : start + limit]]
-        ends = {"first_id": data[0]["id"], "last_id": data[-1]["id"]} if data else {"first_id": None, "last_id": None}
-        return web.json_response({"data": data, "has_more": start + limit < len(jobs), **ends})
-
-    async def retrieve_messages(self, request: web.Request) -> web.StreamResponse:
-        if (refusal := self.refused(request, "look")) is not None:
-            return refusal
-        job = self.jobs.get(request.match_info["name"])
-        if job is None:
-            return error(404, "no such batch")
-        self.look(job)
-        return await self.replied(request, "look", anthropic_batch(job, self.plan))
+        return await self.replied(request, "create", self.shown(job))
 
     async def results(self, request: web.Request) -> web.StreamResponse:
-        if (refusal := self.refused(request, "results")) is not None:
-            return refusal
         job = self.jobs[request.match_info["name"]]
         assert job.ended
         return await self.content(request, job, [result for _, _, result in job.results])

@@ -35,8 +35,6 @@ class Plan:
     key: str = ""  # the only good key; "" for any
     models: list[str] = dataclasses.field(default_factory=list)  # the models served; [] for any
     echo: bool = False  # whether error texts quote the Authorization header
-    error: str = "something went wrong"
-    capacity: int = 0  # with more than this in flight, 503; 0 for no limit
     texts: list[str] = dataclasses.field(default_factory=list)  # the nth reply to a body, in place of a letter
     padding: int = 0  # so many spaces after a reply
     usage: bool = True
@@ -76,9 +74,9 @@ class Server(PlannedServer):
             text = self.plan.texts[min(asked, len(self.plan.texts)) - 1] if self.plan.texts else letter(name)
             text = obedient(text, prompt)
             right = self.render(body, text + " " * self.plan.padding, len(prompt) // 4)
-            error = self.plan.error
+            error = "something went wrong"
             if self.plan.echo:
-                error = f"{error}: the header was {request.headers.get('Authorization', 'not there')}"
+                error += f": the header was {request.headers.get('Authorization', 'not there')}"
             if (refusal := self.refuse(request, body, error)) is not None:
                 self.note("refused", hash=name, number=asked)
                 return refusal
@@ -101,8 +99,6 @@ class Server(PlannedServer):
             status, code = 401, "invalid_api_key"
         elif plan.models and body["model"] not in plan.models:
             status, code = 404, "model_not_found"
-        elif plan.capacity and self.in_flight > plan.capacity:
-            status, code = 503, "overloaded"
         if not status:
             return None
         return web.Response(status=status, body=error_body(error, code), content_type="application/json")

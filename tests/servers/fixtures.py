@@ -391,7 +391,7 @@ Serve = Callable[..., LocalServer]
 
 @pytest.fixture
 def serve(tmp_path: Path, idle_servers: list[LocalServer]) -> Iterator[Serve]:
-    """Start servers: `serve(faults={"500": 0.2})`, or `serve("vendors.py")`."""
+    """Start servers: `serve(faults={"500": 0.2})`, or `serve("batchapi.py")`."""
     mine: list[LocalServer] = []
 
     def start(script: str = "completions.py", **plan: Any) -> LocalServer:

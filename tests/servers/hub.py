@@ -74,12 +74,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         ranged = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"} if partial else {}
         self._answer(206 if partial else 200, {**linked, **given, **ranged}, part, hub.cut.pop(0) if hub.cut else None)
 
+    do_HEAD = do_GET  # noqa: N815 - a name of the standard library
+
     def _answer(self, status: int, headers: dict[str, str], body: bytes, cut: int | None = None) -> None:
         self.send_response_only(status)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body[:cut])
+        if self.command == "GET":
+            self.wfile.write(body[:cut])
         self.wfile.flush()
         if cut is not None:
             self.hub.files.update(self.hub.moved)

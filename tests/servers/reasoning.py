@@ -11,7 +11,6 @@ import asyncio
 import dataclasses
 import json
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from planned import PlannedServer, main
 from providers import PROVIDERS
 from providers.base import Asked, Plan, Reply
 from providers.limits import Limiter
+from providers.openai import cost, limited
 
 PROXY = {
     "504": (504, "<html><head><title>504 Gateway Time-out</title></head><body><hr>nginx</body></html>"),
@@ -50,24 +50,23 @@ class Stand(PlannedServer):
     async def handle(self, request: web.Request) -> web.StreamResponse:
         content = await request.read()
         headers = {name.lower(): value for name, value in request.headers.items()}
-        try:
-            body = json.loads(content) if content else {}
-        except ValueError:
-            body = {}
+        body = json.loads(content) if content else {}
         asked = Asked(request.method, request.path, dict(request.query), headers, body)
         self.note("asked", **dataclasses.asdict(asked))
         with self.counted():
             return await self.answer(request, asked)
 
     async def answer(self, request: web.Request, asked: Asked) -> web.StreamResponse:
-        plan, cost, reply = self.plan, 0, None
+        plan, reply = self.plan, None
+        if plan.reset:
+            return await FAULTS["reset"](request, b"", "")
         if plan.status:
-            reply = Reply(plan.status, plan.verbatim)
+            reply = Reply(plan.status, plan.verbatim, headers=dict(plan.headers), content_type=plan.content_type)
         elif plan.limits and asked.method == "POST":
-            reply = self.count(cost := self.provider.cost(asked))
-        reply = reply or self.provider.answer(plan, asked)
+            reply = self.count(cost(asked))
+        reply = reply or self.provider(plan, asked)
         if plan.limits and plan.limit_headers:
-            reply.headers |= self.limiter.headers(self.provider.headers, time.time())
+            reply.headers |= self.limiter.headers()
         if reply.said is None:
             self.note("refused" if reply.status >= 400 else "told", status=reply.status, body=reply.body)
             return _at_once(reply)
@@ -76,18 +75,18 @@ class Stand(PlannedServer):
             self.note("cut")
             return await FAULTS["reset"](request, b"", "")
         if sent.status == reply.status:
-            self.limiter.settle(cost, reply.said.prompt, reply.said.output, time.time())
-            self.note("answered", text=reply.said.text, ended=reply.said.ended, thinking=reply.said.thinking)
+            if plan.limits:
+                self.limiter.settle(cost(asked), reply.said.prompt + reply.said.output, time.time())
+            self.note("answered", text=reply.said.text, thinking=reply.said.thinking)
         else:
             self.note("cut")
         return sent
 
-    def count(self, cost: int) -> Reply | None:
-        refused = self.limiter.take(cost, time.time())
-        if refused is None:
+    def count(self, tokens: int) -> Reply | None:
+        if (refused := self.limiter.take(tokens, time.time())) is None:
             return None
-        reply = self.provider.limited(refused.what, refused.limit, refused.used, refused.wanted, refused.seconds)
-        if self.plan.retry_after and self.provider.headers:
+        reply = limited(refused)
+        if self.plan.retry_after:
             reply.headers["retry-after"] = f"{refused.seconds:.3f}"
         return reply
 
@@ -104,22 +103,14 @@ class Delivery:
 
     async def send(self) -> web.StreamResponse | None:
         """The response that was sent; None where the connection is to be broken."""
-        plan, chunks, said = self._plan, self._reply.chunks, self._reply.said
-        duration = plan.duration + (said.output / plan.rate if said and plan.rate else 0.0)
-        if chunks is None:
-            if not await self._pass(plan.latency + duration):
-                return self._cut()
-            if self._begun is None:
-                return await self._whole()
-            chunks = [json.dumps(self._reply.body, ensure_ascii=False).encode()]
-            return await self._stream(chunks, 0.0)
-        if not await self._pass(plan.latency):
+        plan, chunks = self._plan, self._reply.chunks
+        if not await self._pass(plan.latency + (plan.duration if chunks is None else 0.0)):
             return self._cut()
-        return await self._stream(chunks, duration / max(1, len(chunks) - 1))
-
-    async def _stream(self, chunks: Sequence[bytes], pause: float) -> web.StreamResponse | None:
+        if chunks is None and self._begun is None:
+            return await self._whole()
+        chunks = chunks or [json.dumps(self._reply.body, ensure_ascii=False).encode()]
         for place, chunk in enumerate(chunks):
-            if place and not await self._pass(pause):
+            if place and not await self._pass(plan.duration / (len(chunks) - 1)):
                 return self._cut()
             await self._write(chunk)
         assert self._begun is not None

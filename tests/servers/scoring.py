@@ -18,6 +18,8 @@ from faults import FAULTS, error_body
 from language import Language, chat_text
 from planned import PlannedServer, main
 
+WORDS = "not supported here"
+
 
 @dataclasses.dataclass
 class Plan:
@@ -46,7 +48,6 @@ class Plan:
     # everything else
     ignores: list[str] = dataclasses.field(default_factory=list)  # n, seed, stop, max_tokens, temperature, system
     refuses: list[str] = dataclasses.field(default_factory=list)  # fields (or "system") that are refused with 400
-    words: str = "not supported here"
     further: int = 0  # so many tokens more are written than allowed
     usage: bool = True
     stream: bool = False
@@ -115,10 +116,10 @@ class Server(PlannedServer):
     async def refuse(self, request: web.Request, body: dict[str, Any], kind: str) -> web.StreamResponse | None:
         plan = self.plan
         if plan.fault:
-            return await FAULTS[plan.fault](request, b"{}", plan.words)
+            return await FAULTS[plan.fault](request, b"{}", WORDS)
         if plan.verbatim or plan.status != 200:
             return web.Response(status=plan.status, text=plan.verbatim, content_type="text/html")
-        status, words = 0, plan.words
+        status, words = 0, WORDS
         asked = body.get("top_logprobs") or body.get("logprobs") or 0
         if plan.key and request.headers.get("Authorization") != f"Bearer {plan.key}":
             status, words = 401, f"wrong key: {request.headers.get('Authorization')}"

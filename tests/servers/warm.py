@@ -28,15 +28,6 @@ from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
-import aiohttp
-import altair
-import genai_prices
-import regex
-import rich.console
-import rich.markdown
-import scipy.optimize
-import scipy.sparse
-import scipy.stats
 from compiled import compile_once
 
 import viva
@@ -52,11 +43,17 @@ ELSEWHERE = ("__main__", "harness", "encoder", "embedding", "anthropic", "google
 """What runs when it is imported, belongs into the sandbox, or is too large for those that do without it."""
 WAITS = 200.0
 """Seconds after which a command writes to its stderr where it is: shortly before most tests give it up."""
-LOADED = (aiohttp, altair, genai_prices, regex, rich.console, rich.markdown, scipy.optimize, scipy.sparse, scipy.stats)
+LOADED = (
+    "aiohttp", "altair", "genai_prices", "regex", "rich.console", "rich.markdown", "scipy.optimize", "scipy.sparse",
+    "scipy.stats",
+)  # fmt: skip
+"""What is imported only where it is used."""
 
 
 def load() -> None:
     """All that a command may import, and what is built when a set is first opened, asked, read and scored."""
+    for name in LOADED:
+        importlib.import_module(name)
     for module in pkgutil.walk_packages(viva.__path__, "viva."):
         if not set(module.name.split(".")) & set(ELSEWHERE):
             importlib.import_module(module.name)

@@ -3,19 +3,19 @@
 import json
 import os
 import shutil
-import threading
 from collections.abc import Callable
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
+from models.encoders import make_bert, make_roberta
 from models.fresh import WATCHED, told
 from models.local.spoiling import LFS, PLAIN, assert_said, change, refused
 from models.local.tiny import SHAPES
 from rows import each_row, tabled
+from servers.hub import Hub, serving
 from viva.models import weightfiles
 from viva.models.local.opening import Opened, context_of, identity, open_model, release
 from viva.providers import Weights
@@ -52,13 +52,6 @@ def test_every_shape_is_opened_as_it_was_saved(shape: str, *, made: Made) -> Non
     assert opened.model is None
 
 
-def test_the_dtype_is_as_said(made: Made) -> None:
-    folder = str(made("llama", "sentencepiece"))
-    half = open_model(folder, Weights(device="cpu", dtype="bfloat16"))
-    assert half.dtype == "bfloat16"
-    assert open_model(folder, Weights(device="cpu", dtype="float32")).dtype == "float32"
-
-
 def test_weights_in_pieces_and_pickled_ones_are_read_as_well(made: Made, tmp_path: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM
@@ -82,93 +75,75 @@ def test_weights_in_pieces_and_pickled_ones_are_read_as_well(made: Made, tmp_pat
 
 @pytest.mark.slow
 def test_a_name_that_is_not_here_is_an_error_that_mentions_folders(tmp_path: Path) -> None:
-    """By itself: the Hub's address is one where nobody listens."""
+    """By itself: the Hub's address is one where nobody listens. The encoder's is said by the same words."""
     code = """
 from viva.errors import VivaError
+from viva.models.encoder import missing, open_encoder
 from viva.models.local.opening import identity, open_model, problem
 from viva.providers import Weights
-print(problem("someone/no-such-model", Weights()))
-for ask in (open_model, identity):
+name = "someone/no-such-model"
+print(problem(name, Weights()) + missing(name))
+for ask in (lambda name: open_model(name, Weights()), lambda name: identity(name, Weights()), open_encoder):
     try:
-        ask("someone/no-such-model", Weights())
+        ask(name)
     except VivaError as said:
         print(said)
 """
     where = {"HF_HOME": str(tmp_path), "HF_ENDPOINT": "http://nowhere.invalid"}
     fetchable, *said = told(code, where).splitlines()
     assert fetchable == ""
-    assert len(said) == 2
+    assert len(said) == 3
     assert all("could not be fetched" in line and "a folder" in line for line in said)
-    offline = told(code, where | {"HF_HUB_OFFLINE": "1"}).splitlines()
-    assert "HF_HUB_OFFLINE" in offline[0]
-    assert offline[1] == offline[0]
+    assert "--encoder none" in said[2]
+    offline, *said = told(code, where | {"HF_HUB_OFFLINE": "1"}).splitlines()
+    assert all("HF_HUB_OFFLINE" in line for line in said)
+    assert offline == said[0] + said[2]
+
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 @pytest.mark.slow
-def test_what_the_hubs_client_fetched_is_used_offline_and_named_by_its_commit(made: Made, tmp_path: Path) -> None:
+def test_what_is_here_is_used_without_a_word_to_anybody_and_named_by_its_commit(made: Made, tmp_path: Path) -> None:
     kept = tmp_path / "hub" / "models--someone--model"
-    commit = "0123456789abcdef0123456789abcdef01234567"
-    shutil.copytree(made("llama", "sentencepiece"), kept / "snapshots" / commit)
+    shutil.copytree(made("llama", "sentencepiece"), kept / "snapshots" / COMMIT)
     (kept / "refs").mkdir()
-    (kept / "refs" / "main").write_text(commit)
-    code = (
-        WATCHED
-        + """
+    (kept / "refs" / "main").write_text(COMMIT)
+    code = f"""{WATCHED}
+import os
+from viva.models.encoder import open_encoder
 from viva.models.local.opening import context_of, identity, open_model
 from viva.providers import Weights
-for weights in (Weights(), Weights(revision="0123456789abcdef0123456789abcdef01234567")):
+for weights in (Weights(), Weights(revision={COMMIT!r})):
     print(identity("someone/model", weights)["weights"], context_of("someone/model", weights))
 opened = open_model("someone/model", Weights())
 print(opened.dtype, opened.tokenizer.name_or_path)
+encoder = open_encoder({str(make_roberta(tmp_path / "roberta"))!r})
+assert encoder.similarities([("a stack", "a stack")])[0] > 0.999
+assert os.environ["HF_HUB_DISABLE_TELEMETRY"] == "1"
 """
-    )
-    wanted = [f"someone/model@{commit} 4096"] * 2 + ["float32 someone/model"]
+    wanted = [f"someone/model@{COMMIT} 4096"] * 2 + ["float32 someone/model"]
     assert told(code, {"HF_HOME": str(tmp_path), "CUDA_VISIBLE_DEVICES": ""}).splitlines() == wanted
 
 
-class Hub(BaseHTTPRequestHandler):
-    """One repository: config.json and what else is in `files`."""
-
-    files: ClassVar[dict[str, bytes]] = {}
-
-    def do_GET(self) -> None:
-        content = self.files.get(self.path.rpartition("/")[2])
-        self.send_response(404 if content is None else 200)
-        self.send_header("X-Repo-Commit", "0123456789abcdef0123456789abcdef01234567")
-        self.send_header("ETag", f'"{hash(content) & 0xFFFF:x}"')
-        self.send_header("Content-Length", str(len(content or b"")))
-        if content is None:
-            self.send_header("X-Error-Code", "EntryNotFound")
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(content or b"")
-
-    do_HEAD = do_GET  # noqa: N815 - a name of the standard library
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Says nothing."""
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("limit", "context"), [(512, "512"), (None, "4096")])
-def test_what_a_run_begins_with_is_known_before_the_weights_are_fetched(
-    made: Made, tmp_path: Path, limit: int | None, context: str
-) -> None:
-    Hub.files = {"config.json": (made("llama", "sentencepiece") / "config.json").read_bytes()}
-    if limit:
-        Hub.files["tokenizer_config.json"] = json.dumps({"model_max_length": limit}).encode()
+def test_what_a_run_begins_with_is_known_before_the_weights_are_fetched(made: Made, tmp_path: Path) -> None:
+    config = (made("llama", "sentencepiece") / "config.json").read_bytes()
+    files = {"model/resolve/main/config.json": config, "short/resolve/main/config.json": config}
+    files["short/resolve/main/tokenizer_config.json"] = json.dumps({"model_max_length": 512}).encode()
+    known = {f"/someone/{path}": content for path, content in files.items()}
+    known |= {path.replace("/main/", f"/{COMMIT}/"): content for path, content in known.items()}
     code = """
 from viva.providers import Endpoint
 from viva.models.local.weightsmodel import connect
-model = connect("someone/model", Endpoint())
-print(model.identity["context"], model.weights.dtype, model.identity["weights"])
+for name in ("someone/model", "someone/short"):
+    model = connect(name, Endpoint())
+    print(model.identity["context"], model.weights.dtype, model.identity["weights"])
 """
-    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}"
-        said = told(code, {"HF_HOME": str(tmp_path), "HF_ENDPOINT": address, "CUDA_VISIBLE_DEVICES": ""})
-        server.shutdown()
-    assert said.split() == [context, "float32", "someone/model@0123456789abcdef0123456789abcdef01234567"]
+    with serving(Hub(known, headers={"X-Repo-Commit": COMMIT, "ETag": '"{}"'})) as hub:
+        said = told(code, {"HF_HOME": str(tmp_path), "HF_ENDPOINT": hub.url, "CUDA_VISIBLE_DEVICES": ""})
+    wanted = [f"4096 float32 someone/model@{COMMIT}", f"512 float32 someone/short@{COMMIT}"]
+    assert said.splitlines() == wanted
 
 
 # --- identity
@@ -182,16 +157,8 @@ def test_the_identity_is_of_the_weights_wherever_they_lie(made: Made, copy: Path
     assert identity(str(copy), PLAIN)["weights"] == first["weights"]
     other = identity(str(copy), Weights(dtype="bfloat16", template="qwen"))
     assert {name for name in first if other[name] != first[name]} == {"dtype", "template"}
-
-
-def remembered(known: dict[str, str]) -> Weights:
-    return Weights(device=PLAIN.device, fingerprint=known["weights"], context=int(known["context"]))
-
-
-def test_what_a_run_remembers_is_known_without_the_files(tmp_path: Path, copy: Path) -> None:
-    begun = identity(str(copy), PLAIN)
-    gone = identity(str(tmp_path / "gone"), remembered(begun))
-    assert gone == begun
+    known = Weights(device="cpu", fingerprint=first["weights"], context=int(first["context"]))
+    assert identity(str(copy / "gone"), known) == first, "what a run remembers is known without the files"
 
 
 def test_one_byte_makes_other_weights_and_a_run_does_not_go_on_with_them(copies: Callable[[], Path]) -> None:
@@ -290,13 +257,15 @@ def lose(path: Path) -> None:
 # --- what it costs before it is used
 
 
-def test_looking_at_a_folder_imports_nothing(made: Made) -> None:
-    folder = str(made("llama", "sentencepiece"))
+def test_looking_at_a_folder_imports_nothing(made: Made, tmp_path: Path) -> None:
+    folder, encoder = str(made("llama", "sentencepiece")), str(make_bert(tmp_path / "bert"))
     code = f"""
 import sys
+from viva.models.encoder import missing
 from viva.models.local.opening import context_of, identity, problem
 from viva.providers import Weights
 assert problem({folder!r}, Weights()) == "" == problem("someone/model", Weights())
+assert missing({encoder!r}) == "" == missing("roberta-large")
 assert context_of({folder!r}, Weights()) == 4096
 assert len(identity({folder!r}, Weights())["weights"]) == 32
 print(sorted({{"torch", "transformers", "numpy", "huggingface_hub"}} & set(sys.modules)))

@@ -29,21 +29,11 @@ Copies = Callable[[], Path]
 # --- what is wrong with a folder
 
 
-def test_what_a_folder_lacks_is_named(copies: Copies) -> None:
-    lacks = (
-        ("config.json", r"has no config\.json"),
-        ("tokenizer.json", "has no tokenizer"),
-        ("model.safetensors", "has no weights"),
-    )
-    for (lost, said), row in tabled(*lacks):
-        with row:
-            copy = copies()
-            (copy / lost).unlink()
-            assert_said(refused(copy, early=True), said, "name the folder")
-
-
-def test_a_file_that_did_not_arrive_whole_is_named(copies: Copies) -> None:
-    files = (
+def test_a_file_that_lacks_or_did_not_arrive_whole_is_named(copies: Copies) -> None:
+    files: tuple[tuple[str, bytes | None, str], ...] = (
+        ("config.json", None, r"has no config\.json.*name the folder"),
+        ("tokenizer.json", None, "has no tokenizer.*name the folder"),
+        ("model.safetensors", None, "has no weights.*name the folder"),
         ("model.safetensors", b"", "model.safetensors is empty"),
         ("model.safetensors", LFS, "git-lfs pointer.*git lfs pull"),
         ("model.safetensors", b"abc", "model.safetensors is cut off"),
@@ -65,8 +55,11 @@ def test_a_file_that_did_not_arrive_whole_is_named(copies: Copies) -> None:
     for (file, content, said), row in tabled(*files):
         with row:
             copy = copies()
-            (copy / file).write_bytes(content)
-            assert_said(refused(copy, early=True), "is damaged", said)
+            if content is None:
+                (copy / file).unlink()
+            else:
+                (copy / file).write_bytes(content)
+            assert_said(refused(copy, early=True), "" if content is None else "is damaged", said)
 
 
 def test_what_would_be_read_beside_the_weights_is_refused(copies: Copies) -> None:
@@ -149,36 +142,35 @@ def tensors(folder: Path, turn: Callable[[dict[str, Any]], object]) -> None:
     save_file(held, folder / "model.safetensors", {"format": "pt"})
 
 
-def test_tensors_that_lack_are_not_made_up(copy: Path) -> None:
-    tensors(copy, lambda held: [held.pop(name) for name in list(held) if "layers.1." in name])
-    assert_said(refused(copy, early=False), r"lack model\.layers\.1\..* and \d more")
+def lose(held: dict[str, Any]) -> None:
+    for name in list(held):
+        if "layers.1." in name:
+            del held[name]
 
 
-def test_tensors_of_another_shape_are_named(copy: Path) -> None:
-    change(copy / "config.json", intermediate_size=96)
-    assert_said(refused(copy, early=False), r"another shape than its config.json.*mlp.* and 5 more")
+def shorten(held: dict[str, Any]) -> None:
+    for name in ("lm_head.weight", "model.embed_tokens.weight"):
+        held[name] = held[name][:300].clone()
 
 
-def test_weights_that_are_no_numbers_are_found_out(copy: Path) -> None:
-    tensors(copy, lambda held: held["lm_head.weight"].fill_(math.nan))
-    assert_said(refused(copy, early=False), "computes no numbers in float32")
-
-
-def test_anothers_tokenizer_is_found_out(copy: Path, made: Made) -> None:
-    def shorten(held: dict[str, Any]) -> None:
-        for name in ("lm_head.weight", "model.embed_tokens.weight"):
-            held[name] = held[name][:300].clone()
-
-    tensors(copy, shorten)
-    change(copy / "config.json", vocab_size=300, pad_token_id=None)
-    assert_said(refused(copy, early=False), r"knows 77\d tokens and its weights 300")
-
-
-@each_row("config.json", "tokenizer.json")
-def test_json_of_something_else_is_one_sentence(file: str, *, copies: Copies) -> None:
-    copy = copies()
-    (copy / file).write_text("{}")
-    assert_said(refused(copy, early=False), "cannot be opened")
+def test_weights_that_do_not_fit_are_found_out_and_not_made_up(copies: Copies) -> None:
+    spoils: tuple[tuple[Callable[[dict[str, Any]], object], dict[str, object], str], ...] = (
+        (lose, {}, r"lack model\.layers\.1\..* and \d more"),
+        (lambda held: None, {"intermediate_size": 96}, r"another shape than its config.json.*mlp.* and 5 more"),
+        (lambda held: held["lm_head.weight"].fill_(math.nan), {}, "computes no numbers in float32"),
+        (shorten, {"vocab_size": 300, "pad_token_id": None}, r"knows 77\d tokens and its weights 300"),
+    )
+    for (turn, config, said), row in tabled(*spoils):
+        with row:
+            copy = copies()
+            tensors(copy, turn)
+            change(copy / "config.json", **config)
+            assert_said(refused(copy, early=False), said)
+    for file, row in tabled("config.json", "tokenizer.json"):
+        with row:
+            copy = copies()
+            (copy / file).write_text("{}")
+            assert_said(refused(copy, early=False), "cannot be opened")
 
 
 def bert(folder: Path, name: str, **settings: Any) -> None:
@@ -200,12 +192,9 @@ def test_weights_for_something_else_than_what_comes_next_are_refused(name: str, 
     assert_said(refused(copy, early=True), f"no model that continues a text .{name}")
 
 
-def test_an_encoder_without_a_head_is_refused(copy: Path) -> None:
+def test_a_model_without_a_head_or_that_sees_what_is_to_come_is_found_out(copy: Path) -> None:
     bert(copy, "BertModel")
     assert_said(refused(copy, early=False), r"lack cls\..*causal language model")
-
-
-def test_a_model_that_sees_what_is_to_come_is_found_out(copy: Path) -> None:
     bert(copy, "BertLMHeadModel")
     assert_said(refused(copy, early=False), "sees what is to come")
     bert(copy, "BertLMHeadModel", is_decoder=True)
@@ -246,10 +235,8 @@ def test_settings_that_cannot_be_are_named(made: Made) -> None:
     for (weights, said), row in tabled(*settings):
         with row:
             assert_said(refused(made("llama", "sentencepiece"), weights, early=True), said)
-
-
-def test_a_gpu_that_is_not_here_is_said(made: Made) -> None:
-    assert_said(refused(made("llama", "sentencepiece"), Weights(device="cuda:999"), early=False), "cuda:999; there are")
+    gone = Weights(device="cuda:999")
+    assert_said(refused(made("llama", "sentencepiece"), gone, early=False), "cuda:999; there are")
 
 
 @each_row("./no-such-folder", "/no/such/folder", "a/b/c", "~/nothing/here", "", "ü", "\x1b[1m")

@@ -123,13 +123,6 @@ def test_weights_that_changed_meanwhile_are_refused_for_good(made: Made, tmp_pat
     assert "new run" in problem.message
 
 
-def test_what_is_no_model_is_refused_when_it_is_named(tmp_path: Path) -> None:
-    with pytest.raises(VivaError, match=r"config\.json"):
-        opened(tmp_path)
-    with pytest.raises(VivaError, match="such"):
-        opened(tmp_path / "nowhere")
-
-
 def test_what_waits_is_given_back_when_the_run_ends(folder: Path) -> None:
     model = opened(folder, batch=1)
 

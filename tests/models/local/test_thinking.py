@@ -170,10 +170,9 @@ def test_replies_come_with_their_thoughts_apart(made: Callable[..., Path]) -> No
         reply(headers=(("X", "y"),))
 
 
-@pytest.mark.slow
 def test_a_run_keeps_thoughts_apart(viva: Viva, made: Callable[..., Path]) -> None:
     named = ("--model", f"hf/{made('llama', 'bytes', chat='opening')}", "--limit", 2, "--run", "run", *QUIET)
-    ended = viva("run", "cmmlu", *named, "--max-tokens", 40, "--reasoning-budget", 5, timeout=600)
+    ended = viva("run", "cmmlu", *named, "--max-tokens", 40, "--reasoning-budget", 5)
     assert ended.code == 0, ended.err
     for entry in viva.entries():
         assert entry["text"]

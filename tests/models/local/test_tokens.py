@@ -42,16 +42,6 @@ def plain(kind: str, text: str, *, special: bool = True) -> list[int]:
 # --- the token that continues
 
 
-def test_a_letter_is_the_token_that_goes_on() -> None:
-    prompts = {"": "题目：先进后出的是？\n答案是：", " ": "Question: what is last in, first out?\nAnswer:"}
-    for (kind, (blank, prompt)), row in tabled(*itertools.product(TOKENIZERS, prompts.items())):
-        with row:
-            found = tokens(kind).next_tokens(prompt, [blank + letter for letter in LETTERS])
-            names = tokenizer(kind).convert_ids_to_tokens(found)
-            lead = ("Ġ" if kind == "bytes" else "▁") if blank else ""
-            assert names == [lead + letter for letter in LETTERS]
-
-
 @settings(max_examples=EXAMPLES)
 @given(kind=KINDS, prompt=TEXTS, blank=st.sampled_from(["", " "]))
 def test_what_is_found_is_what_encoding_the_whole_gives(kind: str, prompt: str, blank: str) -> None:
@@ -82,20 +72,14 @@ def test_what_is_no_choice_of_one_token_is_refused() -> None:
         ("sentencepiece", "Answer: ", ["A"], "without its blank"),
         ("sentencepiece", "答案是：", ["龘"], r"“龘” is 3 tokens"),
         ("sentencepiece", "", [" A", "A"], "same token"),
+        ("bytes", "\x1b]0;x\x07", ["AB zz"], r"<U\+001B>"),
     )
     for (kind, prompt, continuations, said), row in tabled(*choices):
         with row:
             with pytest.raises(VivaError, match=said) as raised:
                 tokens(kind).next_tokens(prompt, continuations)
             assert "--answer-by likelihood" in str(raised.value)
-            assert "\n" not in str(raised.value)
-
-
-def test_hostile_ends_of_prompts_are_spelled_out() -> None:
-    with pytest.raises(VivaError) as raised:
-        tokens().next_tokens("\x1b]0;x\x07", ["AB zz"])
-    assert "\x1b" not in str(raised.value)
-    assert "<U+001B>" in str(raised.value)
+            assert not {"\n", "\x1b"} & {*str(raised.value)}
 
 
 def test_an_unknown_continuation_is_not_the_unknown_token() -> None:
@@ -132,15 +116,6 @@ def test_a_text_that_begins_with_bos_gets_no_second(kind: str) -> None:
     assert once.count(1) == 1
     assert once == plain(kind, "<s>题目", special=False)
     assert tokens(kind).ids("<s><s>题目").count(1) == 2, "what the text has twice stays"
-
-
-def test_an_empty_prompt_has_one_token() -> None:
-    for kind, row in tabled(*TOKENIZERS):
-        with row:
-            assert tokens(kind).ids("") == [tokenizer(kind).bos_token_id]
-    assert tokens("bytes", bos_token=None).ids("") == [tokenizer("bytes").eos_token_id]
-    with pytest.raises(VivaError, match="neither BOS nor EOS"):
-        tokens("bytes", bos_token=None, eos_token=None).ids("")
 
 
 def test_a_tokenizer_that_ends_texts_does_not_end_prompts() -> None:
@@ -237,17 +212,9 @@ def test_continuations_are_split_as_lm_evaluation_harness_does(kind: str, prompt
         assert own == plain(kind, more, special=False)
 
 
-def test_a_blank_at_the_prompts_end_belongs_to_the_continuation() -> None:
-    assert tokens().continued("Answer: ", "A") == tokens().continued("Answer:", " A")
-    assert tokenizer().convert_ids_to_tokens(tokens().continued("Answer: ", "A")[1]) == ["ĠA"]
-
-
-def test_messages_can_be_continued() -> None:
+def test_messages_can_be_continued_and_nothing_is_no_continuation() -> None:
     before, own = tokens(chat="bos").continued(ASKED, "栈")
     assert before + own == tokens(chat="bos").ids(ASKED) + plain("bytes", "栈", special=False)
-
-
-def test_nothing_is_no_continuation() -> None:
     with pytest.raises(VivaError, match="no token for “”"):
         tokens().continued("Answer:", "")
 
@@ -256,17 +223,21 @@ def test_nothing_is_no_continuation() -> None:
 
 
 @each_row(*TOKENIZERS)
-def test_a_text_is_scored_behind_bos(kind: str) -> None:
+def test_a_text_is_scored_behind_bos_and_an_empty_prompt_is_that_alone(kind: str) -> None:
     bos = tokenizer(kind).bos_token_id
+    assert tokens(kind).ids("") == [bos]
+    assert tokens(kind).text("") == ([bos], 1)
     assert tokens(kind).text("题目") == ([bos, *plain(kind, "题目", special=False)], 1)
     assert tokens(kind).text(tokenizer(kind).bos_token + "题目")[0].count(bos) == 1
-    assert tokens(kind).text("") == ([bos], 1)
 
 
-def test_without_bos_the_first_token_is_not_scored() -> None:
+def test_without_bos_the_first_token_is_not_scored_and_an_empty_prompt_is_eos() -> None:
     without = tokens("bytes", bos_token=None)
     assert without.text("题目") == (plain("bytes", "题目"), 1)
     assert without.text("") == ([], 0)
+    assert without.ids("") == [tokenizer("bytes").eos_token_id]
+    with pytest.raises(VivaError, match="neither BOS nor EOS"):
+        tokens("bytes", bos_token=None, eos_token=None).ids("")
 
 
 @settings(max_examples=EXAMPLES)
@@ -291,9 +262,7 @@ def test_what_ends_an_answer() -> None:
     assert tokens("sentencepiece", chat="bos").stop_ids == {2, chat.convert_tokens_to_ids(END)}
     assert tokens("sentencepiece", "raw", chat="bos").stop_ids == {2}
     assert Tokens(tokenizer("bytes", eos_token=None), ends=[7]).stop_ids == {7}
-
-
-def test_a_familys_mark_behind_a_turn_ends_an_answer_where_it_is_a_token_of_its_own() -> None:
+    # A family's mark behind a turn does where it is a token of its own.
     marked = make_tokenizer("sentencepiece", additional_special_tokens=["<|im_end|>", "[/INST]", "<|assistant|>"])
     assert Tokens(marked, "qwen").stop_ids == {2, marked.convert_tokens_to_ids("<|im_end|>")}
     for family in ("mistral", "chatglm", "llama3", "default", "zephyr"):

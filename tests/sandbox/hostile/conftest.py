@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from sandbox.hostile.arena import Arena
-from sandbox.hostile.programs import programs
 from sandbox.hostile.world import World, alive, descendants, exported, furnished
 from servers.fixtures import wait_until
 from tiers import absent
 from viva.errors import VivaError
+from viva.sandbox.languagetables import missing_parts
 
 
 @pytest.fixture(scope="package")
@@ -36,12 +36,10 @@ def arena(world: World) -> Iterator[Arena]:
 
 @pytest.fixture(scope="package")
 def installed(arena: Arena) -> Callable[[str], None]:
-    """Goes on only where a language's toolchain is installed: where its control program does not lack one."""
+    """Goes on only where a language's toolchain is installed."""
 
     def check(language: str) -> None:
-        (control,) = [each for each in programs() if each.language == language and each.kind == "control"]
-        fate = arena.fate(control)
-        if fate.execution.verdict == "toolchain":
-            absent(f"no toolchain for {language}: {fate.execution.detail}")
+        if missing := missing_parts(language):
+            absent(f"no toolchain for {language}: {', '.join(missing)}")
 
     return check

@@ -25,7 +25,7 @@ from viva.types import Execute, Execution
 TABLES = tables_beside(__file__)
 
 pytestmark = pytest.mark.sandbox
-LASTING = TABLES["lasting"]
+LASTING: dict[str, str] = TABLES["lasting"]
 """Programs that start a marked child of their own session and go on for minutes."""
 
 LEAVING = ("leaves a daemon behind that writes a file later", "kills its parent and everything it may signal")
@@ -40,9 +40,7 @@ SOON = 200.0
 """Seconds in which what is ended has ended: fewer than it would have gone on for by itself."""
 
 
-@pytest.mark.parametrize(
-    "language", ["python", *(pytest.param(one, marks=pytest.mark.slow) for one in ("javascript", "cpp"))]
-)
+@pytest.mark.parametrize("language", LASTING)
 def test_cancelling_an_execution_ends_its_processes_and_the_sandbox_works_on(
     arena: Arena, installed: Callable[[str], None], language: str
 ) -> None:
@@ -85,14 +83,13 @@ def ended(process: subprocess.Popen[bytes]) -> Ended:
     return msgspec.json.decode(process.stdout.read(), type=Ended)
 
 
-@pytest.mark.slow
 def test_killing_viva_ends_every_program_and_every_process_it_had_started(
     world: World, installed: Callable[[str], None]
 ) -> None:
-    installed("python")
-    installed("cpp")
-    marks = [Marks(), Marks()]
-    requests = [lasting(language, mark) for language, mark in zip(("python", "cpp"), marks, strict=True)]
+    marks = [Marks() for _ in LASTING]
+    for language in LASTING:
+        installed(language)
+    requests = [lasting(language, mark) for language, mark in zip(LASTING, marks, strict=True)]
     with viva(world.folder / "killed", requests) as process:
         wait_until(lambda: all(mark.processes() for mark in marks), "the programs' start")
         family = descendants(process.pid)

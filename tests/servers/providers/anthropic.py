@@ -1,18 +1,14 @@
 """Anthropic's Messages API with extended and adaptive thinking. Sources of every row are in ../README.md."""
 
 import dataclasses
-import math
-from typing import Any
 
-from .base import MISSING, WORDS, Asked, Body, Plan, Reply, Rule, Said, broken, field, pieces, sse, think, tokens, words
+from .base import MISSING, WORDS, Asked, Body, Plan, Reply, Rule, broken, field, think, words
 
 SAYS = WORDS["anthropic"]
 says = words("anthropic")
 SAMPLING = ("temperature", "top_p", "top_k")
-
-
 VERSIONS = {"2023-06-01": {*SAYS["message"], *SAMPLING}, "2026-10-21": {*SAYS["message"]}}
-"""What a message may hold, by anthropic-version."""
+"""What a message may hold, by anthropic-version: the later one takes no sampling parameters, not even the defaults."""
 LEVELS = ("low", "medium", "high", "xhigh", "max")
 
 
@@ -26,23 +22,21 @@ class Model:
     unasked: bool = False  # whether it thinks where no `thinking` is given
     sampling: bool = True  # whether it takes temperature, top_p, top_k at all
     both: bool = False  # whether it takes temperature and top_p together
-    prefill: bool = True  # whether the last turn may be the assistant's
     shown: bool = True  # whether thoughts are shown that nobody asked to be
 
 
 def modern(*kinds: str, unasked: bool = False) -> Model:
     """A model of 4.7 and later."""
-    return Model(kinds, LEVELS, 128000, unasked, sampling=False, prefill=False, shown=False)
+    return Model(kinds, LEVELS, 128000, unasked, sampling=False, shown=False)
 
 
-BOTH = ("enabled", "adaptive", "disabled")
 MODELS = {
+    "claude-x": Model(("disabled",), both=True),  # one that nobody knows
     "claude-3-5-haiku-latest": Model(("disabled",), most=8192, both=True),
     "claude-haiku-4-5": Model(),
     "claude-sonnet-4-5": Model(),
     "claude-opus-4-5": Model(efforts=("low", "medium", "high")),
-    "claude-sonnet-4-6": Model(BOTH, ("low", "medium", "high", "max"), prefill=False),
-    "claude-opus-4-6": Model(BOTH, ("low", "medium", "high", "max"), 128000, prefill=False),
+    "claude-sonnet-4-6": Model(("enabled", "adaptive", "disabled"), ("low", "medium", "high", "max")),
     "claude-opus-4-7": modern("adaptive", "disabled"),
     "claude-opus-5": modern("adaptive", "disabled", unasked=True),
     "claude-opus-5-5": modern("adaptive", unasked=True),
@@ -60,59 +54,19 @@ def error(kind: str, message: str, status: int = 400) -> Reply:
     return Reply(status, {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"})
 
 
-def invalid(message: str) -> Reply:
-    """A request that is refused for what it says."""
-    return error("invalid_request_error", message)
-
-
 def answer(plan: Plan, asked: Asked) -> Reply:
-    """Anthropic."""
-    key = asked.headers.get("x-api-key") or asked.bearer
-    if plan.key and key != plan.key:
-        return error("authentication_error", "invalid x-api-key", 401)
-    if (asked.method, asked.path) == ("GET", "/v1/models"):
-        rows = [described(name, row) for name, row in MODELS.items()]
-        return Reply(body={"data": rows, "has_more": False, "first_id": rows[0]["id"], "last_id": rows[-1]["id"]})
-    if asked.method == "GET" and (row := MODELS.get(asked.path.removeprefix("/v1/models/"))):
-        return Reply(body=described(asked.path.removeprefix("/v1/models/"), row))
-    if (asked.method, asked.path) != ("POST", "/v1/messages"):
-        return error("not_found_error", "Not Found", 404)
-    allowed = VERSIONS.get(asked.headers.get("anthropic-version", ""))
-    if allowed is None:
-        return invalid("anthropic-version: header is required")
-    for name in sorted(asked.body.keys() - allowed):
-        return invalid(says("extra", name=name))
-    for name in ("model", "messages", "max_tokens"):
-        if name not in asked.body:
-            return invalid(says("required", name=name))
-    roles = [turn.get("role") for turn in asked.body["messages"]]
-    if "system" in roles and "temperature" in allowed:  # the later version has messages of the system
-        return invalid(says("system", place=roles.index("system")))
-    return message(plan, asked.body)
-
-
-def described(name: str, model: Model) -> Body:
-    """A model as the list of models has it, with what it is capable of."""
-    kinds = {kind: {"supported": kind in model.kinds} for kind in (*BOTH, "between_tools")}
-    able = set(model.kinds) != {"disabled"}
-    efforts = {level: {"supported": level in model.efforts} for level in LEVELS}
-    capabilities = {
-        "thinking": {"supported": able, "types": kinds},
-        "effort": {"supported": bool(model.efforts), **efforts},
-    }
-    shown = {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"}
-    return shown | {"lifecycle": "active", "max_tokens": model.most, "capabilities": capabilities}
-
-
-def message(plan: Plan, body: Body) -> Reply:
     """POST /v1/messages."""
-    model = MODELS.get(body["model"])
-    if model is None:
-        return error("not_found_error", f"model: {body['model']}", 404)
-    if (wrong := _refused(body, model)) is not None:
-        return invalid(wrong)
+    key = asked.headers.get("x-api-key") or asked.bearer  # of an older SDK, and of a newer one
+    if plan.key and key != plan.key:
+        return error("authentication_error", f"invalid x-api-key {key}", 401)
+    body = asked.body
+    for name in sorted(body.keys() - VERSIONS[asked.headers["anthropic-version"]]):
+        return error("invalid_request_error", says("extra", name=name))
+    model = MODELS[body["model"]]
     kind = field(body, "thinking.type")
     thinks = model.unasked if kind is MISSING else kind in ("enabled", "adaptive")
+    if (wrong := _refused(body, model, thinks)) is not None:
+        return error("invalid_request_error", wrong)
     effort = field(body, "output_config.effort")
     budget = field(body, "thinking.budget_tokens")
     said = think(
@@ -121,16 +75,12 @@ def message(plan: Plan, body: Body) -> Reply:
         effort="none" if not thinks else "medium" if effort is MISSING else effort,
         budget=None if budget is MISSING else budget,
         limit=body["max_tokens"],
-        stop=body.get("stop_sequences"),
     )
-    shown = field(body, "thinking.display") == "summarized" or (
-        model.shown and field(body, "thinking.display") != "omitted"
-    )
+    display = field(body, "thinking.display")
     blocks: list[Body] = []
     if said.thought:
+        shown = display == "summarized" or (model.shown and display != "omitted")
         blocks.append({"type": "thinking", "thinking": said.thought if shown else "", "signature": "c2lnbmVk"})
-        if plan.redacted:
-            blocks.append({"type": "redacted_thinking", "data": "aGlkZGVu"})
     if said.text:
         blocks.append({"type": "text", "text": said.text})
     whole: Body = {
@@ -139,7 +89,7 @@ def message(plan: Plan, body: Body) -> Reply:
         "role": "assistant",
         "model": body["model"],
         "content": blocks,
-        "stop_reason": {"stop": "end_turn", "sequence": "stop_sequence", "length": "max_tokens"}[said.ended],
+        "stop_reason": plan.stop or ("max_tokens" if said.cut else "end_turn"),
         "stop_sequence": None,
         "usage": {
             "input_tokens": said.prompt,
@@ -150,26 +100,15 @@ def message(plan: Plan, body: Body) -> Reply:
             "service_tier": "standard",
         },
     }
-    ping = sse({"type": "ping"}, "ping")
-    if not body.get("stream"):
-        return Reply(body=whole, said=said)
-    return Reply(chunks=_events(whole, said), content_type="text/event-stream", said=said, alive=ping)
+    return Reply(body=whole, said=said)
 
 
-def _refused(body: Body, model: Model) -> str | None:
+def _refused(body: Body, model: Model, thinks: bool) -> str | None:
     """What is wrong with a message, in words, or None."""
     kind = field(body, "thinking.type")
-    thinks = model.unasked if kind is MISSING else kind in ("enabled", "adaptive")
-    if kind == "enabled" and field(body, "thinking.budget_tokens") is MISSING:
-        return says("required", name="thinking.enabled.budget_tokens")
-    if kind == "adaptive" and "budget_tokens" in body["thinking"]:
-        return says("extra", name="thinking.adaptive.budget_tokens")
     if kind is not MISSING and kind not in model.kinds:
         name = "no_thinking" if model.kinds == ("disabled",) else "no_kind" if not model.sampling else "no_adaptive"
         return says(name, model=body["model"], kind=kind)
-    effort = field(body, "output_config.effort")
-    if effort is not MISSING and effort not in model.efforts:
-        return says("effort" if model.efforts else "no_effort", efforts=", ".join(map(repr, model.efforts)))
     rules = (() if model.sampling else WITHOUT_SAMPLING) + (WHILE_THINKING if thinks and model.sampling else ())
     if (found := broken(body, rules)) is not None:
         return found[1]
@@ -180,42 +119,4 @@ def _refused(body: Body, model: Model) -> str | None:
         return says("least" if budget < 1024 else "budget")
     if limit > model.most:
         return says("most", limit=limit, most=model.most, model=body["model"])
-    if body["messages"][-1].get("role") == "assistant" and (thinks or not model.prefill):
-        return says("thought_first" if model.prefill else "prefill", place=len(body["messages"]) - 1)
     return None
-
-
-def _events(whole: Body, said: Said) -> list[bytes]:
-    """The events of a streamed message."""
-    empty = whole | {"content": [], "stop_reason": None, "usage": whole["usage"] | {"output_tokens": 1}}
-    events: list[Body] = [{"type": "message_start", "message": empty}]
-    for place, block in enumerate(whole["content"]):
-        start: Body = {"type": block["type"]}
-        deltas: list[Body] = []
-        if block["type"] == "thinking":
-            start |= {"thinking": "", "signature": ""}
-            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(block["thinking"])]
-            deltas.append({"type": "signature_delta", "signature": block["signature"]})
-        elif block["type"] == "text":
-            start |= {"text": ""}
-            deltas = [{"type": "text_delta", "text": piece} for piece in pieces(block["text"])]
-        else:
-            start = block
-        events.append({"type": "content_block_start", "index": place, "content_block": start})
-        events += [{"type": "content_block_delta", "index": place, "delta": delta} for delta in deltas]
-        events.append({"type": "content_block_stop", "index": place})
-    ending = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
-    events.append({"type": "message_delta", "delta": ending, "usage": whole["usage"]})
-    events.append({"type": "message_stop"})
-    return [sse(event, event["type"]) for event in events]
-
-
-def limited(what: str, limit: int, used: int, wanted: int, seconds: float) -> Reply:
-    """The refusal of a request over a limit a minute."""
-    return error("rate_limit_error", says("limit", limit=limit, what=what.replace("-", " ")), 429)
-
-
-def cost(asked: Asked) -> int:
-    """Input tokens of a request."""
-    shown: Any = [asked.body.get("system") or "", asked.body.get("messages")]
-    return math.ceil(tokens(str(shown)))

@@ -1,7 +1,8 @@
 """What all stand-ins for providers share: a plan, a request, a reply, and a model that thinks and then answers.
 
 A token is four characters everywhere. A provider is a function of a plan and a request; it does no input or output, so
-that what a documentation says is a row of a table beside it, and not a handler.
+that what a documentation says is a row of a table beside it, and not a handler. What no test asks for is not here: a
+request that nobody expected ends in an error of the stand-in's own, which is a status of 500.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from verdicts import obedient
 
 CHARACTERS = 4
 """Characters of a token."""
@@ -37,34 +40,32 @@ class Plan:
     text: str = "A"  # the reply where no question of `gold` is in the prompt
     thinking: int = 3000  # tokens that it thinks at medium effort
     thinking_of: dict[str, int] = dataclasses.field(default_factory=dict)  # text in the prompt → tokens, in its place
-    thought: str = (
-        "At first sight: Answer: WRONG\n"  # how thoughts begin; WRONG becomes another letter than the reply's
-    )
+    # how thoughts begin; WRONG becomes another letter than the reply's
+    thought: str = "At first sight: Answer: WRONG\n"
+    stop: str = ""  # Anthropic, Gemini: their own word for why the reply ended, in the place of the true one
     # time
     latency: float = 0.0  # seconds before the first token
     duration: float = 0.0  # seconds from the first token to the last
-    rate: float = 0.0  # tokens a second, further seconds of the duration; 0 for at once
     keepalive: float = 0.0  # seconds between signs of life, of providers that send some; 0 for none
     cut_after: float = 0.0  # a proxy ends what was silent for so many seconds; 0 for none
     cut_with: str = "504"  # or "524", or "reset"
-    # limits
-    limits: dict[str, int] = dataclasses.field(default_factory=dict)  # requests, tokens, input-tokens, output-tokens
+    # limits, of OpenAI
+    limits: dict[str, int] = dataclasses.field(default_factory=dict)  # of requests, tokens
     window: float = 60.0  # seconds in which a limit is full again
     limit_headers: bool = True
     retry_after: bool = True
     # failures
-    status: int = 0  # every request is refused with it
-    verbatim: str = ""  # and with this body
-    error_in_body: str = ""  # OpenRouter: a failure under status 200, with this text
+    status: int = 0  # every reply has it
+    verbatim: str = ""  # and this body
+    headers: dict[str, str] = dataclasses.field(default_factory=dict)  # and these headers
+    content_type: str = "application/json"
+    reset: bool = False  # whether the connection breaks once the request was read
     # the server
-    models: list[str] = dataclasses.field(
-        default_factory=list
-    )  # self-hosted: the models served; Ollama: all that think
+    models: list[str] = dataclasses.field(default_factory=list)  # self-hosted: the models served
     context: int = 32768  # tokens, self-hosted
     parser: str = "reasoning_content"  # self-hosted: field of the thought, or "" for a thought inside the content
     opened: bool = False  # self-hosted: the template opened the thought, so that a reply has only the closing tag
     usage: bool = True
-    redacted: bool = False  # Anthropic: a block of redacted thinking, too
     dialect: str = "xai"  # compatible: whose words, of `dialects` in words.toml
     refuses: list[str] = dataclasses.field(default_factory=list)  # compatible: fields, or "system"
     deployments: dict[str, str] = dataclasses.field(default_factory=dict)  # Azure: deployment → model
@@ -98,21 +99,16 @@ class Reply:
     said: Said | None = None  # what the model did, if it was asked at all
     alive: bytes = b""  # a sign of life, of a provider that sends some
 
-    @property
-    def ok(self) -> bool:
-        """Whether the model answered."""
-        return self.said is not None
-
 
 @dataclasses.dataclass(frozen=True)
 class Said:
-    """What a model thought and said, in tokens and text, and why it ended: stop, sequence or length."""
+    """What a model thought and said, in tokens and text, and whether a limit cut it, perhaps while it thought."""
 
     prompt: int
     thought: str
     text: str
-    ended: str
-    thinks_still: bool  # whether it was cut while it thought
+    cut: bool
+    thinks_still: bool
 
     @property
     def thinking(self) -> int:
@@ -131,7 +127,7 @@ def tokens(text: str) -> int:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """The texts of messages, contents, input or a prompt, in order."""
+    """The texts of messages, contents or input, in order."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
@@ -149,9 +145,7 @@ def think(
     effort: str = "medium",
     budget: int | None = None,
     limit: int | None = None,
-    stop: str | Sequence[str] | None = None,
     free: bool = False,
-    stops_thought: bool = False,
 ) -> Said:
     """What the model makes of a prompt (messages, contents, or a text).
 
@@ -161,7 +155,7 @@ def think(
     asked = max(
         (question for question in plan.gold if question in shown), key=lambda q: (shown.rfind(q), len(q)), default=""
     )
-    text = plan.gold.get(asked, plan.text)
+    text = obedient(plan.gold.get(asked, plan.text), shown)
     length = next((count for name, count in plan.thinking_of.items() if name in shown), plan.thinking)
     length = int(length * EFFORTS[effort])
     if budget is not None:
@@ -169,26 +163,16 @@ def think(
     wrong = next((letter for letter in "CDAB" if letter not in text), "C")
     beginning = plan.thought.replace("WRONG", wrong)
     doubt = "Let me look at that again. " if length else ""
-    thought = (beginning + doubt * (1 + length * CHARACTERS // 20))[: length * CHARACTERS]
-    ended = "stop"
-    stops = [stop] if isinstance(stop, str) else stop or []
-    whole = thought
-    if stops_thought and (cut := _first(thought, stops)) is not None:
-        thought, text, ended = thought[:cut], "", "sequence"
-    if (cut := _first(text, stops)) is not None:
-        text, ended = text[:cut], "sequence"
+    whole = thought = (beginning + doubt * (1 + length * CHARACTERS // 20))[: length * CHARACTERS]
+    cut = False
     if limit is not None:
         if not free and len(thought) >= limit * CHARACTERS:
-            thought, text, ended = thought[: limit * CHARACTERS], "", "length"
+            thought, text, cut = thought[: limit * CHARACTERS], "", True
         left = limit if free else limit - tokens(thought)
         if tokens(text) > left:
-            text, ended = text[: left * CHARACTERS], "length"
-    still = len(thought) < len(whole) or (ended == "length" and not text and bool(thought))
-    return Said(tokens(shown), thought, text, ended, still)
-
-
-def _first(text: str, stops: Sequence[str]) -> int | None:
-    return min((text.find(stop) for stop in stops if stop in text), default=None)
+            text, cut = text[: left * CHARACTERS], True
+    still = len(thought) < len(whole) or (cut and not text and bool(thought))
+    return Said(tokens(shown), thought, text, cut, still)
 
 
 def pieces(text: str) -> list[str]:
@@ -203,9 +187,14 @@ def sse(data: Any, event: str = "") -> bytes:
     return (f"event: {event}\n" if event else "").encode() + f"data: {written}\n\n".encode()
 
 
+def listing(names: Sequence[str], **more: Any) -> Reply:
+    """A list of models as OpenAI's is."""
+    return Reply(body={"object": "list", "data": [{"id": name, "object": "model", **more} for name in names]})
+
+
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """A field (dotted) that is refused: always, unless it has one of some values, or only under `least`."""
+    """A field that is refused: always, unless it has one of some values, or only under `least`."""
 
     field: str
     message: str  # {field}, {value}, {least}
@@ -215,14 +204,12 @@ class Rule:
     status: int = 400
     named: bool = True  # whether the error has the field as its `param`
 
-    def refused(self, body: Body) -> Any:
-        """The value that is refused, or MISSING."""
-        value = field(body, self.field)
-        if value is MISSING or value is None or any(value == one for one in self.unless):
-            return MISSING
-        if self.least is not None and not value < self.least:
-            return MISSING
-        return value
+    def refused(self, body: Body) -> bool:
+        """Whether a body breaks it."""
+        value = body.get(self.field)
+        if value is None or any(value == one for one in self.unless):
+            return False
+        return self.least is None or value < self.least
 
 
 def field(body: Body, name: str) -> Any:
@@ -238,9 +225,8 @@ def field(body: Body, name: str) -> Any:
 def broken(body: Body, rules: Sequence[Rule]) -> tuple[Rule, str] | None:
     """The first rule that a body breaks, and the text of its error; a server names one at a time."""
     for rule in rules:
-        value = rule.refused(body)
-        if value is not MISSING:
-            return rule, rule.message.format(field=rule.field, value=value, least=rule.least)
+        if rule.refused(body):
+            return rule, rule.message.format(field=rule.field, value=body[rule.field], least=rule.least)
     return None
 
 

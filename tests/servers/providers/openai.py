@@ -9,10 +9,27 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .base import WORDS, Asked, Body, Plan, Reply, Rule, Said, broken, field, listed, pieces, sse, think, tokens, words
+from .base import (
+    WORDS,
+    Asked,
+    Body,
+    Plan,
+    Reply,
+    Rule,
+    Said,
+    broken,
+    listed,
+    listing,
+    pieces,
+    sse,
+    think,
+    tokens,
+    words,
+)
+from .limits import Refused
 
 SAYS = WORDS["openai"]
-says, azure_says = words("openai"), words("azure")
+says = words("openai")
 PARAMETER, VALUE = "unsupported_parameter", "unsupported_value"
 
 
@@ -21,24 +38,22 @@ def only(name: str, default: float) -> Rule:
     return Rule(name, SAYS["only"].replace("{default}", f"{default:g}"), VALUE, unless=(default,))
 
 
+def never(name: str) -> Rule:
+    """A field that a model does not take."""
+    return Rule(name, SAYS["not_with"], PARAMETER)
+
+
 MAX_TOKENS = Rule("max_tokens", SAYS["renamed"], PARAMETER)
-STOP = Rule("stop", SAYS["not_with"], PARAMETER)
-PENALTIES = (only("presence_penalty", 0), only("frequency_penalty", 0))
-SAMPLING = (only("temperature", 1), only("top_p", 1))
+PENALTIES = ("presence_penalty", "frequency_penalty")
+SAMPLING = ("temperature", "top_p")
 LOGPROBS = (
     Rule("logprobs", SAYS["logprobs"], status=403, unless=(False,), named=False),
     Rule("top_logprobs", SAYS["logprobs"], status=403, unless=(0,), named=False),
 )
-THINKER = (MAX_TOKENS, *SAMPLING, *PENALTIES, *LOGPROBS, STOP)
-O1 = (MAX_TOKENS, *SAMPLING, *PENALTIES, *LOGPROBS)
-O3_MINI = (
-    MAX_TOKENS,
-    *(
-        Rule(name, SAYS["not_with"], PARAMETER)
-        for name in ("temperature", "top_p", "presence_penalty", "frequency_penalty")
-    ),
-    *(Rule(name, SAYS["not_with"], PARAMETER) for name in ("logprobs", "top_logprobs", "stop")),
-)
+DEFAULTS = (*(only(name, 1) for name in SAMPLING), *(only(name, 0) for name in PENALTIES))
+O1 = (MAX_TOKENS, *DEFAULTS, *LOGPROBS)
+THINKER = (*O1, never("stop"))
+O3_MINI = (MAX_TOKENS, *map(never, (*SAMPLING, *PENALTIES, "logprobs", "top_logprobs", "stop")))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,8 +64,6 @@ class Model:
     effort: str = "none"
     rules: tuple[Rule, ...] = ()
     most: int = 128000
-    roles: frozenset[str] = frozenset({"system", "developer", "user", "assistant"})
-    chat: bool = True
 
     @property
     def thinks(self) -> bool:
@@ -58,37 +71,24 @@ class Model:
         return bool(self.efforts) or self.effort != "none"
 
 
-USER = frozenset({"user", "assistant"})
 MODELS = {
     "gpt-4.1": Model(most=32768),
-    "o1-mini": Model((), "medium", O1, 65536, USER),
-    "o1": Model(("low", "medium", "high"), "medium", O1, 100000),
+    "o1-mini": Model((), "medium", O1, 65536),
     "o3-mini": Model(("low", "medium", "high"), "medium", O3_MINI, 100000),
-    "o3": Model(("low", "medium", "high"), "medium", THINKER, 100000),
-    "o4-mini": Model(("low", "medium", "high"), "medium", THINKER, 100000),
     "gpt-5": Model(("minimal", "low", "medium", "high"), "medium", THINKER),
     "gpt-5-mini": Model(("minimal", "low", "medium", "high"), "medium", THINKER),
-    "gpt-5-pro": Model(("high",), "high", THINKER, 272000, chat=False),
+    "gpt-5-pro": Model(("high",), "high", THINKER, 272000),
     "gpt-5.1": Model(("none", "low", "medium", "high"), "none", THINKER),
-    "gpt-5.2": Model(("none", "low", "medium", "high", "xhigh"), "none", THINKER),
-    "gpt-5.6-terra": Model(("none", "low", "medium", "high", "xhigh", "max"), "medium", THINKER),
-    "gpt-6-astra": Model(("low", "medium", "high", "xhigh", "max"), "medium", THINKER),
 }
 FREE_WITHOUT_THOUGHT = {"temperature", "top_p", "logprobs", "top_logprobs"}
 """What the models take that can be asked for no thought, when they are."""
 CHAT, RESPONSES = SAYS["chat"], SAYS["responses"]
-NO_CODE = {"temperature": (1,), "top_p": (1,), "presence_penalty": (0,), "frequency_penalty": (0,)}
 RESPONSES_RULES = (
-    *(Rule(name, SAYS["not_with"], None, unless=allowed) for name, allowed in NO_CODE.items()),
+    *(Rule(name, SAYS["not_with"], None, unless=(1,)) for name in SAMPLING),
+    *(Rule(name, SAYS["not_with"], None, unless=(0,)) for name in PENALTIES),
     Rule("top_logprobs", SAYS["responses_logprobs"], PARAMETER, unless=(0,)),
 )
-TOO_FEW = Rule(
-    "max_output_tokens",
-    SAYS["too_few"],
-    "integer_below_min_value",
-    least=16,
-)
-_SNAPSHOT = re.compile(r"-20\d\d-\d\d-\d\d$")
+TOO_FEW = Rule("max_output_tokens", SAYS["too_few"], "integer_below_min_value", least=16)
 _DEPLOYMENT = re.compile(r"/openai/deployments/([^/]+)/chat/completions")
 
 
@@ -106,87 +106,42 @@ def refusal(body: Body, rules: Sequence[Rule]) -> Reply | None:
     return error(message, rule.code, rule.field if rule.named else None, rule.status)
 
 
-def model_of(name: Any) -> Model | Reply:
-    """The row of a model, by its name or that of a snapshot."""
-    found = MODELS.get(_SNAPSHOT.sub("", str(name)))
-    if found is None:
-        return error(says("no_model", model=name), "model_not_found", None, 404)
-    return found
-
-
 def answer(plan: Plan, asked: Asked) -> Reply:
     """OpenAI."""
     if plan.key and asked.bearer != plan.key:
         return error(says("key", key=asked.bearer), "invalid_api_key", status=401)
     if (asked.method, asked.path) == ("GET", "/v1/models"):
-        return listing()
-    if asked.path == "/v1/chat/completions":
-        return chat(plan, asked.body)
-    if asked.path == "/v1/responses":
-        return respond(plan, asked.body)
-    if asked.path == "/v1/completions":
-        return error(says("no_completions"), None, "model", 404)
-    return error(f"Invalid URL ({asked.method} {asked.path})", status=404)
-
-
-def listing() -> Reply:
-    """The list of models."""
-    rows = [{"id": name, "object": "model", "created": 1, "owned_by": "openai"} for name in MODELS]
-    return Reply(body={"object": "list", "data": rows})
+        return listing([*MODELS], owned_by="openai")
+    if asked.body["model"] not in MODELS:
+        return error(says("no_model", model=asked.body["model"]), "model_not_found", None, 404)
+    return {"/v1/chat/completions": chat, "/v1/responses": respond}[asked.path](plan, asked.body)
 
 
 def azure(plan: Plan, asked: Asked) -> Reply:
-    """Azure: a deployment in the path and a version in the query, or /openai/v1 with the deployment as the model."""
-    key = asked.headers.get("api-key") or asked.bearer
-    if plan.key and key != plan.key:
-        return Reply(401, {"error": {"code": "401", "message": azure_says("key")}})
-    deployments = plan.deployments or {name: name for name in MODELS}
-    body = dict(asked.body)
-    if asked.path == "/openai/v1/chat/completions":
-        name, old = str(body.get("model")), False
-    elif (found := _DEPLOYMENT.fullmatch(asked.path)) and (version := asked.query.get("api-version")):
-        name, old = found[1], version < "2024-12-01"
-    else:
+    """Azure: a deployment in the path and a version in the query."""
+    found, version = _DEPLOYMENT.fullmatch(asked.path), asked.query.get("api-version")
+    if not found or not version:
         return Reply(404, {"error": {"code": "404", "message": "Resource not found"}})
-    if name not in deployments:
-        return Reply(404, {"error": {"code": "DeploymentNotFound", "message": azure_says("no_deployment")}})
     for newer in ("reasoning_effort", "max_completion_tokens"):
-        if old and newer in body:
+        if version < "2024-12-01" and newer in asked.body:
             return error(says("unrecognized", s="", names=newer))
-    reply = chat(plan, body | {"model": deployments[name]})
-    if reply.ok and reply.chunks is None:
+    reply = chat(plan, asked.body | {"model": plan.deployments[found[1]]})
+    if reply.said and reply.chunks is None:
         reply.body["prompt_filter_results"] = [{"prompt_index": 0, "content_filter_results": {}}]
     return reply
 
 
 def chat(plan: Plan, body: Body) -> Reply:
     """POST /v1/chat/completions."""
-    model = model_of(body.get("model"))
-    if isinstance(model, Reply):
-        return model
-    if not model.chat:
-        return error(says("no_chat"), None, "model", 404)
-    if unknown := [name for name in body if name not in CHAT]:
+    model = MODELS[body["model"]]
+    if unknown := [name for name in body if name not in CHAT or (name == "reasoning_effort" and not model.efforts)]:
         return error(says("unrecognized", s="s" if len(unknown) > 1 else "", names=", ".join(unknown)))
     effort = body.get("reasoning_effort") or model.effort
-    if "reasoning_effort" in body and not model.efforts:
-        if not model.thinks:
-            return error(says("unrecognized", s="", names="reasoning_effort"))
-        return error(SAYS["not_with"].format(field="reasoning_effort"), PARAMETER, "reasoning_effort")
-    if model.efforts and effort not in model.efforts:
-        return error(says("effort", effort=effort, efforts=listed(model.efforts)), VALUE, "reasoning_effort")
-    for place, message in enumerate(body.get("messages", ())):
-        if message.get("role") not in model.roles:
-            where = f"messages[{place}].role"
-            return error(says("role", where=where, role=message.get("role")), VALUE, where)
     silent = FREE_WITHOUT_THOUGHT if effort == "none" else set()
     if (wrong := refusal(body, [rule for rule in model.rules if rule.field not in silent])) is not None:
         return wrong
-    for name in ("max_tokens", "max_completion_tokens"):
-        if (limit := body.get(name) or 0) > model.most:
-            return error(says("too_large", limit=limit, most=model.most), "invalid_value", name)
     limit = body.get("max_completion_tokens") or body.get("max_tokens") or model.most
-    said = think(plan, body.get("messages"), effort=effort, limit=limit, stop=body.get("stop"))
+    said = think(plan, body["messages"], effort=effort, limit=limit)
     return completion(plan, body, said, {}, counts(said))
 
 
@@ -207,7 +162,7 @@ def completion(plan: Plan, body: Body, said: Said, shown: Body, usage: Body, con
     `content` is the message's where it is another text than what was said, or None.
     """
     text = said.text if content == "" else content
-    finish = "length" if said.ended == "length" else "stop"
+    finish = "length" if said.cut else "stop"
     head = {"id": "chatcmpl-1", "created": 1, "model": body["model"]}
     if not body.get("stream"):
         message = {"role": "assistant", "content": text, **shown}
@@ -228,41 +183,30 @@ def completion(plan: Plan, body: Body, said: Said, shown: Body, usage: Body, con
 
 def respond(plan: Plan, body: Body) -> Reply:
     """POST /v1/responses."""
-    if "messages" in body:
-        return error(says("moved"), PARAMETER)
     for name in body:
         if name not in RESPONSES:
             shown = says("unknown_stop" if name == "stop" else "unknown", field=name)
             return error(shown, "unknown_parameter", name)
-    if field(body, "stream_options.include_usage") in (True, False):
-        name = "stream_options.include_usage"
-        return error(says("unknown", field=name), "unknown_parameter", name)
-    model = model_of(body.get("model"))
-    if isinstance(model, Reply):
-        return model
+    model = MODELS[body["model"]]
     reasoning = body.get("reasoning") or {}
-    effort = reasoning.get("effort") or model.effort
+    effort, summary = reasoning.get("effort") or model.effort, reasoning.get("summary")
     if reasoning and not model.efforts:
         return error(SAYS["not_with"].format(field="reasoning.effort"), PARAMETER, "reasoning.effort")
     if model.efforts and effort not in model.efforts:
         shown = says("responses_effort", effort=effort, model=body["model"], efforts=listed(model.efforts))
         return error(shown, VALUE, "reasoning.effort")
-    if (summary := reasoning.get("summary")) not in (None, "auto", "concise", "detailed"):
-        return error(says("summary", value=summary), "invalid_value", "reasoning.summary")
-    rules = RESPONSES_RULES if model.thinks and effort != "none" else ()
-    if (wrong := refusal(body, (*rules, TOO_FEW))) is not None:
+    thinks = model.thinks and effort != "none"
+    if (wrong := refusal(body, (*(RESPONSES_RULES if thinks else ()), TOO_FEW))) is not None:
         return wrong
-    if rules and "message.output_text.logprobs" in (body.get("include") or ()):
-        return error(SAYS["responses_logprobs"], PARAMETER, "include")
     prompt = [body.get("instructions") or "", body.get("input")]
     said = think(plan, prompt, effort=effort, limit=body.get("max_output_tokens") or model.most)
     items: list[Body] = []
-    if model.thinks and effort != "none":
+    status = "incomplete" if said.cut else "completed"
+    if thinks:
         shown_thought = [{"type": "summary_text", "text": said.thought}] if summary else []
         items.append({"id": "rs_1", "type": "reasoning", "summary": shown_thought})
     if said.text or not said.thinks_still:
         part = {"type": "output_text", "annotations": [], "logprobs": [], "text": said.text}
-        status = "incomplete" if said.ended == "length" else "completed"
         items.append({"id": "msg_1", "type": "message", "status": status, "role": "assistant", "content": [part]})
     usage = {
         "input_tokens": said.prompt,
@@ -271,14 +215,13 @@ def respond(plan: Plan, body: Body) -> Reply:
         "output_tokens_details": {"reasoning_tokens": said.thinking},
         "total_tokens": said.prompt + said.output,
     }
-    cut = said.ended == "length"
     whole = {
         "id": "resp_1",
         "object": "response",
         "created_at": 1,
-        "status": "incomplete" if cut else "completed",
+        "status": status,
         "error": None,
-        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "incomplete_details": {"reason": "max_output_tokens"} if said.cut else None,
         "instructions": body.get("instructions"),
         "max_output_tokens": body.get("max_output_tokens"),
         "model": body["model"],
@@ -316,20 +259,16 @@ def _events(whole: Body) -> list[bytes]:
     return [sse({"type": name, "sequence_number": next(numbers), **data}, name) for name, data in events]
 
 
-def limited(what: str, limit: int, used: int, wanted: int, seconds: float) -> Reply:
+def limited(refused: Refused) -> Reply:
     """The refusal of a request over a limit: of `tokens` or `requests` a minute."""
-    short = {"requests": "requests per min (RPM)", "tokens": "tokens per min (TPM)"}[what]
-    name = "too_much" if wanted > limit else "limit"
-    message = says(name, what=short, limit=limit, used=used, wanted=wanted, seconds=seconds)
-    return error(message, "rate_limit_exceeded", status=429, kind=what)
-
-
-def azure_limited(what: str, limit: int, used: int, wanted: int, seconds: float) -> Reply:
-    """Azure's refusal of a request over a limit."""
-    return Reply(429, {"error": {"code": "429", "message": azure_says("limit", seconds=seconds)}})
+    short = {"requests": "requests per min (RPM)", "tokens": "tokens per min (TPM)"}[refused.what]
+    name = "too_much" if refused.wanted > refused.limit else "limit"
+    message = says(name, **vars(refused) | {"what": short})
+    return error(message, "rate_limit_exceeded", status=429, kind=refused.what)
 
 
 def cost(asked: Asked) -> int:
     """Tokens that a request is counted at when it comes: its characters or its limit, whichever is more."""
     limits = (asked.body.get(name) or 0 for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"))
-    return max(tokens(str(asked.body.get("messages") or asked.body.get("input") or "")), *limits)
+    shown: Any = asked.body.get("messages") or asked.body.get("input") or ""
+    return max(tokens(str(shown)), *limits)
