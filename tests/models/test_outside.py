@@ -8,7 +8,7 @@ import pytest
 from servers.fixtures import SAMPLE, Serve, Viva
 from viva.engine.budget import Price
 from viva.engine.folder import RunFolder
-from viva.pages.runs.following import Tokens
+from viva.runs.following import Tokens
 from viva.pages.runs.run_views import list_cost
 from viva.providers import traits_of
 

@@ -123,7 +123,7 @@ def test_tables_are_of_what_is_in_so_far_and_say_so(visit: Visit, growing: Growi
     assert "openai/beta fruit 100.00" in said
     assert "Summary 20 of 20" in said
     assert "What answers took, without judging · fruit model tokens an answer openai/alpha 10 openai/beta 10" in said
-    assert "finished" in said
+    assert " done " in said
 
 
 def test_progress_counts_answers_failures_and_tokens_by_model(visit: Visit, growing: Growing) -> None:
@@ -177,7 +177,7 @@ def test_a_run_whose_judge_gave_no_verdict_is_not_finished(visit: Visit, tmp_pat
     assert "incomplete 10 of 10" in text_of(visitor.get("/").text)
     with (run.path / "annotations.jsonl").open("ab") as file:
         file.write(msgspec.json.encode(msgspec.structs.replace(with_error, error=None, text="Verdict: 1")) + b"\n")
-    assert "finished 10 of 10" in text_of(visitor.get("/").text)
+    assert "done 10 of 10" in text_of(visitor.get("/").text)
 
 
 def test_answers_that_a_file_lacks_are_not_to_be_had_by_resuming(visit: Visit, tmp_path: Path, viva: Viva) -> None:
@@ -185,9 +185,9 @@ def test_answers_that_a_file_lacks_are_not_to_be_had_by_resuming(visit: Visit, t
     file.write_text(json.dumps({"question": "astronomy/0", "reply": "A"}))
     viva("grade", "cmmlu", file, "--run", run)
     visitor = visit(run.parent)
-    assert "incomplete 1 of 96 95 failed" in text_of(visitor.get("/").text)
+    assert "done 1 of 96 95 not in the answer file" in text_of(visitor.get("/").text)
     said = text_of(visitor.get("/run/graded").text)
-    assert "all asked: 95 failed" in said
+    assert "done, 95 not in the answer file" in said
     assert "viva resume" not in said.partition("Summary")[0]
 
 

@@ -10,7 +10,7 @@ from rows import tabled
 from servers.fixtures import Viva
 from viva.engine.budget import Price
 from viva.engine.folder import ModelRecord
-from viva.pages.runs.following import Tokens
+from viva.runs.following import Tokens
 from viva.pages.runs.run_views import list_cost
 
 Visit = Callable[..., TestClient]

@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from viva.engine.answerrecord import reply_text
 from viva.pages.answerindex import AnswerIndex, Chosen, about, folded, words_of
-from viva.pages.runs.following import Reader, slug
 from viva.pages.runs.gradedrows import Sheet
 from viva.render.result import Result
+from viva.runs.following import Reader, slug
 from viva.types import Question, points_of
 
 

@@ -13,8 +13,8 @@ from viva.engine.answerrecord import Answer, answer_of, describe_evidence
 from viva.engine.journal import Entry
 from viva.engine.stages import NO_REPLY_YET, Evaluation, EvidenceStore, parts_shown, row_of
 from viva.errors import StorageError
-from viva.pages.runs.following import Followed, Reader
 from viva.runs.answers import SEVERAL, finer, of_answer
+from viva.runs.following import Followed, Reader
 from viva.runs.open import OpenRun, open_evidence
 from viva.runs.scorefile import fault, score_rows
 from viva.scorers.reading import CUT_OFF_WORDS, read_span, reason

@@ -27,17 +27,17 @@ from viva.engine.budget import Price
 from viva.engine.folder import BATCHES, ModelRecord, RunFolder, RunRecord, writer
 from viva.errors import StorageError, VivaError
 from viva.pages.answerindex import noteworthy
-from viva.pages.runs import following
 from viva.pages.runs.answerfilters import Answers
-from viva.pages.runs.following import Followed, RunEntry, Tokens
 from viva.pages.runs.gradedrows import Sheet, grade, graded_before, render_keys
 from viva.pages.runs.runblocks import Tables, live_tables
-from viva.pages.runs.runcounts import Progress, Waiting, progress_of, waiting
 from viva.providers import traits_of
 from viva.render.result import Result
+from viva.runs import following
 from viva.runs.answers import read_run
+from viva.runs.following import Followed, RunEntry, Tokens
 from viva.runs.open import OpenRun, prepare, recorded_price
-from viva.types import Usage
+from viva.runs.state import Part, Progress, Waiting, graded_parts, progress_of, waiting
+from viva.types import NOT_ASKED, Usage
 
 _EVIDENCE = ("executions.jsonl", "similarities.jsonl", "annotations.jsonl", "reviews.jsonl")
 _REST = 8.0
@@ -125,7 +125,7 @@ class RunView:
             return whole
 
     def progress(self, most: int | None = None, results: Sequence[Result] = ()) -> Progress:
-        """Return how far the run is, now; `results`: those of its scores, where it is not graded here. Raises
+        """Return how far the run is, now; `results`: those of its scores, by which it is counted. Raises
         StorageError."""
         with self._guard:
             record = self.record()
@@ -135,7 +135,7 @@ class RunView:
                 following.answers_wanted(self.path, record),
                 self.answers,
                 self._stages,
-                self._sheets if self._counted() else [],
+                graded_parts(results) or self._parts(),
                 results or (self.graded.tables.results if self.graded else ()),
                 writer=writer(self.path),
                 now=time.time(),
@@ -143,12 +143,25 @@ class RunView:
             )
             return msgspec.structs.replace(progress, whole=whole)
 
-    def _counted(self) -> bool:
-        """Return whether every sheet knows what became of each of its answers: by their keys, or by rows of all there
-        is.
+    def _parts(self) -> list[Part]:
+        """Return what became of the answers sheet by sheet: by their keys, or by rows of all there is; nothing where
+        one has neither.
         """
         rows = self.graded is not None and self._now()[0] == self._seen[0]
-        return all(sheet.evaluation.keyed or rows for sheet in self._sheets)
+        parts = []
+        for sheet in self._sheets:
+            if sheet.evaluation.keyed:
+                keys = [sheet.key(place) for place in range(len(sheet))]
+                answered = sum(key in self.answers.answered for key in keys)
+                failed = sum(key in self.answers.failed for key in keys)
+            elif rows:
+                became = Counter(row.outcome for row in sheet.rows)
+                failed = became["error"]
+                answered = len(sheet) - failed - became[NOT_ASKED]
+            else:
+                return []
+            parts.append(Part(sheet.evaluation.model.name, sheet.evaluation.label, answered, failed, len(sheet)))
+        return parts
 
     def _with_the_provider(self) -> Waiting:
         found = following.sizes(self.path, (BATCHES,))
@@ -385,7 +398,11 @@ class RunViews:
             card.progress = view.progress(0, card.results or ())
         except StorageError as problem:
             return Card(found=found, name=card.name, problem=str(problem))
-        card.paid = list_cost(card.record.models, view.answers.used, card.record.prices)
+        took = [one.consumed.cost for one in card.results or () if one.consumed]
+        if card.results:
+            card.paid = None if None in took else sum(filter(None, took))
+        elif not RunFolder(found.path, card.record).batched():  # of batches nobody knows the price before they are read
+            card.paid = list_cost(card.record.models, view.answers.used, card.record.prices)
         return card
 
     def _results_of(self, found: RunEntry) -> Sequence[Result] | None:

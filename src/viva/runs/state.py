@@ -1,4 +1,7 @@
-"""How far a run is: counts by model and exam, tokens, rate, and the word for it."""
+"""What state a run is in, and how far it is: counts by model and exam, tokens, rate, and the words for it.
+
+Judged here for all that say it: `viva runs`, the list of runs, a run's page.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,13 @@ from viva.engine.asking import LASTING
 from viva.engine.batchlog import BatchLog
 from viva.engine.folder import RunRecord
 from viva.errors import StorageError
-from viva.pages.runs.following import Followed
-from viva.pages.runs.gradedrows import Sheet
 from viva.providers import traits_of
 from viva.render.result import Result
-from viva.types import outcome_name
+from viva.runs.following import Followed
+from viva.types import NOT_ASKED, outcome_name
 
-State = Literal["running", "finished", "waiting", "stopped", "incomplete", "empty"]
-"""Incomplete: all was asked, and some was not answered or not graded."""
+State = Literal["running", "done", "waiting", "stopped", "incomplete", "empty"]
+"""Incomplete: all was asked, and some was not answered or not graded that may still be."""
 _LACKING = {
     "executions": ("program", "not run"),
     "similarities": ("text", "not compared"),
@@ -72,15 +74,31 @@ class Part(Struct, frozen=True):
         return max(0, self.total - self.answered - self.failed)
 
 
+def graded_parts(results: Sequence[Result]) -> list[Part]:
+    """Return the same by scores, which count every sample of a question."""
+    parts = []
+    for one in results:
+        total, failed = sum(one.answers.values()), one.answers.get("error", 0)
+        parts.append(Part(one.model, one.exam, total - failed - one.answers.get(NOT_ASKED, 0), failed, total))
+    return parts
+
+
 class Progress(Struct, frozen=True, kw_only=True):
     """All of a run at one moment. All texts are hostile."""
 
     state: State
+    word: str
+    """The state, for a list."""
+    brief: str
+    """What is left to do; the state where that is nothing."""
     sentence: str
+    """Both."""
     total: int
     answered: int
     failed: int
     left: int
+    lost: Sequence[str]
+    """What became of those that failed, in words."""
     input: int
     """Tokens of prompts, as servers counted them."""
     output: int
@@ -111,7 +129,7 @@ def progress_of(
     total: int,
     answers: Followed,
     stages: Mapping[str, Followed],
-    sheets: Sequence[Sheet],
+    parts: Sequence[Part],
     results: Sequence[Result],
     *,
     writer: int,
@@ -120,34 +138,73 @@ def progress_of(
 ) -> Progress:
     """Return what journals, lock, run.json and the results known so far say together.
 
-    `total`: answers that it is to have. With `sheets` every answer is counted where it belongs.
+    `total`: answers that it is to have. With `parts` every answer is counted where it belongs, else by `answers`.
     """
-    parts = _parts(answers, sheets)
-    total = sum(part.total for part in parts) if parts else total
+
+    def recorded(name: str) -> bool:
+        opened = record.model(name)
+        return traits_of(opened.name if opened else name).recorded
+
+    failed_of = Counter(answers.failed_of)
+    if parts:
+        total = sum(part.total for part in parts)
+        failed_of = Counter[str]()
+        for part in parts:
+            failed_of[part.model] += part.failed
     answered = sum(part.answered for part in parts) if parts else min(len(answers.answered), total)
-    failed = sum(part.failed for part in parts) if parts else len(answers.failed)
+    absent = sum(count for name, count in failed_of.items() if recorded(name))
+    failed = failed_of.total()
     left = max(0, total - answered - failed)
     rate = answers.rate(now) if writer else 0.0
     came = {name: count for name, one in stages.items() if (count := len(one.answered) + len(one.failed))}
+    ungraded = sum(one.answers.get("ungraded", 0) for one in results)
     lacking = _lacking(record, stages)
-    unjudged = sum(one.overall.outcomes.get("ungraded", 0) for one in results) if record.judges else 0
     # Verdicts that were never asked for: one that came can be `none`, which stands.
-    unasked = not (failed or left or lacking) and unjudged > came.get("annotations", 0)
-    lacking += [f"{unjudged:,} {outcome_name('ungraded')}"] * unasked
-    used = answers.used.values()
-    asked = any(traits_of(model.name).counted for model in record.models)
+    unasked = bool(record.judges) and not lacking and ungraded > came.get("annotations", 0)
+    # What a file lacks is asked for in vain, and without a judge a run is as whole as it can be.
+    ended = not (left or failed > absent or lacking or (ungraded and record.judges))
+    lost = [
+        f"{count:,} {what}"
+        for count, what in ((failed - absent, "failed"), (absent, "not in the answer file"))
+        if count
+    ]
+    missing = [
+        *lost,
+        *[f"{left:,} not asked"] * bool(left),
+        *([f"{ungraded:,} {outcome_name('ungraded')}"] if ungraded else lacking),
+    ]
     state: State = (
         "running" if writer else "waiting" if waiting.batches
-        else "empty" if not answers.lines and total else "stopped" if left
-        else "incomplete" if failed or lacking else "finished"
+        else "empty" if total and not (answered or failed or answers.lines) else "stopped" if left
+        else "done" if ended else "incomplete"
     )  # fmt: skip
+    word = {"stopped": "interrupted", "empty": "not begun"}.get(state, state)
+    if state == "done" and record.adaptive:
+        word = "estimated"
+    if state == "running":
+        brief = "being graded" if all(recorded(one.name) for one in record.models) else "running"
+        sentence = f"{'running' if left or failed else 'all answered, still at work'} (process {writer})"
+        sentence += f"; {waiting.sentence}" if waiting.batches else ""
+    elif state == "waiting":
+        brief = sentence = f"waiting: {waiting.sentence}"
+    elif state == "empty":
+        brief, sentence = word, "not begun: nothing has come in"
+    else:
+        begun = ["estimated"] if record.adaptive else ["done"] if ended else []
+        brief = ", ".join([*begun, *missing])
+        sentence = {"stopped": "stopped before its end: ", "incomplete": "all asked: "}.get(state, "") + brief
+    used = answers.used.values()
+    asked = any(traits_of(model.name).counted for model in record.models)
     return Progress(
         state=state,
-        sentence=_sentence(state, writer, failed, left, lacking, waiting.sentence),
+        word=word,
+        brief=brief,
+        sentence=sentence,
         total=total,
         answered=answered,
         failed=failed,
         left=left,
+        lost=lost,
         input=sum(one.input for one in used),
         output=sum(one.output for one in used),
         uncounted=sum(one.uncounted for one in used) if asked else 0,
@@ -174,34 +231,3 @@ def _lacking(record: RunRecord, stages: Mapping[str, Followed]) -> list[str]:
         for stage, (what, said) in _LACKING.items()
         if found[stage]
     ]
-
-
-def _sentence(state: State, writer: int, failed: int, left: int, lacking: Sequence[str], waiting: str) -> str:
-    if state == "running":
-        said = f"running (process {writer})" if left or failed else f"all answered, still at work (process {writer})"
-        return f"{said}; {waiting}" if waiting else said
-    if state == "waiting":
-        return f"waiting: {waiting}"
-    if state == "finished":
-        return "finished"
-    if state == "empty":
-        return "not begun: nothing has come in"
-    missing = [f"{failed:,} failed"] if failed else []
-    missing += [f"{left:,} not asked"] if left else []
-    missing += lacking
-    return f"{'stopped before its end' if left else 'all asked'}: {', '.join(missing)}"
-
-
-def _parts(answers: Followed, sheets: Sequence[Sheet]) -> list[Part]:
-    parts = []
-    for sheet in sheets:
-        if sheet.evaluation.keyed:
-            keys = [sheet.key(place) for place in range(len(sheet))]
-            answered = sum(key in answers.answered for key in keys)
-            failed = sum(key in answers.failed for key in keys)
-        else:
-            became = Counter(row.outcome for row in sheet.rows)
-            failed = became["error"]
-            answered = len(sheet) - failed - became["not asked"]
-        parts.append(Part(sheet.evaluation.model.name, sheet.evaluation.label, answered, failed, len(sheet)))
-    return parts
