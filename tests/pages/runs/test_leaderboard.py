@@ -94,7 +94,9 @@ def test_it_is_drawn_and_nothing_runs_that_should_not(
     for root in (two, hostile):
         page = browse(serving(str(root)).address)
         page.goto("/leaderboard/")
-        for address in page.locator("nav a, table.across th a").evaluate_all("links => links.map(link => link.href)")[:6]:
+        for address in page.locator("nav a, table.across th a").evaluate_all("links => links.map(link => link.href)")[
+            :6
+        ]:
             page.goto(address)
             page.wait_for_function("() => !document.querySelector('meta[http-equiv=refresh]')")
             assert page.locator("#vivaattack, main img, iframe, object, base").count() == 0

@@ -273,6 +273,8 @@ def list_cost(
     models: Sequence[ModelRecord],
     used: Mapping[tuple[str, str], Tokens],
     prices: Mapping[str, Price] = MappingProxyType({}),
+    *,
+    batched: bool = False,
 ) -> float | None:
     """US dollars at the run's prices, else the vendors' list prices; None where one or a count of tokens is unknown."""
     total = 0.0
@@ -280,7 +282,7 @@ def list_cost(
         own = [tokens for (name, _), tokens in used.items() if name in (model.shown, model.name)]
         if not own or not traits_of(model.name).paid:
             continue
-        price = recorded_price(model, prices)
+        price = recorded_price(model, prices, batched=batched)
         if price is None or any(tokens.uncounted for tokens in own):
             return None
         total += sum(price.cost(Usage(tokens.input, tokens.output)) for tokens in own)
@@ -398,11 +400,8 @@ class RunViews:
             card.progress = view.progress(0, card.results or ())
         except StorageError as problem:
             return Card(found=found, name=card.name, problem=str(problem))
-        took = [one.consumed.cost for one in card.results or () if one.consumed]
-        if card.results:
-            card.paid = None if None in took else sum(filter(None, took))
-        elif not RunFolder(found.path, card.record).batched():  # of batches nobody knows the price before they are read
-            card.paid = list_cost(card.record.models, view.answers.used, card.record.prices)
+        batched = RunFolder(found.path, card.record).batched()
+        card.paid = list_cost(card.record.models, view.answers.used, card.record.prices, batched=batched)
         return card
 
     def _results_of(self, found: RunEntry) -> Sequence[Result] | None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from viva.commands import command
 from viva.engine.budget import Consumed
-from viva.engine.folder import RunFolder, writer
+from viva.engine.folder import RunFolder, RunRecord, writer
 from viva.errors import VivaError
 from viva.fields import note
 from viva.render.findings import Findings
@@ -51,33 +51,39 @@ def _listed(path: Path) -> ListedRun:
         record = RunFolder.open(path).record
     except VivaError as problem:
         return ListedRun(path=str(path), state=f"damaged: {problem}")
-    known = ListedRun(
+    try:
+        state, results, judging = _read(path, record)
+    except VivaError as problem:
+        state, results, judging = f"cannot be read: {problem}", (), {}
+    return ListedRun(
         path=str(path),
+        state=state,
         created=record.created,
         exams=record.labels,
         models=tuple(model.called for model in record.models),
+        results=results,
+        judging={judge: took.cost for judge, took in judging.items() if took.cost is not None},
         spent=record.spent.cost,
     )
-    try:
-        results, judging = tuple[Result, ...](), dict[str, Consumed]()
-        at_work, batches = writer(path), waiting(path)
-        if not (at_work or batches.batches):
-            wrong = fault(path)
-            if wrong is not None and wrong.kind != "unrecorded":
-                graded = wrong.kind != "missing"
-                return known.ended(
-                    f"grade again: viva score {path} ({wrong.why})" if graded else f"not graded: viva resume {path}"
-                )
-            found = read_run(path, "none")
-            results, judging = found.report.results, found.judging
-        stages = {stage: Followed(path / f"{stage}.jsonl") for stage in STAGES}
-        answers = stages.pop("responses")  # counted by their scores
-        for stage in stages.values():
-            stage.refresh()
-        progress = progress_of(
-            record, 0, answers, stages, graded_parts(results), results, writer=at_work, now=0.0, waiting=batches
-        )
-    except VivaError as problem:
-        return known.ended(f"cannot be read: {problem}")
-    costs = {judge: took.cost for judge, took in judging.items() if took.cost is not None}
-    return known.ended(progress.brief, results, costs)
+
+
+def _read(path: Path, record: RunRecord) -> tuple[str, tuple[Result, ...], dict[str, Consumed]]:
+    """Return a run's state, its results, and what each judge took. Raises VivaError."""
+    results, judging = tuple[Result, ...](), dict[str, Consumed]()
+    at_work, batches = writer(path), waiting(path)
+    if not (at_work or batches.batches):
+        wrong = fault(path)
+        if wrong is not None and wrong.kind == "missing":
+            return f"not graded: viva resume {path}", results, judging
+        if wrong is not None and wrong.kind == "changed":
+            return f"grade again: viva score {path} ({wrong.why})", results, judging
+        found = read_run(path, "none")
+        results, judging = found.report.results, found.judging
+    stages = {stage: Followed(path / f"{stage}.jsonl") for stage in STAGES}
+    answers = stages.pop("responses")  # counted by their scores
+    for stage in stages.values():
+        stage.refresh()
+    progress = progress_of(
+        record, 0, answers, stages, graded_parts(results), results, writer=at_work, now=0.0, waiting=batches
+    )
+    return progress.brief, results, judging
