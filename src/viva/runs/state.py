@@ -5,7 +5,6 @@ Judged here for all that say it: `viva runs`, the list of runs, a run's page.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -20,6 +19,7 @@ from viva.providers import traits_of
 from viva.render.result import Result
 from viva.runs.following import Followed
 from viva.types import NOT_ASKED, outcome_name
+from viva.visible import plural
 
 State = Literal["running", "done", "waiting", "stopped", "incomplete", "empty"]
 """Incomplete: all was asked, and some was not answered or not graded that may still be."""
@@ -87,18 +87,14 @@ class Progress(Struct, frozen=True, kw_only=True):
     """All of a run at one moment. All texts are hostile."""
 
     state: State
-    word: str
-    """The state, for a list."""
     brief: str
-    """What is left to do; the state where that is nothing."""
+    """What is left to do, for lists; the state where that is nothing."""
     sentence: str
     """Both."""
     total: int
     answered: int
     failed: int
     left: int
-    lost: Sequence[str]
-    """What became of those that failed, in words."""
     input: int
     """Tokens of prompts, as servers counted them."""
     output: int
@@ -120,7 +116,7 @@ class Progress(Struct, frozen=True, kw_only=True):
     damaged: tuple[str, ...]
     problem: str
     """Why nobody can say what is with a provider, if so."""
-    whole: bool = True
+    whole: bool
     """Whether all of the journals was counted."""
 
 
@@ -135,6 +131,7 @@ def progress_of(
     writer: int,
     now: float,
     waiting: Waiting,
+    whole: bool = True,
 ) -> Progress:
     """Return what journals, lock, run.json and the results known so far say together.
 
@@ -145,15 +142,12 @@ def progress_of(
         opened = record.model(name)
         return traits_of(opened.name if opened else name).recorded
 
-    failed_of = Counter(answers.failed_of)
+    answered, lost = min(len(answers.answered), total), list(answers.failed_of.items())
     if parts:
-        total = sum(part.total for part in parts)
-        failed_of = Counter[str]()
-        for part in parts:
-            failed_of[part.model] += part.failed
-    answered = sum(part.answered for part in parts) if parts else min(len(answers.answered), total)
-    absent = sum(count for name, count in failed_of.items() if recorded(name))
-    failed = failed_of.total()
+        answered, total = sum(part.answered for part in parts), sum(part.total for part in parts)
+        lost = [(part.model, part.failed) for part in parts]
+    failed = sum(count for _, count in lost)
+    absent = sum(count for name, count in lost if recorded(name))
     left = max(0, total - answered - failed)
     rate = answers.rate(now) if writer else 0.0
     came = {name: count for name, one in stages.items() if (count := len(one.answered) + len(one.failed))}
@@ -162,25 +156,20 @@ def progress_of(
     # Verdicts that were never asked for: one that came can be `none`, which stands.
     unasked = bool(record.judges) and not lacking and ungraded > came.get("annotations", 0)
     # What a file lacks is asked for in vain, and without a judge a run is as whole as it can be.
-    ended = not (left or failed > absent or lacking or (ungraded and record.judges))
-    lost = [
-        f"{count:,} {what}"
-        for count, what in ((failed - absent, "failed"), (absent, "not in the answer file"))
-        if count
-    ]
-    missing = [
-        *lost,
-        *[f"{left:,} not asked"] * bool(left),
-        *([f"{ungraded:,} {outcome_name('ungraded')}"] if ungraded else lacking),
-    ]
+    ended = not (left or failed > absent or lacking or unasked)
+    counts = {
+        "failed": failed - absent,
+        "not in the answer file": absent,
+        "not asked": left,
+        outcome_name("ungraded"): ungraded,
+    }
+    missing = [f"{count:,} {what}" for what, count in counts.items() if count]
+    missing += [] if ungraded else lacking
     state: State = (
         "running" if writer else "waiting" if waiting.batches
         else "empty" if total and not (answered or failed or answers.lines) else "stopped" if left
         else "done" if ended else "incomplete"
     )  # fmt: skip
-    word = {"stopped": "interrupted", "empty": "not begun"}.get(state, state)
-    if state == "done" and record.adaptive:
-        word = "estimated"
     if state == "running":
         brief = "being graded" if all(recorded(one.name) for one in record.models) else "running"
         sentence = f"{'running' if left or failed else 'all answered, still at work'} (process {writer})"
@@ -188,7 +177,7 @@ def progress_of(
     elif state == "waiting":
         brief = sentence = f"waiting: {waiting.sentence}"
     elif state == "empty":
-        brief, sentence = word, "not begun: nothing has come in"
+        brief, sentence = "not begun", "not begun: nothing has come in"
     else:
         begun = ["estimated"] if record.adaptive else ["done"] if ended else []
         brief = ", ".join([*begun, *missing])
@@ -197,14 +186,12 @@ def progress_of(
     asked = any(traits_of(model.name).counted for model in record.models)
     return Progress(
         state=state,
-        word=word,
         brief=brief,
         sentence=sentence,
         total=total,
         answered=answered,
         failed=failed,
         left=left,
-        lost=lost,
         input=sum(one.input for one in used),
         output=sum(one.output for one in used),
         uncounted=sum(one.uncounted for one in used) if asked else 0,
@@ -218,6 +205,7 @@ def progress_of(
         failures=dict(answers.failures) if failed else {},
         damaged=tuple(answers.damaged[:3]),
         problem=waiting.problem,
+        whole=whole,
     )
 
 
@@ -226,8 +214,4 @@ def _lacking(record: RunRecord, stages: Mapping[str, Followed]) -> list[str]:
     judges = {name for judge in record.judges for name in (judge.name, judge.shown)}
     found = {stage: len(one.failed) for stage, one in stages.items()}
     found["annotations"] = sum(stages["annotations"].failed_of[judge] for judge in judges)
-    return [
-        f"{found[stage]:,} {what}{'' if found[stage] == 1 else 's'} {said}"
-        for stage, (what, said) in _LACKING.items()
-        if found[stage]
-    ]
+    return [f"{plural(found[stage], what)} {said}" for stage, (what, said) in _LACKING.items() if found[stage]]

@@ -17,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 
-import msgspec
 from msgspec import Struct
 
 from viva.engine.budget import Price
@@ -110,7 +110,9 @@ class RunView:
         with self._guard:
             found = following.sizes(self.path, ("run.json",))
             if self._record is None or found != self._record_file:
-                self._record = following.read_record(self.path)
+                if not self.path.is_dir():
+                    raise StorageError(f"the folder {self.path} is gone: it was removed or renamed")
+                self._record = RunFolder.open(self.path).record
                 if self._record_file and found != self._record_file:
                     self._opened, self._sheets, self._seen = None, [], ((), ())
                 self._record_file = found
@@ -128,9 +130,8 @@ class RunView:
         """Return how far the run is, now; `results`: those of its scores, by which it is counted. Raises
         StorageError."""
         with self._guard:
-            record = self.record()
-            whole = self.count(most)
-            progress = progress_of(
+            record, whole = self.record(), self.count(most)
+            return progress_of(
                 record,
                 following.answers_wanted(self.path, record),
                 self.answers,
@@ -140,8 +141,8 @@ class RunView:
                 writer=writer(self.path),
                 now=time.time(),
                 waiting=self._with_the_provider(),
+                whole=whole,
             )
-            return msgspec.structs.replace(progress, whole=whole)
 
     def _parts(self) -> list[Part]:
         """Return what became of the answers sheet by sheet: by their keys, or by rows of all there is; nothing where
@@ -231,9 +232,9 @@ class RunView:
         with self._guard:
             seen = self._now()
             opened, sheets = self._opened, self._sheets
-            record, answers = self.record(), self.answers
-            whole = len(answers.answered) + len(answers.failed) >= following.answers_wanted(self.path, record)
-        total = following.answers_wanted(self.path, record)
+            answers = self.answers
+            total = following.answers_wanted(self.path, self.record())
+            whole = len(answers.answered) + len(answers.failed) >= total
         if opened is None:
             self._does("opening the questions", 0)
             opened = prepare(RunFolder.open(self.path))
@@ -456,11 +457,7 @@ class Card(Struct, kw_only=True):
         by_exam: dict[str, list[Result]] = {}
         for one in self.results or ():
             by_exam.setdefault(one.exam, []).append(one)
+        order = attrgetter("overall.order")
         return [
-            (
-                exam,
-                max(own, key=lambda one: one.overall.order),
-                min(own, key=lambda one: one.overall.order) if len(own) > 1 else None,
-            )
-            for exam, own in by_exam.items()
+            (exam, max(own, key=order), min(own, key=order) if len(own) > 1 else None) for exam, own in by_exam.items()
         ]
