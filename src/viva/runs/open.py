@@ -312,11 +312,10 @@ def price_of(model: Model, given: Price | None) -> Price | None:
 def recorded_price(model: ModelRecord, given: Mapping[str, Price], *, batched: bool = False) -> Price | None:
     """Return what a model of run.json costs: as the user says, else the vendor's list price, of batches its share."""
     provider, _, name = model.name.partition("/")
-    if said := given.get(model.shown or model.name) or given.get(""):
+    traits, said = traits_of(model.name), given.get(model.shown or model.name) or given.get("")
+    if said or model.base_url is not None:  # a server of one's own: its list price would be somebody else's
         return said
-    traits = traits_of(model.name)
-    # A server of one's own: its list price would be somebody else's.
-    found = None if model.base_url is not None else list_price(traits.priced_as or provider, name)
+    found = list_price(traits.priced_as or provider, name)
     return found.times(traits.batch_share) if found and batched else found
 
 

@@ -39,9 +39,7 @@ class Waiting(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """In words; empty where nothing is waited for."""
-        if not self.batches:
-            return ""
+        """In words."""
         batches = "a batch" if self.batches == 1 else f"{self.batches:,} batches"
         return f"{self.requests:,} requests in {batches} are with the provider"
 

@@ -251,8 +251,8 @@ def _cost(one: ScoreSet, run: RunRecord, benchmark: str, used: Callable[[], Used
         for who, took in used().items()
         if who[1] == benchmark and who[0] in (one.opened.shown, one.opened.name)
     }
-    batched = RunFolder(one.source, run).batched()
-    total, count = list_cost([one.opened], own, run.prices, batched=batched), sum(took.answers for took in own.values())
+    total = list_cost([one.opened], own, run.prices, batched=RunFolder(one.source, run).batched())
+    count = sum(took.answers for took in own.values())
     return 1000 * total / count if total and count else None
 
 

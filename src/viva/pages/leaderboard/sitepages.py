@@ -144,7 +144,7 @@ class SitePages:
         ]
         columns.sort(key=lambda one: (not one.board.own, -len(one.rows)))
         notes = dict.fromkeys(said for column in columns for row in column.rows.values() for said in row.forced)
-        matrices: list[tuple[str, str, list[ModelPage], list[Column]]] = []
+        matrices = list[object]()
         for own in (True, False):  # they share no board
             rows = [one for one in models if one.row.own == own]
             boards = [one for one in columns if one.board.own == own]

@@ -118,7 +118,7 @@ class RunView:
                 self._record_file = found
             return self._record
 
-    def count(self, most: int | None = None) -> bool:
+    def count(self, most: int) -> bool:
         """Take in what is new in the journals; whether all was read."""
         with self._guard:
             whole = self.answers.refresh(most)
@@ -126,7 +126,7 @@ class RunView:
                 whole = followed.refresh(most) and whole
             return whole
 
-    def progress(self, most: int | None = None, results: Sequence[Result] = ()) -> Progress:
+    def progress(self, most: int, results: Sequence[Result] = ()) -> Progress:
         """Return how far the run is, now; `results`: those of its scores, by which it is counted. Raises
         StorageError."""
         with self._guard:
