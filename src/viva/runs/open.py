@@ -553,9 +553,7 @@ def addressed(record: RunRecord) -> list[ModelRecord]:
 
 
 def is_approved(folder: Path, record: RunRecord) -> bool:
-    """Return whether this user agreed to the run's addresses, or it has none. Raises StorageError where the user's
-    secret cannot be had.
-    """
+    """Return whether this user agreed to the run's addresses, or it has none. Raises StorageError without a secret."""
     if not addressed(record):
         return True
     try:
