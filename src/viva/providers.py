@@ -43,16 +43,18 @@ class ModelTraits(Struct, frozen=True, kw_only=True):
     """The provider whose list prices hold, where that is not its own name."""
     priced_at: str = ""
     """The host that these prices are of; "" where all its models are there."""
+    batch_share: float = 1.0
+    """What a batch costs of these prices."""
 
 
 BUILT_IN = {
     "hf": ("viva.models.local.weightsmodel", ModelTraits(paid=False, unbounded=True)),
-    "openai": ("viva.models.openaiapi.openai", ModelTraits(served=True, priced_at="api.openai.com")),
+    "openai": ("viva.models.openaiapi.openai", ModelTraits(served=True, priced_at="api.openai.com", batch_share=0.5)),
     "openai-responses": (
         "viva.models.openaiapi.openairesponses",
-        ModelTraits(served=True, priced_as="openai", priced_at="api.openai.com"),
+        ModelTraits(served=True, priced_as="openai", priced_at="api.openai.com", batch_share=0.5),
     ),
-    "anthropic": ("viva.models.anthropic", ModelTraits()),
+    "anthropic": ("viva.models.anthropic", ModelTraits(batch_share=0.5)),
     "google": ("viva.models.google", ModelTraits()),
     "baseline": (
         "viva.models.baselines",

@@ -184,7 +184,7 @@ class Choose(Struct, frozen=True, kw_only=True):
 Request = Generate | Choose
 
 
-class Usage(Struct, frozen=True, omit_defaults=True):
+class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
     """Tokens as the server counted them; `reasoning` are those of `output` that it says went into thinking."""
 
     input: int = 0
@@ -231,7 +231,7 @@ class Likelihood(Struct, frozen=True, omit_defaults=True):
     bound: bool = False
 
 
-class Response(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Response(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What came back. With `error` set there is no answer, and `text` is empty.
 
     To a `Choose`, `likelihoods` has one for each continuation, and `text` is empty. `reasoning` is what was thought.

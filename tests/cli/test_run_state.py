@@ -100,7 +100,7 @@ def test_a_run_that_is_being_worked_on_is_no_run_to_resume(viva: Viva, serve: Se
     assert (refused.code, "another process" in refused.err) == (5, True)
     going.signal(signal.SIGTERM)
     assert going.ended().code == 130
-    assert "unanswered" in listed(viva)["state"]
+    assert listed(viva)["state"].endswith(" not asked")
 
 
 def test_answers_that_a_file_lacks_are_nothing_to_resume_and_scores_outlive_the_attempt(viva: Viva) -> None:

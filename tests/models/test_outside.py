@@ -8,9 +8,9 @@ import pytest
 from servers.fixtures import SAMPLE, Serve, Viva
 from viva.engine.budget import Price
 from viva.engine.folder import RunFolder
-from viva.pages.runs.following import Tokens
 from viva.pages.runs.run_views import list_cost
 from viva.providers import traits_of
+from viva.runs.following import Tokens
 
 MODULE = """import os
 from viva.models.openaiapi.openai import OpenAIModel

@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -14,9 +15,11 @@ from starlette.testclient import TestClient
 from pages.review.conftest import fields
 from pages.review.material import ITEMS
 from rows import each_row, table
-from viva.cli.serving_options import token_options
+from viva.cli.options import derive
 from viva.engine.reviews import ReviewLog
 from viva.errors import VivaError
+from viva.fields import pick
+from viva.pages.review.invitations import Serving
 from viva.pages.review.reviewpages import application
 from viva.pages.review.reviewsession import Settings
 from viva.pages.serving import server as serving
@@ -90,9 +93,9 @@ def test_a_connection_that_is_kept_serves_again(port: int) -> None:
 
 def test_a_token_comes_from_a_file(tmp_path: Path) -> None:
     @click.command()
-    @token_options
-    def command(token: str) -> str:
-        return token
+    @derive(Serving)
+    def command(**given: Any) -> str:
+        return str(pick(Serving, given).where["token"])
 
     def told(*options: object) -> str:
         return str(command.main(list(map(str, options)), standalone_mode=False))

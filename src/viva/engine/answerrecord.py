@@ -12,7 +12,7 @@ from viva.prompting import prompt_text
 from viva.types import Choose, Evidence, Prompt, Question, Request, Response, ScoreRow
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class Answer(Struct, frozen=True, kw_only=True, gc=False):
     """What was asked, what came back, what it earned and why. Every text is a stranger's, and whole."""
 
     row: ScoreRow

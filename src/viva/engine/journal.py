@@ -51,7 +51,7 @@ NOBODY, OTHERS = Served(), Served(model="(others)")
 """So many that answered are told apart in a journal; what is written of others, and of replies that do not say it."""
 
 
-class Entry(Struct, kw_only=True, omit_defaults=True):
+class Entry(Struct, kw_only=True, omit_defaults=True, gc=False):
     """One line: the reply to one request, or why there is none.
 
     `key` identifies the request by content, `reasoning` is what the model thought before its reply, `seconds` is the

@@ -417,7 +417,7 @@ class EvidenceStore(Struct):
 
     def about(self, evaluation: Evaluation, question: Question, sample: int, response: Response) -> Evidence:
         """Return all about one answer."""
-        if response.error:
+        if response.error or not (self.verdicts or self.executions or self.similarity_store or self.marks):
             return NOTHING
         exam = evaluation.exam
         similarities = self.similarity_store.of(exam, question, response) if self.similarity_store else {}

@@ -21,9 +21,9 @@ import numpy as np
 from msgspec import Struct
 
 from viva.analysis.columns import Numbers, Text, coded, joined, tag_columns
-from viva.pages.runs.following import slug
 from viva.pages.shell import CHOICES
 from viva.runs.answers import FINER, finer
+from viva.runs.following import slug
 from viva.types import OUTCOMES, Question, ScoreRow, outcome_name
 from viva.visible import one_line
 

@@ -159,6 +159,8 @@ class Result(Struct, frozen=True, kw_only=True):
     language: str
     model: str
     overall: Estimate
+    answers: dict[str, int] = {}
+    """Outcome → how many answers; `overall` counts questions, of however many samples."""
     tables: tuple[ScoreTable, ...]
     signature: str
     judged: bool = False

@@ -284,7 +284,9 @@ class Reported(Struct, kw_only=True):
         """
         designs = {e.spec.label: e.spec.vary for e in self.folder.record.exams if e.spec.vary is not UNSET}
         with ExitStack() as stack:
-            for item in AnswerReader(self.folder, self.opened_run, stack).answers(wanted, by_question=True):
+            for item in AnswerReader(self.folder, self.opened_run, stack, graded=True).answers(
+                wanted, by_question=True
+            ):
                 row, called = item.row, name(item.row.exam, item.row.model)
                 if row.exam in designs:  # a cell is found by its levels
                     row = msgspec.structs.replace(row, tags={**row.tags, **designs[row.exam].named(row.sample)})

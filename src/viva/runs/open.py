@@ -309,13 +309,14 @@ def price_of(model: Model, given: Price | None) -> Price | None:
     return list_price(kind.priced_as or provider, model.identity.get("model", ""))
 
 
-def recorded_price(model: ModelRecord, given: Mapping[str, Price]) -> Price | None:
-    """Return what a model of run.json costs outside of batches: as the user says, else the vendor's list price."""
+def recorded_price(model: ModelRecord, given: Mapping[str, Price], *, batched: bool = False) -> Price | None:
+    """Return what a model of run.json costs: as the user says, else the vendor's list price, of batches its share."""
     provider, _, name = model.name.partition("/")
-    if said := given.get(model.shown or model.name) or given.get(""):
+    traits, said = traits_of(model.name), given.get(model.shown or model.name) or given.get("")
+    if said or model.base_url is not None:  # a server of one's own: its list price would be somebody else's
         return said
-    # A server of one's own: its list price would be somebody else's.
-    return None if model.base_url is not None else list_price(traits_of(model.name).priced_as or provider, name)
+    found = list_price(traits.priced_as or provider, name)
+    return found.times(traits.batch_share) if found and batched else found
 
 
 def _price(model: Model, given: Mapping[str, Price], limits: LimitOptions) -> Price | None:
@@ -552,9 +553,7 @@ def addressed(record: RunRecord) -> list[ModelRecord]:
 
 
 def is_approved(folder: Path, record: RunRecord) -> bool:
-    """Return whether this user agreed to the run's addresses, or it has none. Raises StorageError where the user's
-    secret cannot be had.
-    """
+    """Return whether this user agreed to the run's addresses, or it has none. Raises StorageError without a secret."""
     if not addressed(record):
         return True
     try:

@@ -342,6 +342,7 @@ def result_of(
     return msgspec.structs.replace(
         known,
         overall=breakdown.cell(headline),
+        answers=dict(outcomes),
         tables=tuple(
             breakdown.table(layout, known.exam, known.model) for layout in layouts if not (layout.detail and shortened)
         ),

@@ -132,9 +132,9 @@ def test_a_model_is_opened_and_its_neighbours(visit: Visit) -> None:
     page.locator("a[rel=prev]").click()
     assert page.get_by_role("heading", level=1).inner_text() == first
     page.locator(".brand a").click()
-    page.locator("#q").fill("gpt-4o")
+    page.locator("#papers-q").fill("gpt-4o")
     until(page, "q=gpt-4o")
-    page.locator("#models").get_by_role("link", name="GPT-4o-2024-05-13").click()
+    page.locator("#papers").get_by_role("link", name="GPT-4o-2024-05-13").click()
     assert page.locator(".mark.published").first.is_visible()
 
 

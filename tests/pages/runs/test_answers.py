@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from pages.runs.growing import Growing
 from rows import tabled
-from viva.pages.runs.following import slug
+from viva.runs.following import slug
 
 Visit = Callable[..., TestClient]
 

@@ -12,7 +12,7 @@ from pages.report.conftest import viva
 from pages.review.conftest import script
 from pages.runs.conftest import Serving
 from pages.runs.growing import MODELS, Growing
-from viva.pages.runs.following import slug
+from viva.runs.following import slug
 from web.hostile import MARK, TEXTS
 
 Browse = Callable[..., Any]

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from pages.runs.growing import MODELS, Growing
 from rows import table, tabled
-from servers.fixtures import wait_until
+from servers.fixtures import Viva, wait_until
 from viva.engine.batchlog import BatchLog, Dropped, Read, Submitted
 from viva.engine.folder import RunFolder, writer
 from viva.engine.journal import Entry
@@ -58,7 +58,7 @@ def test_the_list_names_every_run_newest_first_and_what_is_broken_with_the_reaso
     assert said.count("is damaged") == 3
     assert "it has no run.json" in said
     assert "notes" not in said
-    assert "interrupted 12 of 20 1" in said
+    assert "1 failed, 7 not asked 12 of 20" in said
     assert said.index("newer") < said.index("growing"), "newest first"
 
 
@@ -74,7 +74,7 @@ def test_what_is_with_a_provider_is_waited_for(visit: Visit, growing: Growing) -
     growing.close()
     said = text_of(visitor.get("/run/growing").text)
     assert f"waiting: 15 requests in 2 batches are with the provider · viva resume {growing.path} reads them" in said
-    assert "waiting 5 of 20" in text_of(visitor.get("/").text)
+    assert "are with the provider 5 of 20" in text_of(visitor.get("/").text)
     log.note(Read(label="0" * 16, answered=5, failed=0, at=time.time()))
     assert "waiting: 10 requests in a batch are" in text_of(visitor.get("/run/growing/live").text)
     log.note(Dropped(label="1" * 16, why="refused", at=time.time()))
@@ -122,7 +122,7 @@ def test_tables_are_of_what_is_in_so_far_and_say_so(visit: Visit, growing: Growi
     assert "openai/beta fruit 100.00" in said
     assert "Summary 20 of 20" in said
     assert "What answers took, without judging · fruit model tokens an answer openai/alpha 10 openai/beta 10" in said
-    assert "finished" in said
+    assert " done " in said
 
 
 def test_progress_counts_answers_failures_and_tokens_by_model(visit: Visit, growing: Growing) -> None:
@@ -173,10 +173,21 @@ def test_a_run_whose_judge_gave_no_verdict_is_not_finished(visit: Visit, tmp_pat
     run.close()
     said = text_of(visitor.get("/run/growing").text)
     assert f"all asked: 1 verdict missing · viva resume {run.path} goes on" in said
-    assert "incomplete 10 of 10" in text_of(visitor.get("/").text)
+    assert "1 verdict missing 10 of 10" in text_of(visitor.get("/").text)
     with (run.path / "annotations.jsonl").open("ab") as file:
         file.write(msgspec.json.encode(msgspec.structs.replace(with_error, error=None, text="Verdict: 1")) + b"\n")
-    assert "finished 10 of 10" in text_of(visitor.get("/").text)
+    assert "done 10 of 10" in text_of(visitor.get("/").text)
+
+
+def test_answers_that_a_file_lacks_are_not_to_be_had_by_resuming(visit: Visit, tmp_path: Path, viva: Viva) -> None:
+    file, run = tmp_path / "answers.jsonl", tmp_path / "runs" / "graded"
+    file.write_text(json.dumps({"question": "astronomy/0", "reply": "A"}))
+    viva("grade", "cmmlu", file, "--run", run)
+    visitor = visit(run.parent)
+    assert "done, 95 not in the answer file 1 of 96" in text_of(visitor.get("/").text)
+    said = text_of(visitor.get("/run/graded").text)
+    assert "done, 95 not in the answer file" in said
+    assert "viva resume" not in said.partition("Summary")[0]
 
 
 def test_a_torn_last_line_is_not_there_and_a_damaged_one_is_told(visit: Visit, growing: Growing) -> None:

@@ -10,8 +10,8 @@ from rows import tabled
 from servers.fixtures import Viva
 from viva.engine.budget import Price
 from viva.engine.folder import ModelRecord
-from viva.pages.runs.following import Tokens
 from viva.pages.runs.run_views import list_cost
+from viva.runs.following import Tokens
 
 Visit = Callable[..., TestClient]
 
@@ -57,6 +57,8 @@ def test_what_answers_cost_is_said_where_it_is_known() -> None:
         "nothing asked yet": (list_cost([vendor], {}), 0.0),
         "the run's price": (list_cost([own], used, {"openai/gpt-4o": Price(1, 10)}), 2.0),
         "one for all": (list_cost([vendor], used, {"": Price(2, 0)}), 2.0),
+        "in batches": (list_cost([vendor], used, batched=True), price / 2),
+        "in batches, at the run's price": (list_cost([own], used, {"": Price(2, 0)}, batched=True), 2.0),
     }
     for (_name, (found, expected)), row in tabled(*cases.items()):
         with row:

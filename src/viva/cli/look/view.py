@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from typing import Annotated, Any
 
 import click
 
-from viva.cli.serving_options import token_options
+from viva.cli.options import derive
 from viva.errors import VivaError
+from viva.fields import note, pick
+from viva.pages.review.invitations import Port, Serving
 from viva.runs.progress import say
 
 RUNS = Path("runs")
 
 
+class ViewOptions(Serving, kw_only=True):
+    """Where runs are shown."""
+
+    port: Port = 8471
+    static: Annotated[
+        Path | None,
+        note(
+            "Serve nothing: write the leaderboard, the list of runs and their reports as files into this folder.",
+            metavar="DIR",
+        ),
+    ] = None
+
+
 @click.command(name="view", short_help="Browse runs in the browser, also while they are running.")
 @click.argument("path", metavar="[RUN|FOLDER]", type=click.Path(path_type=Path), default=RUNS)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to serve; any other host needs a token.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8471, show_default=True, help="0 takes a port that is free."
-)
-@click.option(
-    "--static",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Serve nothing: write the leaderboard, the list of runs and their reports as files into this folder.",
-)
-@token_options
-def view_command(path: Path, host: str, port: int, token: str, static: Path | None) -> int:
+@derive(ViewOptions)
+def view_command(path: Path, **given: Any) -> int:
     """Show the runs of FOLDER (runs/ if left out), or one RUN, on a page that is served to this machine.
 
     The page has the progress, the tables so far, every answer with its prompt and verdict, and two runs side by side.
@@ -39,15 +45,17 @@ def view_command(path: Path, host: str, port: int, token: str, static: Path | No
     viva view /data/runs --host 0.0.0.0        for others, with the token that is printed
     viva view runs/ --static site/             the same as files; `viva report` and `viva leaderboard` write parts of it
     """
+    options = pick(ViewOptions, given)
+    where = options.where
     if not path.is_dir():
         missing = "there is no such folder" if not path.exists() else "it is a file"
         raise VivaError(f"{path}: {missing}; name a run folder or a folder of runs (`viva run` makes them in runs/)")
 
-    if static is not None:
+    if options.static is not None:
         from viva.pages.staticsite import export
 
-        written, left_out = export(path, static)
-        click.echo(f"{static}: {len(written):,} files; open {static / 'index.html'}", err=True)
+        written, left_out = export(path, options.static)
+        click.echo(f"{options.static}: {len(written):,} files; open {options.static / 'index.html'}", err=True)
         for why in left_out:
             say(f"viva: left out: {why}")
         return 0
@@ -58,5 +66,5 @@ def view_command(path: Path, host: str, port: int, token: str, static: Path | No
     from viva.pages.runs.runpages import application
     from viva.pages.serving.server import serve
 
-    serve(functools.partial(application, path), host=host, port=port, token=token, announce=announce)
+    serve(functools.partial(application, path), **where, announce=announce)
     return 0

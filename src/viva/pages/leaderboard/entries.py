@@ -19,7 +19,6 @@ from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.errors import DataError, StorageError, VivaError, flag
 from viva.pages.leaderboard.boards import BenchmarkPage, Dimension, Entry, Row, Site, dimensions, own_boards, page_name
 from viva.pages.leaderboard.publishedboards import ModelFacts, published_boards, published_entries
-from viva.pages.runs.following import Followed, Tokens
 from viva.pages.runs.run_views import list_cost
 from viva.providers import traits_of
 from viva.published import about
@@ -27,6 +26,7 @@ from viva.published.catalogue import catalogue
 from viva.render.result import settings, signature
 from viva.render.table import outcomes_text
 from viva.runs.exams import data_notes, reopen
+from viva.runs.following import Followed, Tokens
 from viva.runs.score_table import rows_of
 from viva.runs.scorefile import ADAPTIVE, fault, runs_in
 from viva.runs.scoring import BASELINE, regraded
@@ -251,7 +251,8 @@ def _cost(one: ScoreSet, run: RunRecord, benchmark: str, used: Callable[[], Used
         for who, took in used().items()
         if who[1] == benchmark and who[0] in (one.opened.shown, one.opened.name)
     }
-    total, count = list_cost([one.opened], own, run.prices), sum(took.answers for took in own.values())
+    total = list_cost([one.opened], own, run.prices, batched=RunFolder(one.source, run).batched())
+    count = sum(took.answers for took in own.values())
     return 1000 * total / count if total and count else None
 
 

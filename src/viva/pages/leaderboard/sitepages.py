@@ -144,13 +144,18 @@ class SitePages:
         ]
         columns.sort(key=lambda one: (not one.board.own, -len(one.rows)))
         notes = dict.fromkeys(said for column in columns for row in column.rows.values() for said in row.forced)
+        matrices = list[object]()
+        for own in (True, False):  # they share no board
+            rows = [one for one in models if one.row.own == own]
+            boards = [one for one in columns if one.board.own == own]
+            rows.sort(key=lambda one: -sum(one.row.page in board.rows for board in boards))
+            named = ("papers", "From the papers") if matrices else ("models", "")
+            matrices += [(*named, rows, boards)] if rows else []
         return self.page(
             "leaderboard.html",
             "index.html",
             TABLES,
-            models=sorted(
-                models, key=lambda one: (not one.row.own, -sum(one.row.page in column.rows for column in columns))
-            ),
+            matrices=matrices,
             columns=columns,
             footnotes={said: place for place, said in enumerate(notes, 1)},
         )

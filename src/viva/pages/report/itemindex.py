@@ -66,7 +66,8 @@ LONGEST_PROMPT = 60_000
 """The same of a prompt: it holds the exemplars, which are written once a chunk."""
 HEAD = 110
 """Characters of a question that the list shows."""
-_SIGN = re.compile(r"[*_`#>|$\\\[<~\n](?:(?<!\n)|[ \t]*(?:[-+=]|\d+[.)])| {4}| {0,3}\t)")
+_SIGNS = "*_`#>|$\\[<~"
+_BEGINNING = re.compile(r"\n(?:[ \t]*(?:[-+=]|\d+[.)])| {4}| {0,3}\t)")
 """Without one of these in a text that begins with a line's end, Markdown is paragraphs and line ends."""
 _FORMULA = re.compile(r"\$|\\[(\[b]")
 """Without one of these there is no formula in a text."""
@@ -175,8 +176,9 @@ class PackedItems:
         self._rows.append(row)
         reply = item.reply
         self.cut += self._chunk.add(item, reply, same=same)
-        self.marked = self.marked or bool(_SIGN.search(f"\n{reply}"))
-        self.formulas = self.formulas or bool(_FORMULA.search(reply))
+        signed = any(map(reply.__contains__, _SIGNS))  # a tenth of the time that a pattern takes
+        self.marked = self.marked or signed or bool(_BEGINNING.search(f"\n{reply}"))
+        self.formulas = self.formulas or (signed and bool(_FORMULA.search(reply)))
         self.items += 1
         if len(self._rows) >= CHUNK_ITEMS or self._chunk.size >= CHUNK_TEXT:
             self._flush()

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from viva.errors import VivaError, option
 from viva.fields import note
@@ -21,26 +21,77 @@ FEW = 20
 """Labels, below which the coverage of intervals was not tried (analysis/raters/prediction.py)."""
 
 
-class Opening(Struct, kw_only=True):
-    """How the page is opened: the options of the command."""
+Token = Annotated[
+    str, note("The token that a visitor needs, 16 characters or more.  [default: made where one is needed]")
+]
+TokenFile = Annotated[
+    Path | None,
+    note(
+        "Read the token from this file: on the command line other users of the machine can see it (`ps`).",
+        metavar="FILE",
+    ),
+]
 
-    host: str = "127.0.0.1"
-    port: int = 8470
-    token: str = ""
-    reviewer: str = ""
-    invite: tuple[str, ...] = ()
-    blind: bool = False
-    sample: str = ""
-    strata: str = ""
-    seed: int = 0
-    marks_per_item: int = 1
-    only: tuple[str, ...] = ()
-    order: Literal["given", "disagreement"] = "given"
+
+Port = Annotated[int, Meta(ge=0, le=65535, description="0 takes a port that is free.")]
+
+
+class Serving(Struct, kw_only=True):
+    """Where a page is served, and what its visitors must know."""
+
+    host: Annotated[str, note("Where to serve; any other host needs a token.")] = "127.0.0.1"
+    port: Port = 8470
+    token: Token = ""
+    token_file: TokenFile = None
+
+    @property
+    def where(self) -> dict[str, Any]:
+        """The same as who serves it takes it. Raises VivaError."""
+        return {"host": self.host, "port": self.port, "token": token_given(self.token, self.token_file)}
+
+
+class Opening(Serving, kw_only=True):
+    """How a review is opened: what is marked at first, by whom, where it is served."""
+
+    reviewer: Annotated[str, note("Who marks; else the page asks.", metavar="NAME")] = ""
+    invite: Annotated[
+        tuple[str, ...],
+        note(
+            "Print a link with a key of their own for this reviewer (repeatable): marks count under that name and no "
+            "other, and nobody gets in without such a link. It stays the same when the page is served again.",
+            metavar="NAME",
+        ),
+    ] = ()
+    blind: Annotated[bool, note("Begin without drafts, judges' opinions and others' marks.")] = False
+    sample: Annotated[str, note("Begin with a random sample: 30, 0.1 or 10%.", metavar="N|SHARE")] = ""
+    plan: Annotated[
+        Annotated[float, Meta(gt=0, le=1)] | None,
+        note(
+            "Only print how many labels an interval of ± HALF_WIDTH needs (0.05 is ± 5 points).", metavar="HALF_WIDTH"
+        ),
+    ] = None
+    strata: Annotated[
+        str,
+        note(
+            "Of a sample: evenly by this tag (type, discipline, ...), or `uncertainty`: more of the answers that "
+            "judges are less sure of, for a narrower interval of the score.",
+            metavar="TAG",
+        ),
+    ] = ""
+    seed: Annotated[int, Meta(ge=0, le=999_999_999, description="Draws the sample.")] = 0
+    marks_per_item: Annotated[int, Meta(ge=1, le=100, description="Reviewers each answer needs.")] = 1
+    only: Annotated[
+        tuple[str, ...],
+        note("Begin with only the items of this tag: type=OE; repeat for more.", metavar="TAG=VALUE"),
+    ] = ()
+    order: Annotated[
+        Literal["given", "disagreement"], note("As in the set, or where the judges disagree most first.")
+    ] = "given"
 
 
 def invited(opening: Opening, run: Path) -> dict[str, str]:
     """Return a key for everybody who is invited → the name. Raises VivaError for names that are none, or said twice."""
-    if opening.invite and (opening.token or opening.reviewer):
+    if opening.invite and (opening.token or opening.token_file or opening.reviewer):
         raise VivaError(
             f"gives everybody a key and a name of their own: leave out {option('token')} and {option('reviewer')}",
             field="invite",
@@ -103,18 +154,6 @@ def start_filter(opening: Opening, items: list[Item]) -> Filter:
             field="strata",
         )
     return Filter.read(query, opening.blind)
-
-
-Token = Annotated[
-    str, note("The token that a visitor needs, 16 characters or more.  [default: made where one is needed]")
-]
-TokenFile = Annotated[
-    Path | None,
-    note(
-        "Read the token from this file: on the command line other users of the machine can see it (`ps`).",
-        metavar="FILE",
-    ),
-]
 
 
 def token_given(token: str, file: Path | None) -> str:

@@ -283,11 +283,8 @@ def _agreement(make: Callable[[], Findings[Any]]) -> dict[str, object]:
 
 def reviews_csv(reviews: Sequence[Review]) -> str:
     """Return a row a line of the log; texts are made harmless to spreadsheets."""
-    return csv_text(_COLUMNS, ([_cell(getattr(one, name)) for name in _COLUMNS] for one in reviews))
-
-
-def _cell(value: object) -> object:
-    return "; ".join(f"{name}={text}" for name, text in value.items()) if isinstance(value, dict) else value
+    rows = ({**msgspec.structs.asdict(one), "about": "; ".join(map("=".join, one.about.items()))} for one in reviews)
+    return csv_text(_COLUMNS, ([row[name] for name in _COLUMNS] for row in rows))
 
 
 def application(items: Sequence[Item], log: ReviewLog, settings: Settings, access: Access) -> Guard:

@@ -251,10 +251,15 @@ def aspects(
                 f"comment.{number}": last.comment if last else "",
                 f"text.{number}": last.text_after if last and last.text_after is not None else draft.text,
             }
+        shown: dict[str, Any] = {}
+        if blind:
+            shown = {"value": None, "decided": None, "reasons": "", "opinions": {}}
+        elif draft.decided == "rule":  # in words of the reply
+            shown = {"reasons": reason(draft.reasons, draft.text)}
         found.append(
             Aspect(
                 number=number,
-                draft=_hidden(draft) if blind else _explained(draft),
+                draft=replace(draft, **shown),
                 choices=choices(item, draft),
                 entered=form.get(f"mark.{number}", ""),
                 comment=form.get(f"comment.{number}", ""),
@@ -264,15 +269,6 @@ def aspects(
             )
         )
     return found
-
-
-def _hidden(draft: ReviewItem) -> ReviewItem:
-    return replace(draft, value=None, decided=None, reasons="", opinions={})
-
-
-def _explained(draft: ReviewItem) -> ReviewItem:
-    """Return a draft with the reasons of a rule in words of the reply."""
-    return replace(draft, reasons=reason(draft.reasons, draft.text)) if draft.decided == "rule" else draft
 
 
 def said(name: str, value: str) -> str:

@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from viva.engine.answerrecord import reply_text
 from viva.pages.answerindex import AnswerIndex, Chosen, about, folded, words_of
-from viva.pages.runs.following import Reader, slug
 from viva.pages.runs.gradedrows import Sheet
 from viva.render.result import Result
+from viva.runs.following import Reader, slug
 from viva.types import Question, points_of
 
 
@@ -199,9 +199,8 @@ def _cells(sheet: Sheet) -> Iterator[Cell]:
     """Yield what a model got for each question of a sheet."""
     samples = sheet.evaluation.samples
     for first in range(0, len(sheet.rows), samples):
-        places = range(first, first + samples)
-        points = [points_of(sheet.rows[place].outcome, sheet.rows[place].value) for place in places]
-        yield Cell(first, [sheet.rows[place].outcome for place in places], _mean(points))
+        rows = sheet.rows[first : first + samples]
+        yield Cell(first, [row.outcome for row in rows], _mean(points_of(row.outcome, row.value) for row in rows))
 
 
 def _mean(points: Iterable[float | None]) -> float | None:

@@ -11,10 +11,10 @@ from msgspec import UNSET, Struct
 
 from viva.engine.answerrecord import Answer, answer_of, describe_evidence
 from viva.engine.journal import Entry
-from viva.engine.stages import NO_REPLY_YET, Evaluation, EvidenceStore, parts_shown, row_of
+from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of
 from viva.errors import StorageError
-from viva.pages.runs.following import Followed, Reader
 from viva.runs.answers import SEVERAL, finer, of_answer
+from viva.runs.following import Followed
 from viva.runs.open import OpenRun, open_evidence
 from viva.runs.scorefile import fault, score_rows
 from viva.scorers.reading import CUT_OFF_WORDS, read_span, reason
@@ -89,14 +89,12 @@ def grade(
                 stands, fresh = answers.place(sheet.key(place)), place == len(rows)
                 if not fresh and stands == places[place] and not (stands and everything):
                     continue
-                rows[place : place + 1] = [_row(sheet, place, reader, evidence_store)]
+                reply = reader(sheet.key(place))
+                row = evidence_store.row(sheet.evaluation, *sheet.question(place), reply, sheet.shown)
+                rows[place : place + 1] = [_short(row)]
                 places[place : place + 1] = [stands]
             sheet.rows, sheet.places = rows, places
     progress(done)
-
-
-def _row(sheet: Sheet, place: int, reader: Reader, evidence_store: EvidenceStore) -> ScoreRow:
-    return _short(evidence_store.row(sheet.evaluation, *sheet.question(place), reader(sheet.key(place)), sheet.shown))
 
 
 def _short(row: ScoreRow, tags: dict[str, str] | None = None) -> ScoreRow:
@@ -148,7 +146,6 @@ class Item(Struct, frozen=True, kw_only=True):
     """An answer as its page shows it. All texts are hostile."""
 
     answer: Answer
-    question: Question
     score: Score
     samples: int
     key: str
@@ -174,7 +171,6 @@ def item_of(sheet: Sheet, place: int, opened: OpenRun, answers: Followed) -> Ite
     row = row_of(evaluation, question, sample, response, score, sheet.shown)
     return Item(
         answer=answer_of(row, entry, question, request, tuple(describe_evidence(evidence))),
-        question=question,
         score=score,
         samples=evaluation.samples,
         key=key.hex(),

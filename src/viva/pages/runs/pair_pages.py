@@ -349,7 +349,7 @@ def _question(two: _Two, match: QuestionRow) -> dict[str, object]:
         compared = compare_words(*(item.answer.reply[:LONGEST] for item in items))
         spans, kind = (compared.only, "only") if compared.alike else (compared.both, "both")
     return {
-        "reworded": items[0].question.text != items[1].question.text,
+        "reworded": items[0].answer.asked != items[1].answer.asked,
         "sides": [
             {
                 "item": item,

@@ -17,27 +17,27 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 
-import msgspec
 from msgspec import Struct
 
 from viva.engine.budget import Price
 from viva.engine.folder import BATCHES, ModelRecord, RunFolder, RunRecord, writer
 from viva.errors import StorageError, VivaError
 from viva.pages.answerindex import noteworthy
-from viva.pages.runs import following
 from viva.pages.runs.answerfilters import Answers
-from viva.pages.runs.following import Followed, RunEntry, Tokens
 from viva.pages.runs.gradedrows import Sheet, grade, graded_before, render_keys
 from viva.pages.runs.runblocks import Tables, live_tables
-from viva.pages.runs.runcounts import Progress, Waiting, progress_of, waiting
 from viva.providers import traits_of
 from viva.render.result import Result
+from viva.runs import following
 from viva.runs.answers import read_run
+from viva.runs.following import Followed, RunEntry, Tokens
 from viva.runs.open import OpenRun, prepare, recorded_price
-from viva.types import Usage
+from viva.runs.state import Part, Progress, Waiting, graded_parts, progress_of, waiting
+from viva.types import NOT_ASKED, Usage
 
 _EVIDENCE = ("executions.jsonl", "similarities.jsonl", "annotations.jsonl", "reviews.jsonl")
 _REST = 8.0
@@ -110,13 +110,15 @@ class RunView:
         with self._guard:
             found = following.sizes(self.path, ("run.json",))
             if self._record is None or found != self._record_file:
-                self._record = following.read_record(self.path)
+                if not self.path.is_dir():
+                    raise StorageError(f"the folder {self.path} is gone: it was removed or renamed")
+                self._record = RunFolder.open(self.path).record
                 if self._record_file and found != self._record_file:
                     self._opened, self._sheets, self._seen = None, [], ((), ())
                 self._record_file = found
             return self._record
 
-    def count(self, most: int | None = None) -> bool:
+    def count(self, most: int) -> bool:
         """Take in what is new in the journals; whether all was read."""
         with self._guard:
             whole = self.answers.refresh(most)
@@ -124,31 +126,43 @@ class RunView:
                 whole = followed.refresh(most) and whole
             return whole
 
-    def progress(self, most: int | None = None, results: Sequence[Result] = ()) -> Progress:
-        """Return how far the run is, now; `results`: those of its scores, where it is not graded here. Raises
+    def progress(self, most: int, results: Sequence[Result] = ()) -> Progress:
+        """Return how far the run is, now; `results`: those of its scores, by which it is counted. Raises
         StorageError."""
         with self._guard:
-            record = self.record()
-            whole = self.count(most)
-            progress = progress_of(
+            record, whole = self.record(), self.count(most)
+            return progress_of(
                 record,
                 following.answers_wanted(self.path, record),
                 self.answers,
                 self._stages,
-                self._sheets if self._counted() else [],
+                graded_parts(results) or self._parts(),
                 results or (self.graded.tables.results if self.graded else ()),
                 writer=writer(self.path),
                 now=time.time(),
                 waiting=self._with_the_provider(),
+                whole=whole,
             )
-            return msgspec.structs.replace(progress, whole=whole)
 
-    def _counted(self) -> bool:
-        """Return whether every sheet knows what became of each of its answers: by their keys, or by rows of all there
-        is.
+    def _parts(self) -> list[Part]:
+        """Return what became of the answers sheet by sheet: by their keys, or by rows of all there is; nothing where
+        one has neither.
         """
         rows = self.graded is not None and self._now()[0] == self._seen[0]
-        return all(sheet.evaluation.keyed or rows for sheet in self._sheets)
+        parts = []
+        for sheet in self._sheets:
+            if sheet.evaluation.keyed:
+                keys = [sheet.key(place) for place in range(len(sheet))]
+                answered = sum(key in self.answers.answered for key in keys)
+                failed = sum(key in self.answers.failed for key in keys)
+            elif rows:
+                became = Counter(row.outcome for row in sheet.rows)
+                failed = became["error"]
+                answered = len(sheet) - failed - became[NOT_ASKED]
+            else:
+                return []
+            parts.append(Part(sheet.evaluation.model.name, sheet.evaluation.label, answered, failed, len(sheet)))
+        return parts
 
     def _with_the_provider(self) -> Waiting:
         found = following.sizes(self.path, (BATCHES,))
@@ -218,9 +232,9 @@ class RunView:
         with self._guard:
             seen = self._now()
             opened, sheets = self._opened, self._sheets
-            record, answers = self.record(), self.answers
-            whole = len(answers.answered) + len(answers.failed) >= following.answers_wanted(self.path, record)
-        total = following.answers_wanted(self.path, record)
+            answers = self.answers
+            total = following.answers_wanted(self.path, self.record())
+            whole = len(answers.answered) + len(answers.failed) >= total
         if opened is None:
             self._does("opening the questions", 0)
             opened = prepare(RunFolder.open(self.path))
@@ -260,6 +274,8 @@ def list_cost(
     models: Sequence[ModelRecord],
     used: Mapping[tuple[str, str], Tokens],
     prices: Mapping[str, Price] = MappingProxyType({}),
+    *,
+    batched: bool = False,
 ) -> float | None:
     """US dollars at the run's prices, else the vendors' list prices; None where one or a count of tokens is unknown."""
     total = 0.0
@@ -267,7 +283,7 @@ def list_cost(
         own = [tokens for (name, _), tokens in used.items() if name in (model.shown, model.name)]
         if not own or not traits_of(model.name).paid:
             continue
-        price = recorded_price(model, prices)
+        price = recorded_price(model, prices, batched=batched)
         if price is None or any(tokens.uncounted for tokens in own):
             return None
         total += sum(price.cost(Usage(tokens.input, tokens.output)) for tokens in own)
@@ -385,7 +401,8 @@ class RunViews:
             card.progress = view.progress(0, card.results or ())
         except StorageError as problem:
             return Card(found=found, name=card.name, problem=str(problem))
-        card.paid = list_cost(card.record.models, view.answers.used, card.record.prices)
+        batched = RunFolder(found.path, card.record).batched()
+        card.paid = list_cost(card.record.models, view.answers.used, card.record.prices, batched=batched)
         return card
 
     def _results_of(self, found: RunEntry) -> Sequence[Result] | None:
@@ -440,11 +457,7 @@ class Card(Struct, kw_only=True):
         by_exam: dict[str, list[Result]] = {}
         for one in self.results or ():
             by_exam.setdefault(one.exam, []).append(one)
+        order = attrgetter("overall.order")
         return [
-            (
-                exam,
-                max(own, key=lambda one: one.overall.order),
-                min(own, key=lambda one: one.overall.order) if len(own) > 1 else None,
-            )
-            for exam, own in by_exam.items()
+            (exam, max(own, key=order), min(own, key=order) if len(own) > 1 else None) for exam, own in by_exam.items()
         ]

@@ -22,12 +22,12 @@ from viva.pages.answerindex import Chosen, number_in
 from viva.pages.leaderboard.sitepages import CHARTS, STYLES, SitePages
 from viva.pages.leaderboard.study import LeaderboardConfig, site_files, study
 from viva.pages.runs.answerfilters import ROWS, Matrix, Place, matrix
-from viva.pages.runs.following import RunEntry, slug
 from viva.pages.runs.gradedrows import Item, item_of
 from viva.pages.runs.pair_pages import PATIENCE, PairPages
 from viva.pages.runs.run_views import STEP, Card, Graded, RunView, RunViews
 from viva.pages.serving.guard import Access, Guard
 from viva.pages.shell import SIGNS, Kept, around, number, paged
+from viva.runs.following import RunEntry, slug
 from viva.types import outcome_name
 from viva.visible import escape_invisible
 

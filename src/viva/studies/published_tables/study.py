@@ -133,9 +133,9 @@ def _studied(figure: Figure, config: PublishedConfig) -> Findings[Any]:
             raise VivaError(f"is not for figure {config.figure}, which shows all models: leave it out", field="model")
         options = options | {"model": config.model}
     study = importlib.import_module(f"viva.studies.{figure.study}.study").study
-    if figure.study == "training":
-        return cast("Findings[Any]", study(study.config(runs=tuple(map(Path, config.run)), **options)))
-    return cast("Findings[Any]", study(study.config(sources=config.run or (config.benchmark,), **options)))
+    training = {"runs": tuple(map(Path, config.run))}
+    sources = training if figure.study == "training" else {"sources": config.run or (config.benchmark,)}
+    return cast("Findings[Any]", study(study.config(**sources, **options)))
 
 
 class _Asked(NamedTuple):

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Struct
 
 from viva.commands import command
+from viva.engine.budget import Consumed
 from viva.engine.folder import RunFolder, RunRecord, writer
 from viva.errors import VivaError
 from viva.fields import note
 from viva.render.findings import Findings
 from viva.render.result import Result
 from viva.runs.answers import read_run
+from viva.runs.following import STAGES, Followed
 from viva.runs.scorefile import fault, runs_in
+from viva.runs.state import graded_parts, progress_of, waiting
 from viva.studies.run_list.tables import ListedRun, findings
-from viva.types import NOT_ASKED, outcome_name
 
 SHOWN = 20
 """The newest runs; more with --all."""
@@ -51,47 +51,39 @@ def _listed(path: Path) -> ListedRun:
         record = RunFolder.open(path).record
     except VivaError as problem:
         return ListedRun(path=str(path), state=f"damaged: {problem}")
-    known = ListedRun(
+    try:
+        state, results, judging = _read(path, record)
+    except VivaError as problem:
+        state, results, judging = f"cannot be read: {problem}", (), {}
+    return ListedRun(
         path=str(path),
+        state=state,
         created=record.created,
         exams=record.labels,
         models=tuple(model.called for model in record.models),
+        results=results,
+        judging={judge: took.cost for judge, took in judging.items() if took.cost is not None},
         spent=record.spent.cost,
     )
-    if writer(path):
-        recorded = all(model.name.startswith("replay/") for model in record.models)
-        return known.ended("being graded" if recorded else "running")
-    try:
+
+
+def _read(path: Path, record: RunRecord) -> tuple[str, tuple[Result, ...], dict[str, Consumed]]:
+    """Return a run's state, its results, and what each judge took. Raises VivaError."""
+    results, judging = tuple[Result, ...](), dict[str, Consumed]()
+    at_work, batches = writer(path), waiting(path)
+    if not (at_work or batches.batches):
         wrong = fault(path)
-        if wrong is not None and wrong.kind != "unrecorded":
-            graded = wrong.kind != "missing"
-            return known.ended(
-                f"grade again: viva score {path} ({wrong.why})" if graded else f"not graded: viva resume {path}"
-            )
+        if wrong is not None and wrong.kind == "missing":
+            return f"not graded: viva resume {path}", results, judging
+        if wrong is not None and wrong.kind == "changed":
+            return f"grade again: viva score {path} ({wrong.why})", results, judging
         found = read_run(path, "none")
-    except VivaError as problem:
-        return known.ended(f"cannot be read: {problem}")
-    return known.ended(
-        _state(record, found.report.results),
-        found.report.results,
-        {judge: took.cost for judge, took in found.judging.items() if took.cost is not None},
+        results, judging = found.report.results, found.judging
+    stages = {stage: Followed(path / f"{stage}.jsonl") for stage in STAGES}
+    answers = stages.pop("responses")  # counted by their scores
+    for stage in stages.values():
+        stage.refresh()
+    progress = progress_of(
+        record, 0, answers, stages, graded_parts(results), results, writer=at_work, now=0.0, waiting=batches
     )
-
-
-def _state(record: RunRecord, results: Sequence[Result]) -> str:
-    """Return what is left to do in a graded run: answers that never came, and answers that a judge or a sandbox
-    left.
-    """
-    left = Counter[str]()
-    for result in results:
-        model = record.model(result.model)
-        from_file = (model.name if model else result.model).startswith("replay/")
-        outcomes = Counter(result.overall.outcomes)
-        left["not in the answer file" if from_file else "unanswered"] += outcomes["error"]  # a file is asked in vain
-        left["unanswered"] += outcomes[NOT_ASKED]
-        left[outcome_name("ungraded")] += outcomes["ungraded"]
-    said = [f"{number:,} {what}" for what, number in left.items() if number]
-    # Without a judge a run is as whole as it can be.
-    ended = not left["unanswered"] and not (left[outcome_name("ungraded")] and record.judges)
-    whole = ["estimated"] if record.adaptive else ["done"] if ended else []
-    return ", ".join([*whole, *said])
+    return progress.brief, results, judging

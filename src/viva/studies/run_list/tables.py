@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import NamedTuple
 
-import msgspec
 from msgspec import Struct
 
 from viva.analysis.estimate import UNSURE, bounds_text, interval_text, mean_text
@@ -39,12 +37,6 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     def beyond(self) -> float:
         """US dollars that it spent and that no row has."""
         return max(sum(self.judging.values()), self.spent - sum(cost_of(one) or 0.0 for one in self.results))
-
-    def ended(
-        self, state: str, results: tuple[Result, ...] = (), judging: Mapping[str, float] = MappingProxyType({})
-    ) -> ListedRun:
-        """Return the same run in this state."""
-        return msgspec.structs.replace(self, state=state, results=results, judging=dict(judging))
 
 
 class Line(NamedTuple):

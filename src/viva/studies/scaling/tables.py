@@ -97,6 +97,10 @@ def size_text(size: float) -> str:
     return f"{size:.3g}B" if size < 1000 else f"{size:,.0f}B"
 
 
+def _between(low: float, high: float) -> str:
+    return f"{size_text(low)} to {size_text(high)}"
+
+
 def _score(point: Point) -> str:
     return percent(point.score) + (UNSURE if point.partial else "")
 
@@ -127,7 +131,7 @@ def _profile_text(found: Segments) -> str:
 def break_text(found: Segments) -> str:
     """Return `34B`, or of breaks that fit equally well `34B to 70B`."""
     low, high = found.tied
-    return size_text(found.at) if low == high else f"{size_text(low)} to {size_text(high)}"
+    return size_text(found.at) if low == high else _between(low, high)
 
 
 def formula(fit: Fit) -> str:
@@ -155,7 +159,7 @@ _SLOPE = Printed(lambda slope: POINTS.text(TEN * slope))
 _FITTED = (
     _FIT,
     Column("models", "about.n", COUNT),
-    Column("sizes", "about", Printed(lambda fit: f"{size_text(fit.smallest)} to {size_text(fit.largest)}"), key=None),
+    Column("sizes", "about", Printed(lambda fit: _between(fit.smallest, fit.largest)), key=None),
     Column("curve", "about", Printed(formula, words=True), key=None),
     Column("doubling adds", lambda row: row.about.parameters[1] if row.kind == "log" else None, _SLOPE, key="slope"),
     Column("sd", "about.sd", PERCENT),
@@ -192,11 +196,7 @@ _BREAKS = (
     Column(
         "bootstrap 95 %",
         "about",
-        Printed(
-            lambda found: (
-                DASH if found.boot_low is None else f"{size_text(found.boot_low)} to {size_text(found.boot_high)}"
-            )
-        ),
+        Printed(lambda found: DASH if found.boot_low is None else _between(found.boot_low, found.boot_high)),
         key=None,
     ),
     Column("doubling adds, below", "about.below", _SLOPE, key="slope_below"),

@@ -1,8 +1,10 @@
-"""How far a run is: counts by model and exam, tokens, rate, and the word for it."""
+"""What state a run is in, and how far it is: counts by model and exam, tokens, rate, and the words for it.
+
+Judged here for all that say it: `viva runs`, the list of runs, a run's page.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -13,14 +15,14 @@ from viva.engine.asking import LASTING
 from viva.engine.batchlog import BatchLog
 from viva.engine.folder import RunRecord
 from viva.errors import StorageError
-from viva.pages.runs.following import Followed
-from viva.pages.runs.gradedrows import Sheet
 from viva.providers import traits_of
 from viva.render.result import Result
-from viva.types import outcome_name
+from viva.runs.following import Followed
+from viva.types import NOT_ASKED, outcome_name
+from viva.visible import plural
 
-State = Literal["running", "finished", "waiting", "stopped", "incomplete", "empty"]
-"""Incomplete: all was asked, and some was not answered or not graded."""
+State = Literal["running", "done", "waiting", "stopped", "incomplete", "empty"]
+"""Incomplete: all was asked, and some was not answered or not graded that may still be."""
 _LACKING = {
     "executions": ("program", "not run"),
     "similarities": ("text", "not compared"),
@@ -37,9 +39,7 @@ class Waiting(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """In words; empty where nothing is waited for."""
-        if not self.batches:
-            return ""
+        """In words."""
         batches = "a batch" if self.batches == 1 else f"{self.batches:,} batches"
         return f"{self.requests:,} requests in {batches} are with the provider"
 
@@ -72,11 +72,23 @@ class Part(Struct, frozen=True):
         return max(0, self.total - self.answered - self.failed)
 
 
+def graded_parts(results: Sequence[Result]) -> list[Part]:
+    """Return the same by scores, which count every sample of a question."""
+    parts = []
+    for one in results:
+        total, failed = sum(one.answers.values()), one.answers.get("error", 0)
+        parts.append(Part(one.model, one.exam, total - failed - one.answers.get(NOT_ASKED, 0), failed, total))
+    return parts
+
+
 class Progress(Struct, frozen=True, kw_only=True):
     """All of a run at one moment. All texts are hostile."""
 
     state: State
+    brief: str
+    """What is left to do, for lists; the state where that is nothing."""
     sentence: str
+    """Both."""
     total: int
     answered: int
     failed: int
@@ -102,7 +114,7 @@ class Progress(Struct, frozen=True, kw_only=True):
     damaged: tuple[str, ...]
     problem: str
     """Why nobody can say what is with a provider, if so."""
-    whole: bool = True
+    whole: bool
     """Whether all of the journals was counted."""
 
 
@@ -111,39 +123,69 @@ def progress_of(
     total: int,
     answers: Followed,
     stages: Mapping[str, Followed],
-    sheets: Sequence[Sheet],
+    parts: Sequence[Part],
     results: Sequence[Result],
     *,
     writer: int,
     now: float,
     waiting: Waiting,
+    whole: bool = True,
 ) -> Progress:
     """Return what journals, lock, run.json and the results known so far say together.
 
-    `total`: answers that it is to have. With `sheets` every answer is counted where it belongs.
+    `total`: answers that it is to have. With `parts` every answer is counted where it belongs, else by `answers`.
     """
-    parts = _parts(answers, sheets)
-    total = sum(part.total for part in parts) if parts else total
-    answered = sum(part.answered for part in parts) if parts else min(len(answers.answered), total)
-    failed = sum(part.failed for part in parts) if parts else len(answers.failed)
+
+    def recorded(name: str) -> bool:
+        opened = record.model(name)
+        return (opened.name if opened else name).startswith("replay/")
+
+    answered, lost = min(len(answers.answered), total), list(answers.failed_of.items())
+    if parts:
+        answered, total = sum(part.answered for part in parts), sum(part.total for part in parts)
+        lost = [(part.model, part.failed) for part in parts]
+    failed = sum(count for _, count in lost)
+    absent = sum(count for name, count in lost if recorded(name))
     left = max(0, total - answered - failed)
     rate = answers.rate(now) if writer else 0.0
     came = {name: count for name, one in stages.items() if (count := len(one.answered) + len(one.failed))}
+    ungraded = sum(one.answers.get("ungraded", 0) for one in results)
     lacking = _lacking(record, stages)
-    unjudged = sum(one.overall.outcomes.get("ungraded", 0) for one in results) if record.judges else 0
     # Verdicts that were never asked for: one that came can be `none`, which stands.
-    unasked = not (failed or left or lacking) and unjudged > came.get("annotations", 0)
-    lacking += [f"{unjudged:,} {outcome_name('ungraded')}"] * unasked
-    used = answers.used.values()
-    asked = any(traits_of(model.name).counted for model in record.models)
+    unasked = bool(record.judges) and not lacking and ungraded > came.get("annotations", 0)
+    # What a file lacks is asked for in vain, and without a judge a run is as whole as it can be.
+    ended = not (left or failed > absent or lacking or unasked)
+    counts = {
+        "failed": failed - absent,
+        "not in the answer file": absent,
+        "not asked": left,
+        outcome_name("ungraded"): ungraded,
+    }
+    missing = [f"{count:,} {what}" for what, count in counts.items() if count]
+    missing += [] if ungraded else lacking
     state: State = (
         "running" if writer else "waiting" if waiting.batches
-        else "empty" if not answers.lines and total else "stopped" if left
-        else "incomplete" if failed or lacking else "finished"
+        else "empty" if total and not (answered or failed or answers.lines) else "stopped" if left
+        else "done" if ended else "incomplete"
     )  # fmt: skip
+    if state == "running":
+        brief = "being graded" if all(recorded(one.name) for one in record.models) else "running"
+        sentence = f"{'running' if left or failed else 'all answered, still at work'} (process {writer})"
+        sentence += f"; {waiting.sentence}" if waiting.batches else ""
+    elif state == "waiting":
+        brief = sentence = f"waiting: {waiting.sentence}"
+    elif state == "empty":
+        brief, sentence = "not begun", "not begun: nothing has come in"
+    else:
+        begun = ["estimated"] if record.adaptive else ["done"] if ended else []
+        brief = ", ".join([*begun, *missing])
+        sentence = {"stopped": "stopped before its end: ", "incomplete": "all asked: "}.get(state, "") + brief
+    used = answers.used.values()
+    asked = any(traits_of(model.name).counted for model in record.models)
     return Progress(
         state=state,
-        sentence=_sentence(state, writer, failed, left, lacking, waiting.sentence),
+        brief=brief,
+        sentence=sentence,
         total=total,
         answered=answered,
         failed=failed,
@@ -161,6 +203,7 @@ def progress_of(
         failures=dict(answers.failures) if failed else {},
         damaged=tuple(answers.damaged[:3]),
         problem=waiting.problem,
+        whole=whole,
     )
 
 
@@ -169,39 +212,4 @@ def _lacking(record: RunRecord, stages: Mapping[str, Followed]) -> list[str]:
     judges = {name for judge in record.judges for name in (judge.name, judge.shown)}
     found = {stage: len(one.failed) for stage, one in stages.items()}
     found["annotations"] = sum(stages["annotations"].failed_of[judge] for judge in judges)
-    return [
-        f"{found[stage]:,} {what}{'' if found[stage] == 1 else 's'} {said}"
-        for stage, (what, said) in _LACKING.items()
-        if found[stage]
-    ]
-
-
-def _sentence(state: State, writer: int, failed: int, left: int, lacking: Sequence[str], waiting: str) -> str:
-    if state == "running":
-        said = f"running (process {writer})" if left or failed else f"all answered, still at work (process {writer})"
-        return f"{said}; {waiting}" if waiting else said
-    if state == "waiting":
-        return f"waiting: {waiting}"
-    if state == "finished":
-        return "finished"
-    if state == "empty":
-        return "not begun: nothing has come in"
-    missing = [f"{failed:,} failed"] if failed else []
-    missing += [f"{left:,} not asked"] if left else []
-    missing += lacking
-    return f"{'stopped before its end' if left else 'all asked'}: {', '.join(missing)}"
-
-
-def _parts(answers: Followed, sheets: Sequence[Sheet]) -> list[Part]:
-    parts = []
-    for sheet in sheets:
-        if sheet.evaluation.keyed:
-            keys = [sheet.key(place) for place in range(len(sheet))]
-            answered = sum(key in answers.answered for key in keys)
-            failed = sum(key in answers.failed for key in keys)
-        else:
-            became = Counter(row.outcome for row in sheet.rows)
-            failed = became["error"]
-            answered = len(sheet) - failed - became["not asked"]
-        parts.append(Part(sheet.evaluation.model.name, sheet.evaluation.label, answered, failed, len(sheet)))
-    return parts
+    return [f"{plural(found[stage], what)} {said}" for stage, (what, said) in _LACKING.items() if found[stage]]

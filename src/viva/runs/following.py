@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import os
 import re
 from collections import Counter, defaultdict
@@ -19,7 +20,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from viva.engine.folder import RunFolder, RunRecord
+from viva.engine.folder import RunRecord
 from viva.engine.journal import Entry
 from viva.errors import StorageError
 from viva.files import UNREADABLE, lines, open_regular, read_regular
@@ -143,10 +144,7 @@ class Followed:
         """Return where the latest word on a request stands: another number for every other word; 0 where there is
         none.
         """
-        place = self.answered.get(key)
-        if place is None:
-            place = self.failed.get(key)
-        return 0 if place is None else place + 1
+        return self.answered.get(key, self.failed.get(key, -1)) + 1
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
@@ -176,13 +174,9 @@ class Followed:
 
     def rate(self, now: float, window: float = 60.0) -> float:
         """New answers a second over the last `window` seconds; 0.0 where there was none."""
-        count = 0
-        for at in reversed(self.times):
-            if at < now - window:
-                break
-            count += 1
+        recent = list(itertools.takewhile(lambda at: at >= now - window, reversed(self.times)))
         since = max(now - window, self.times[0]) if self.times else now
-        return count / max(now - since, 1.0) if count else 0.0
+        return len(recent) / max(now - since, 1.0)
 
 
 STAGES = ("responses", "executions", "similarities", "annotations")
@@ -258,13 +252,6 @@ def sizes(path: Path, names: Iterable[str]) -> Sizes:
 def _found(path: Path) -> RunEntry:
     *written, (*_, graded) = sizes(path, ("run.json", *(f"{stage}.jsonl" for stage in STAGES), SCORES))
     return RunEntry(path, slug(path.resolve().name), max(at for *_, at in written) / 1e9, graded)
-
-
-def read_record(path: Path) -> RunRecord:
-    """Return what run.json says. Raises StorageError for what is gone, damaged, or of a newer Viva."""
-    if not path.is_dir():
-        raise StorageError(f"the folder {path} is gone: it was removed or renamed")
-    return RunFolder.open(path).record
 
 
 def answers_wanted(path: Path, record: RunRecord) -> int:
