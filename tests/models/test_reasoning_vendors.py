@@ -231,7 +231,7 @@ def test_a_batch_is_asked_the_same_and_learns_what_is_refused(server: LocalServe
     trouble = {"type": "invalid_request_error", "message": "`stop_sequences` is deprecated for this model."}
     line = {"custom_id": "n", "result": {"type": "errored", "error": {"type": "error", "error": trouble}}}
     for _ in range(2):
-        found = batches._result(json.dumps(line).encode())
+        found = batches._result(json.dumps(line).encode(), lambda _: None)
         assert found is not None
         assert isinstance(found[1], ModelError)
         assert found[1].retry
