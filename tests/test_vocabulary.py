@@ -1,6 +1,6 @@
 """One word for one thing: no module, class, function, argument or field has a name that `vocabulary.toml` lists.
 
-Local variables are free.
+Local variables say what they hold: four words that would fit any of them are listed there, too.
 """
 
 import ast
@@ -83,6 +83,17 @@ def names() -> frozenset[str]:
 def test_names_use_the_vocabulary() -> None:
     found = sorted(f"{name}: {why}" for name in names() if (why := refused(name)))
     assert not found, "\n".join(found)
+
+
+def test_local_variables_say_what_they_hold() -> None:
+    for path, tree in trees().items():
+        fields = {
+            child.target for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+            for child in node.body if isinstance(child, ast.AnnAssign)
+        }  # fmt: skip
+        stored = {node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        empty = {f"{path}:{node.lineno}: {node.id}" for node in stored - fields if node.id in TABLE["locals"]}
+        assert not empty
 
 
 def test_every_exception_is_needed_and_has_a_reason() -> None:

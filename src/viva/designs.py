@@ -62,12 +62,12 @@ class Design(Struct, frozen=True):
     @property
     def summary(self) -> str:
         """`prompt3.order4`, and the number of cells where not all are asked: `prompt3.order4.in6`."""
-        said = ".".join(f"{factor.name}{len(factor.levels)}" for factor in self.factors)
+        factors = ".".join(f"{factor.name}{len(factor.levels)}" for factor in self.factors)
         whole = math.prod(len(factor.levels) for factor in self.factors)
-        return said if len(self.cells) == whole else f"{said}.in{len(self.cells)}"
+        return factors if len(self.cells) == whole else f"{factors}.in{len(self.cells)}"
 
     @property
     def words(self) -> str:
         """`6 combinations of 3 prompts × 2 orders`, for people."""
-        said = " × ".join(f"{len(factor.levels)} {_LEVELS[factor.name]}" for factor in self.factors)
-        return said if self.factors[0].name == JUDGE else f"{len(self.cells)} combinations of {said}"
+        factors = " × ".join(f"{len(factor.levels)} {_LEVELS[factor.name]}" for factor in self.factors)
+        return factors if self.factors[0].name == JUDGE else f"{len(self.cells)} combinations of {factors}"

@@ -37,27 +37,27 @@ def pick(kind: type[S], values: Mapping[str, object], **more: object) -> S:
     """Return the struct's fields out of a command's keyword arguments, those of structs in it too; `more`: fields that
     are known.
     """
-    found = dict(more)
+    arguments = dict(more)
     for field in _fields(kind):
         if field.name in more:
             continue
         if isinstance(field.type, type) and issubclass(field.type, Struct):
-            found[field.name] = pick(field.type, values)
+            arguments[field.name] = pick(field.type, values)
         elif field.name in values:
-            found[field.name] = values[field.name]
-    return kind(**found)
+            arguments[field.name] = values[field.name]
+    return kind(**arguments)
 
 
 def changed(options: Struct) -> dict[str, Any]:
     """Return the fields that are not at their defaults, those of structs in it too, by name, as a file holds them."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for field in _fields(type(options)):
         value = getattr(options, field.name)
         if isinstance(value, Struct):
-            found |= changed(value)
+            values |= changed(value)
         elif value != field.default:
-            found[field.name] = written(value)
-    return found
+            values[field.name] = written(value)
+    return values
 
 
 def written(value: Any) -> Any:
@@ -107,8 +107,8 @@ class Option(Struct, frozen=True):
         try:
             return msgspec.convert(_plain(given, self.kind), self.annotation, strict=not lax, dec_hook=_path)
         except ValidationError as problem:
-            said = f"{where}{self.name}={value if lax else _shown(value)}: {_reason(problem, self.kind)}"
-            wrong = VivaError(said)
+            message = f"{where}{self.name}={value if lax else _shown(value)}: {_reason(problem, self.kind)}"
+            wrong = VivaError(message)
             wrong.field = self.name
             raise wrong from None
 
@@ -117,22 +117,22 @@ def options(*kinds: type[Struct], without: Iterable[str] = (), inherited: Collec
     """Return the fields of option structs by name; of two of one name, the first's. Those `inherited` are None where
     they are not given: a run has its own.
     """
-    found: dict[str, Option] = {}
+    options_by_name: dict[str, Option] = {}
     for kind in kinds:
         hints = get_type_hints(kind, include_extras=True)
         for field in _fields(kind):
-            if field.name not in found and field.name not in without:
+            if field.name not in options_by_name and field.name not in without:
                 required = field.default is NODEFAULT
                 default = None if required else field.default
                 plain, *notes = get_args(hints[field.name])  # an alias's own bounds come first
                 meta = notes[-1]
-                said = meta.extra or {}
+                extra = meta.extra or {}
                 text = meta.description or ""
                 if field.name in inherited:
                     default, text = None, f"{_DEFAULT.sub('', text)}  [default: the run's]"
                 known = (hints[field.name], plain, default, text)
-                found[field.name] = Option(field.name, *known, required=required, **said)
-    return found
+                options_by_name[field.name] = Option(field.name, *known, required=required, **extra)
+    return options_by_name
 
 
 def convert(known: Mapping[str, Option], given: Mapping[str, object], where: str = "") -> dict[str, Any]:

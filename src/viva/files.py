@@ -156,8 +156,10 @@ def refuse_depth(value: object) -> None:
     """Raise ValueError where plain data is nested deeper: what walks through it would run out of stack."""
     level = [value]
     for _ in range(DEEPEST):
-        below = [one for one in level if isinstance(one, dict | list)]
-        level = [inner for one in below for inner in (one.values() if isinstance(one, dict) else one)]
+        below = [container for container in level if isinstance(container, dict | list)]
+        level = [
+            inner for container in below for inner in (container.values() if isinstance(container, dict) else container)
+        ]
         if not level:
             return
     raise ValueError(f"it is nested deeper than {DEEPEST} levels")

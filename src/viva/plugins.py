@@ -56,30 +56,30 @@ def studies() -> dict[str, Registered]:
         if name.isidentifier() and not name.startswith("_")
     ]
     return {
-        getattr(one, "COMMAND", one.__name__.rpartition(".")[2].replace("_", "-")): Registered(
-            f"{one.__name__}.study:study", one.__doc__ or "", one.HEADING
+        getattr(package, "COMMAND", package.__name__.rpartition(".")[2].replace("_", "-")): Registered(
+            f"{package.__name__}.study:study", package.__doc__ or "", package.HEADING
         )
-        for one in packages
-        if hasattr(one, "HEADING")
+        for package in packages
+        if hasattr(package, "HEADING")
     }
 
 
 @cache
 def registered() -> dict[str, Registered]:
     """Return the commands of packages by name; of two of one name the first counts. What is wrong is in `problems`."""
-    found: dict[str, Registered] = {}
-    for one in entry_points("viva.commands"):
+    commands: dict[str, Registered] = {}
+    for point in entry_points("viva.commands"):
         try:
-            for name, (place, summary) in importlib.import_module(one.value).COMMANDS.items():
-                if name in found:
+            for name, (place, summary) in importlib.import_module(point.value).COMMANDS.items():
+                if name in commands:
                     problems.append(
-                        f"{one.distribution} registers the command {name!r}, which {found[name].package} has"
+                        f"{point.distribution} registers the command {name!r}, which {commands[name].package} has"
                     )
                 else:
-                    found[name] = Registered(place, summary, one.name)
+                    commands[name] = Registered(place, summary, point.name)
         except Exception as problem:  # a package that is broken stops no other
-            problems.append(f"the commands of {one.distribution} ({one.value}) cannot be read: {problem!r}")
-    return found
+            problems.append(f"the commands of {point.distribution} ({point.value}) cannot be read: {problem!r}")
+    return commands
 
 
 def moved(command: str, option: str) -> str:
@@ -87,9 +87,9 @@ def moved(command: str, option: str) -> str:
     options.
     """
     name = option.strip("-").replace("-", "_")
-    for one in entry_points("viva.commands"):
+    for point in entry_points("viva.commands"):
         with suppress(Exception):  # most packages took nothing over; of a broken one `registered` tells
-            place, there = importlib.import_module(one.value).MOVED[command][name]
+            place, there = importlib.import_module(point.value).MOVED[command][name]
             return f"`viva {place}{' --' * bool(there)}{there.replace('_', '-')}`"
     return ""
 
@@ -109,8 +109,12 @@ def entry_points(group: str) -> list[EntryPoint]:
     imported.
     """
     return sorted(
-        (EntryPoint(name, value, found) for within, name, value, found in _all(tuple(sys.path)) if within == group),
-        key=lambda one: (one.distribution != "viva", one.distribution, one.name),
+        (
+            EntryPoint(name, value, distribution)
+            for within, name, value, distribution in _all(tuple(sys.path))
+            if within == group
+        ),
+        key=lambda entry: (entry.distribution != "viva", entry.distribution, entry.name),
     )
 
 
@@ -138,20 +142,22 @@ class Names(UserDict[str, str]):
         return len({**self.data, **self._registered()})
 
     def _registered(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for one in entry_points(self._group):
-            if one.name in self.data:
-                said = f"{one.distribution} registers {one.name!r} ({self._group}), which Viva has: Viva's counts"
-                problems.extend([said] if said not in problems else [])
+        places: dict[str, str] = {}
+        for point in entry_points(self._group):
+            if point.name in self.data:
+                problem = (
+                    f"{point.distribution} registers {point.name!r} ({self._group}), which Viva has: Viva's counts"
+                )
+                problems.extend([problem] if problem not in problems else [])
             else:
-                found.setdefault(one.name, one.value)
-        return found
+                places.setdefault(point.name, point.value)
+        return places
 
 
 @cache
 def _all(places: tuple[str, ...]) -> tuple[tuple[str, str, str, str], ...]:
     """Group, name, value and distribution of every entry point for Viva; the first distribution of a name wins."""
-    found: list[tuple[str, str, str, str]] = []
+    points: list[tuple[str, str, str, str]] = []
     seen: set[str] = set()
     for place in places:
         try:
@@ -169,8 +175,8 @@ def _all(places: tuple[str, ...]) -> tuple[tuple[str, str, str, str], ...]:
             except OSError:
                 continue
             if b"[viva." in content:
-                found += _of_viva(content.decode("utf-8", "replace"), distribution)
-    return tuple(found)
+                points += _of_viva(content.decode("utf-8", "replace"), distribution)
+    return tuple(points)
 
 
 def _of_viva(text: str, distribution: str) -> Iterator[tuple[str, str, str, str]]:

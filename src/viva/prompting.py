@@ -48,13 +48,13 @@ def verdict_places(template: str, values: Mapping[str, str]) -> tuple[int, ...]:
     Only the template's own words count: what a value says of verdicts is somebody else's.
     """
     places: list[int] = []
-    at = 0
+    offset = 0
     for index, piece in enumerate(_pieces(template)):
         if index % 2:
-            at += len(values.get(piece, "{" + piece + "}"))
+            offset += len(values.get(piece, "{" + piece + "}"))
         else:
-            places.extend(at + match.end() for match in _VERDICT.finditer(piece))
-            at += len(piece)
+            places.extend(offset + match.end() for match in _VERDICT.finditer(piece))
+            offset += len(piece)
     return tuple(places)
 
 
@@ -139,12 +139,12 @@ def merged(templates: dict[str, object] | None, over: dict[str, object]) -> dict
     """Return two files of templates as one; what is in both, counts as in `over`."""
     if not over:
         return templates
-    found = dict(templates or {})
+    result = dict(templates or {})
     for key, value in over.items():
-        below = found.get(key)
+        below = result.get(key)
         both = isinstance(below, dict) and isinstance(value, dict)
-        found[key] = merged(cast("dict[str, object]", below), cast("dict[str, object]", value)) if both else value
-    return found
+        result[key] = merged(cast("dict[str, object]", below), cast("dict[str, object]", value)) if both else value
+    return result
 
 
 class Templates:
@@ -166,8 +166,8 @@ class Templates:
     ) -> None:
         given = dict(over or {})
         own = {"breaks": given.pop("breaks")} if breaks and "breaks" in given else {}
-        found = _overlay({"breaks": dict(breaks)}, own, "")["breaks"]
-        self._breaks = cast("dict[str, str]", found)
+        broken = _overlay({"breaks": dict(breaks)}, own, "")["breaks"]
+        self._breaks = cast("dict[str, str]", broken)
         self.data: dict[str, object] = _overlay(bundled, given, "")
         for key, template in _leaves(self.data):
             original = _look_up(bundled, key)
@@ -221,10 +221,10 @@ def _fenced(template: str) -> bool:
     )
 
 
-def _overlay(bundled: Mapping[str, object], over: Mapping[str, object], at: str) -> dict[str, object]:
+def _overlay(bundled: Mapping[str, object], over: Mapping[str, object], prefix: str) -> dict[str, object]:
     merged = dict(bundled)
     for key, value in over.items():
-        name = f"{at}{key}"
+        name = f"{prefix}{key}"
         if key not in bundled:
             raise DataError(f"prompt file: unknown key {name!r}; known here: {', '.join(sorted(bundled))}")
         if isinstance(bundled[key], dict) != isinstance(value, dict) or not isinstance(value, (str, dict)):
@@ -239,19 +239,19 @@ def _overlay(bundled: Mapping[str, object], over: Mapping[str, object], at: str)
     return merged
 
 
-def _leaves(data: Mapping[str, object], at: str = "") -> Iterator[tuple[str, str]]:
+def _leaves(data: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
     for key, value in data.items():
         if isinstance(value, dict):
-            yield from _leaves(cast("Mapping[str, object]", value), f"{at}{key}.")
+            yield from _leaves(cast("Mapping[str, object]", value), f"{prefix}{key}.")
         elif isinstance(value, str):
-            yield f"{at}{key}", value
+            yield f"{prefix}{key}", value
 
 
 def _look_up(data: Mapping[str, object], key: str) -> object:
-    found: object = data
+    value: object = data
     for part in key.split("."):
-        found = cast("Mapping[str, object]", found)[part]
-    return found
+        value = cast("Mapping[str, object]", value)[part]
+    return value
 
 
 def prompt_text(prompt: Prompt) -> str:

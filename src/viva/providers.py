@@ -78,8 +78,8 @@ def traits_of(model: str) -> ModelTraits:
         return BUILT_IN[provider][1]
     if provider not in PROVIDERS:
         return ModelTraits()
-    found: ModelTraits = getattr(importlib.import_module(PROVIDERS[provider]), "TRAITS", ModelTraits())
-    return found
+    traits: ModelTraits = getattr(importlib.import_module(PROVIDERS[provider]), "TRAITS", ModelTraits())
+    return traits
 
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
@@ -153,8 +153,8 @@ def expanded(headers: tuple[tuple[str, str], ...], environment: Mapping[str, str
     """Return the headers as they are sent. Raises VivaError for a variable that is not set, or is no header's text."""
     known = os.environ if environment is None else environment
 
-    def value(found: re.Match[str]) -> str:
-        name = found[1] or found[2]
+    def value(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
         if not known.get(name):
             raise VivaError(f"--header: the environment variable {name} is not set")
         return known[name].strip()
@@ -164,7 +164,7 @@ def expanded(headers: tuple[tuple[str, str], ...], environment: Mapping[str, str
 
 def variables(headers: tuple[tuple[str, str], ...]) -> list[str]:
     """Return the environment variables in them, whose values nobody may write down."""
-    return [found[1] or found[2] for _, text in headers for found in VARIABLE.finditer(text)]
+    return [match[1] or match[2] for _, text in headers for match in VARIABLE.finditer(text)]
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):

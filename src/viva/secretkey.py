@@ -44,8 +44,8 @@ def derived_key(purpose: bytes) -> bytes:
     The secret is made at first use: mode 0600, in a folder of mode 0700. Raises StorageError where it cannot be made or
     read, or where others could have read or written it.
     """
-    found = existing_key(purpose)
-    return hmac.digest(_make(config_folder() / _FILE), purpose, hashlib.sha256) if found is None else found
+    key = existing_key(purpose)
+    return hmac.digest(_make(config_folder() / _FILE), purpose, hashlib.sha256) if key is None else key
 
 
 def existing_key(purpose: bytes) -> bytes | None:
@@ -68,17 +68,19 @@ def _read(path: Path) -> bytes:
     """Return the secret as it is there. Raises OSError, StorageError."""
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(file, "rb") as opened:
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode):
             raise StorageError(f"{path} is not a regular file; remove it, and a new secret is made")
-        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        if status.st_uid != os.geteuid() or status.st_mode & 0o077:
             raise StorageError(
-                f"{path} has owner {found.st_uid} and mode {found.st_mode & 0o777:03o}: others may have read it. "
+                f"{path} has owner {status.st_uid} and mode {status.st_mode & 0o777:03o}: others may have read it. "
                 f"Remove it, and a new secret is made (or `chmod 600 {path}` if nobody else uses this machine)"
             )
         secret = opened.read(_SIZE + 1)
     if len(secret) != _SIZE:
-        raise StorageError(f"{path} has {found.st_size} bytes in place of {_SIZE}; remove it, and a new secret is made")
+        raise StorageError(
+            f"{path} has {status.st_size} bytes in place of {_SIZE}; remove it, and a new secret is made"
+        )
     return secret
 
 

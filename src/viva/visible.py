@@ -27,8 +27,8 @@ def escape_invisible(text: str, *, limit: int | None = None) -> str:
     return _UNUSUAL.sub(_spelled_out, text)
 
 
-def _spelled_out(found: re.Match[str]) -> str:
-    character = found[0]
+def _spelled_out(match: re.Match[str]) -> str:
+    character = match[0]
     hidden = unicodedata.category(character)[0] == "C" or _BLANK.match(character)
     return f"<U+{ord(character):04X}>" if hidden else character
 
@@ -41,7 +41,12 @@ def escaped(text: str) -> str:
 def _escaped(line: str) -> str:
     if escape_invisible(line) == line:
         return line
-    units = ("".join(f"\\u{unit:04x}" for unit in _units(one)) if escape_invisible(one) != one else one for one in line)
+    units = (
+        "".join(f"\\u{unit:04x}" for unit in _units(character))
+        if escape_invisible(character) != character
+        else character
+        for character in line
+    )
     return "".join(units)
 
 
@@ -53,7 +58,7 @@ def _units(character: str) -> tuple[int, ...]:
     return 0xD800 + (code - 0x10000 >> 10), 0xDC00 + (code - 0x10000 & 0x3FF)
 
 
-def toml_lines(data: Mapping[str, object], at: str = "") -> Iterator[str]:
+def toml_lines(data: Mapping[str, object], prefix: str = "") -> Iterator[str]:
     """Yield the lines of a TOML file with this data, texts and tables of them; `at`: the table that it is, and a dot.
 
     What is invisible is escaped, so that the lines may go to a terminal.
@@ -64,8 +69,8 @@ def toml_lines(data: Mapping[str, object], at: str = "") -> Iterator[str]:
             yield f"{_toml_key(key)} = {lines}{_toml_text(value)}{lines.strip()}"
     for key, value in data.items():
         if isinstance(value, dict):
-            yield f"\n[{at}{_toml_key(key)}]"
-            yield from toml_lines(cast("dict[str, object]", value), f"{at}{_toml_key(key)}.")
+            yield f"\n[{prefix}{_toml_key(key)}]"
+            yield from toml_lines(cast("dict[str, object]", value), f"{prefix}{_toml_key(key)}.")
 
 
 def _toml_key(key: str) -> str:
@@ -74,7 +79,9 @@ def _toml_key(key: str) -> str:
 
 def _toml_text(text: str) -> str:
     plain = text.replace("\\", "\\\\").replace('"', '\\"')
-    return "".join(one if escape_invisible(one) == one else f"\\U{ord(one):08x}" for one in plain)
+    return "".join(
+        character if escape_invisible(character) == character else f"\\U{ord(character):08x}" for character in plain
+    )
 
 
 def one_line(text: str, limit: int = 60) -> str:
@@ -88,9 +95,9 @@ def capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def plural(number: float, one: str, many: str = "") -> str:
+def plural(number: float, singular: str, many: str = "") -> str:
     """Return `1 row`, `2,000 rows`, `2 replies`, `0.5 points`."""
-    return f"{number:,.15g} {one if number == 1 else many or one + 's'}"
+    return f"{number:,.15g} {singular if number == 1 else many or singular + 's'}"
 
 
 def some(names: Sequence[str], most: int) -> str:

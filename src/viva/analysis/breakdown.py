@@ -74,7 +74,7 @@ def frame(rows: Iterable[ScoreRow]) -> Columns:
     Built in chunks: as columns, rows take a tenth of the memory that they take as objects.
     """
     source = iter(rows)
-    known: dict[str, dict[str, int]] = {"question": {}, "outcome": {name: at for at, name in enumerate(OUTCOMES)}}
+    known: dict[str, dict[str, int]] = {"question": {}, "outcome": {name: code for code, name in enumerate(OUTCOMES)}}
     chunks: list[dict[str, Numbers]] = [{name: np.empty(0, dtype=kind) for name, kind in _NUMBERS.items()}]
     while taken := list(itertools.islice(source, _CHUNK)):
         columns: dict[str, Numbers] = {
@@ -84,7 +84,7 @@ def frame(rows: Iterable[ScoreRow]) -> Columns:
         limits = [row.limits for row in taken]
         for part in dict.fromkeys(itertools.chain.from_iterable(limits)):
             for end, name in enumerate((f"least:{part}", f"most:{part}")):
-                parts[name] = [one[part][end] if part in one else None for one in limits]
+                parts[name] = [limit[part][end] if part in limit else None for limit in limits]
         columns |= {name: np.array(values, dtype=float) for name, values in parts.items()}
         texts: dict[str, list[str | None]] = {
             name: list(map(attrgetter(name), taken)) for name in ("question", "outcome")
@@ -199,20 +199,20 @@ class Breakdown:
         if not groups:
             return Estimate()
         each = attempts == "mean" or (attempts == "best" and self._repeats > 1)  # the best of each repeat counts
-        found = estimate(
+        estimated = estimate(
             groups,
             clustered=clusters,
             unit="answers" if self._most > 1 and each else "questions",
             over=bool(over),
             kind=kind,
         )
-        if per and found.low is not None and found.high is not None:
-            found = replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
-        if found.unanswered:
-            found = replace(found, lacks=self._lacks(_part(view.questions, lines), found.n))
-        if self._repeats > 1 and attempts in ("mean", "best") and found.mean is not None:
-            found = replace(found, sd=self._deviation(view.answers, lines, over))
-        return found
+        if per and estimated.low is not None and estimated.high is not None:
+            estimated = replace(estimated, low=max(0.0, estimated.low), high=min(1.0, estimated.high))
+        if estimated.unanswered:
+            estimated = replace(estimated, lacks=self._lacks(_part(view.questions, lines), estimated.n))
+        if self._repeats > 1 and attempts in ("mean", "best") and estimated.mean is not None:
+            estimated = replace(estimated, sd=self._deviation(view.answers, lines, over))
+        return estimated
 
     def _ratio(self, lines: Sequence[Aggregate], per: str) -> _View:
         """Return the answers with the terms whose mean is the ratio of the means of two parts, and whose variance is
@@ -237,7 +237,7 @@ class Breakdown:
         return attempts, self._view(attempts, measured.part if measured else "", given, aspects)
 
     def _lacks(self, part: Columns, n: int) -> tuple[str, ...]:
-        found: list[tuple[bool, list[str]]] = []
+        parts_lacking: list[tuple[bool, list[str]]] = []
         for tag, labels in self._parts.items():
             text = part.texts[f"tag:{tag}"]
             groups, starts = part.groups(f"tag:{tag}")
@@ -248,9 +248,9 @@ class Breakdown:
                 if code >= 0 and text.values[code] in labels
                 if 2 * scored < all_of_it and all_of_it - scored >= _SOME * n
             ]
-            found.append((len(few) == len(starts), few))
+            parts_lacking.append((len(few) == len(starts), few))
         # First what tells most: a format that nobody graded is short in every domain, too.
-        return tuple(dict.fromkeys(name for _, few in sorted(found, key=lambda one: one[0]) for name in few))
+        return tuple(dict.fromkeys(name for _, few in sorted(parts_lacking, key=lambda pair: pair[0]) for name in few))
 
     def questions(self, *lines: Aggregate) -> Columns:
         """Return the questions that all `lines` share, a row each, for what compares questions.
@@ -287,13 +287,13 @@ _SOME = 0.005
 
 def _parts(layouts: Iterable[TableSpec], columns: Sequence[str]) -> dict[str, dict[str, str]]:
     """Tag → its values that are lines of the tables by themselves → what the lines are called."""
-    found: dict[str, dict[str, str]] = {}
+    labels: dict[str, dict[str, str]] = {}
     for layout in layouts:
         for line in (*layout.rows, *layout.columns):
             for tag, values in line.where.items():
                 if len(line.where) == len(values) == 1 and f"tag:{tag}" in columns:
-                    found.setdefault(tag, {}).setdefault(values[0], line.label)
-    return found
+                    labels.setdefault(tag, {}).setdefault(values[0], line.label)
+    return labels
 
 
 def _by_question(answers: Columns, known: Sequence[str]) -> Columns:
@@ -303,13 +303,13 @@ def _by_question(answers: Columns, known: Sequence[str]) -> Columns:
     groups, starts = answers.groups("question", *known)
     weight = answers.numbers["weight"][starts]
     outcome = answers.texts["outcome"]
-    found: dict[str, Numbers] = {"n": np.bincount(groups, minlength=len(starts)).astype(np.int32) * weight}
+    summed: dict[str, Numbers] = {"n": np.bincount(groups, minlength=len(starts)).astype(np.int32) * weight}
     for name in _SUMMED:
-        found[name] = sums(answers.numbers[name], groups, len(starts)) * weight
+        summed[name] = sums(answers.numbers[name], groups, len(starts)) * weight
     for name in OUTCOMES:
-        found[f"outcome:{name}"] = sums(outcome.among({name}).astype(np.int32), groups, len(starts)) * weight
+        summed[f"outcome:{name}"] = sums(outcome.among({name}).astype(np.int32), groups, len(starts)) * weight
     texts = {name: text for name, text in answers.texts.items() if name == "question" or name in known}
-    return Columns({"weight": weight, **found}, Columns({}, texts).take(starts).texts)
+    return Columns({"weight": weight, **summed}, Columns({}, texts).take(starts).texts)
 
 
 FULL = 1.0 - 1e-6
@@ -353,11 +353,11 @@ def all_at(scores: Iterable[float], k: int = 1, full: float = FULL) -> float:
 
 
 def _finite(scores: Iterable[float]) -> list[float]:
-    found = list(scores)
-    for place, score in enumerate(found):
+    checked = list(scores)
+    for place, score in enumerate(checked):
         if not math.isfinite(score):
-            raise DataError(f"score {score} (the {place + 1}. of {len(found)}) is no number that can be compared")
-    return found
+            raise DataError(f"score {score} (the {place + 1}. of {len(checked)}) is no number that can be compared")
+    return checked
 
 
 def given_full(scores: Columns, given: str, part: str) -> Columns:
@@ -396,13 +396,13 @@ def marked(scores: Columns, part: str = "", aspects: tuple[str, ...] = ()) -> Co
         "settled": ~unscored & ~alike & ~absent,
         "waiting": waiting,
     }
-    found = scores.replace(
+    replaced = scores.replace(
         points=points,
         floor=np.where(unanswered, np.nan_to_num(worst), points),
         ceiling=np.where(unanswered, np.nan_to_num(best, nan=1.0), points),
         **{name: values.astype(np.int32) for name, values in counts.items()},
     )
-    return Columns(found.numbers, {**scores.texts, "outcome": Text(OUTCOMES, outcome.astype(np.int32))})
+    return Columns(replaced.numbers, {**scores.texts, "outcome": Text(OUTCOMES, outcome.astype(np.int32))})
 
 
 def graded_as(points: Numbers) -> Numbers:
@@ -458,10 +458,12 @@ def drawn(marked: Columns, tags: Sequence[str], attempts: str) -> Columns:
         for end, worth in (("floor", 0.0), ("ceiling", 1.0))
     }
     points = _expected(marked, groups, expect, count, np.full(len(starts), count))
-    found = _reduced(marked, groups, starts, points, bounds)
-    outcome = np.where(found.numbers["answered"] == 1, graded_as(found.numbers["points"]), found.texts["outcome"].codes)
-    texts = {**found.texts, "outcome": Text(OUTCOMES, outcome.astype(np.int32))}
-    return Columns({**found.numbers, "repeat": np.zeros(len(starts), dtype=np.int32)}, texts)
+    merged = _reduced(marked, groups, starts, points, bounds)
+    outcome = np.where(
+        merged.numbers["answered"] == 1, graded_as(merged.numbers["points"]), merged.texts["outcome"].codes
+    )
+    texts = {**merged.texts, "outcome": Text(OUTCOMES, outcome.astype(np.int32))}
+    return Columns({**merged.numbers, "repeat": np.zeros(len(starts), dtype=np.int32)}, texts)
 
 
 def _split(values: Numbers, groups: Numbers) -> list[list[float]]:
@@ -493,7 +495,7 @@ def _reduced(
     answers: Columns, groups: Numbers, starts: Numbers, points: Numbers, bounds: dict[str, Numbers]
 ) -> Columns:
     """Return a row a group of answers; unanswered where its points are nan."""
-    found, numbers, count = answers.take(starts), answers.numbers, len(starts)
+    first, numbers, count = answers.take(starts), answers.numbers, len(starts)
     known = np.isfinite(points)
     more = {name: greatest(numbers[name], groups, count) for name in ("gated", "settled", "waiting")}
     more |= {"answered": known.astype(np.int32), "replies": sums(numbers["replies"], groups, count), **bounds}
@@ -501,5 +503,5 @@ def _reduced(
     outcome = answers.texts["outcome"].codes
     missing = greatest(np.where(numbers["answered"] == 1, -1, outcome), groups, count)
     missing = np.where(missing < 0, OUTCOMES.index(NOT_ASKED), missing)
-    codes = np.where(known, found.texts["outcome"].codes, missing).astype(np.int32)
-    return Columns({**found.numbers, **more}, {**found.texts, "outcome": Text(OUTCOMES, codes)})
+    codes = np.where(known, first.texts["outcome"].codes, missing).astype(np.int32)
+    return Columns({**first.numbers, **more}, {**first.texts, "outcome": Text(OUTCOMES, codes)})

@@ -31,8 +31,8 @@ class Text(Struct, frozen=True, eq=False):
 
     def among(self, wanted: Collection[str]) -> NDArray[np.bool_]:
         """Return which rows have one of the wanted texts."""
-        found: NDArray[np.bool_] = np.array([*(value in wanted for value in self.values), False])[self.codes]
-        return found
+        chosen: NDArray[np.bool_] = np.array([*(value in wanted for value in self.values), False])[self.codes]
+        return chosen
 
     def rows(self) -> list[str]:
         """Return each row's text; empty where it has none."""
@@ -64,8 +64,8 @@ class Columns(Struct, frozen=True, eq=False):
 
     def number(self, name: str) -> Numbers:
         """Return a column of numbers; all nan where there is none of this name."""
-        found = self.numbers.get(name)
-        return np.full(self.height, np.nan) if found is None else found
+        column = self.numbers.get(name)
+        return np.full(self.height, np.nan) if column is None else column
 
     def among(self, name: str, wanted: Collection[str]) -> NDArray[np.bool_]:
         """Return which rows have one of the wanted texts; none where there is no such column."""
@@ -100,7 +100,9 @@ class Columns(Struct, frozen=True, eq=False):
             pl.Series(name, [*text.values, None], dtype=pl.String).gather(text.codes % (len(text.values) + 1))
             for name, text in self.texts.items()
         ]
-        return pl.DataFrame([*texts, *(pl.Series(name, one, nan_to_null=True) for name, one in self.numbers.items())])
+        return pl.DataFrame(
+            [*texts, *(pl.Series(name, column, nan_to_null=True) for name, column in self.numbers.items())]
+        )
 
 
 def coded(texts: Sequence[K | None], known: dict[K, int]) -> NDArray[np.int32]:
@@ -108,10 +110,10 @@ def coded(texts: Sequence[K | None], known: dict[K, int]) -> NDArray[np.int32]:
     return np.array([-1 if text is None else known.setdefault(text, len(known)) for text in texts], dtype=np.int32)
 
 
-def by_name(kind: str, found: Sequence[Mapping[str, T]]) -> dict[str, list[T | None]]:
+def by_name(kind: str, rows: Sequence[Mapping[str, T]]) -> dict[str, list[T | None]]:
     """Return a column for each name in what rows say: null where a row does not have it."""
-    names = dict.fromkeys(itertools.chain.from_iterable(found))
-    return {f"{kind}:{name}": [one.get(name) for one in found] for name in names}
+    names = dict.fromkeys(itertools.chain.from_iterable(rows))
+    return {f"{kind}:{name}": [row.get(name) for row in rows] for name in names}
 
 
 def tag_columns(rows: Sequence[Mapping[str, str]], known: dict[str, dict[str, int]]) -> dict[str, Numbers]:
@@ -121,11 +123,11 @@ def tag_columns(rows: Sequence[Mapping[str, str]], known: dict[str, dict[str, in
     names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
     try:
         # The first once more: of a single name there would be no tuple.
-        found = list(map(itemgetter(*names, *names[:1]), rows)) if names else []
+        tuples = list(map(itemgetter(*names, *names[:1]), rows)) if names else []
     except KeyError:  # some rows lack one
-        found = [tuple(map(row.get, names)) for row in rows]
+        tuples = [tuple(map(row.get, names)) for row in rows]
     combinations: dict[tuple[str | None, ...], int] = {}
-    places = coded(found, combinations)
+    places = coded(tuples, combinations)
     return {
         name: coded(values, known.setdefault(name, {}))[places]
         for name, values in zip((f"tag:{name}" for name in names), zip(*combinations, strict=True), strict=False)
@@ -135,7 +137,7 @@ def tag_columns(rows: Sequence[Mapping[str, str]], known: dict[str, dict[str, in
 def joined(chunks: Sequence[Mapping[str, Numbers]], name: str, nothing: np.int32 | np.float64) -> Numbers:
     """Return a column of all chunks, of which some may not have it."""
     return np.concatenate(
-        [one[name] if name in one else np.full(len(next(iter(one.values()))), nothing) for one in chunks]
+        [chunk[name] if name in chunk else np.full(len(next(iter(chunk.values()))), nothing) for chunk in chunks]
     )
 
 
@@ -146,9 +148,9 @@ def sums(values: Numbers, groups: NDArray[np.intp], count: int) -> Numbers:
 
 def greatest(values: Numbers, groups: NDArray[np.intp], count: int) -> Numbers:
     """Return the greatest value of each of `count` groups, none of which is empty."""
-    found = np.full(count, values.min(initial=0), dtype=values.dtype)
-    np.maximum.at(found, groups, values)
-    return found
+    largest = np.full(count, values.min(initial=0), dtype=values.dtype)
+    np.maximum.at(largest, groups, values)
+    return largest
 
 
 def _numbered(codes: Numbers) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

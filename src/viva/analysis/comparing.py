@@ -189,17 +189,17 @@ def paired(first: Columns, second: Columns, over: str = "") -> Pairs:
     """
     _refuse_unknown(first, over)
     places = {name: place for place, name in enumerate(names_of(second))}
-    shared = [(at, name) for at, name in enumerate(names_of(first)) if name in places]
+    shared = [(index, name) for index, name in enumerate(names_of(first)) if name in places]
     seen: set[str] = set()
     for _, name in shared:
         if name in seen:
             raise DataError(f"question {name!r} is there with different tags: give each question one row of tags")
         seen.add(name)
-    left = first.take(np.array([at for at, _ in shared], dtype=np.int64))
+    left = first.take(np.array([index for index, _ in shared], dtype=np.int64))
     right = second.take(np.array([places[name] for _, name in shared], dtype=np.int64))
-    one, other = (_per_answer(side) for side in (left, right))
+    first_side, other = (_per_answer(side) for side in (left, right))
     weight = left.numbers["weight"].astype(np.float64)
-    difference = other.numbers["score"] - one.numbers["score"]
+    difference = other.numbers["score"] - first_side.numbers["score"]
     scored = np.isfinite(difference)
     quiet = np.full(len(shared), float(silent(first) or silent(second)))
     nothing = np.zeros(len(shared))
@@ -207,10 +207,10 @@ def paired(first: Columns, second: Columns, over: str = "") -> Pairs:
         "n": weight,
         "answered": np.where(scored, weight, 0.0),
         "points": np.where(scored, difference, 0.0) * weight,
-        "floor": (other.numbers["floor"] - one.numbers["ceiling"]) * weight,
-        "ceiling": (other.numbers["ceiling"] - one.numbers["floor"]) * weight,
+        "floor": (other.numbers["floor"] - first_side.numbers["ceiling"]) * weight,
+        "ceiling": (other.numbers["ceiling"] - first_side.numbers["floor"]) * weight,
         "fraction": np.any(
-            [(side > 0) & (side < 1) for side in (one.numbers["score"], other.numbers["score"])], axis=0
+            [(side > 0) & (side < 1) for side in (first_side.numbers["score"], other.numbers["score"])], axis=0
         ),
         "replies": weight,
         "gated": quiet,
@@ -220,7 +220,7 @@ def paired(first: Columns, second: Columns, over: str = "") -> Pairs:
     }
     return Pairs(
         differences=Columns(numbers, left.texts),
-        first=one,
+        first=first_side,
         second=other,
         over=over,
         only_first=first.height - len(shared),
@@ -254,15 +254,15 @@ def _per_answer(questions: Columns) -> Columns:
 
 def compared(pairs: Pairs) -> Difference:
     """Return the difference over all pairs. With nothing scored on both sides there is none, and the bounds say all."""
-    found = Difference(only_first=pairs.only_first, only_second=pairs.only_second)
+    result = Difference(only_first=pairs.only_first, only_second=pairs.only_second)
     scored = pairs.scored
     if not len(scored):
-        return found
+        return result
     spread = pairs.spreads()
     floor, ceiling = spread.floor.mean, spread.ceiling.mean
     low, high = spread.interval() or (None, None)
-    found = replace(
-        found,
+    result = replace(
+        result,
         n=int(scored.sum()),
         unscored=int((~scored).sum()),
         floor=floor,
@@ -271,11 +271,11 @@ def compared(pairs: Pairs) -> Difference:
         second_unscored=_open(pairs.second),
     )
     if not all(side.numbers["replies"].any() for side in (pairs.first, pairs.second)):
-        return found
-    found = replace(found, low=low, high=high, p=spread.p(), test="interval")
+        return result
+    result = replace(result, low=low, high=high, p=spread.p(), test="interval")
     if spread.mean is None:
-        return found
-    found = replace(found, error=spread.mean.error)
+        return result
+    result = replace(result, error=spread.mean.error)
     difference = min(max(spread.mean.mean, floor), ceiling)
     shares = _shares(pairs, np.ones(len(scored), dtype=bool))
     if pairs.differences.numbers["waiting"].any():
@@ -283,14 +283,14 @@ def compared(pairs: Pairs) -> Difference:
             (float(shares @ side.numbers["floor"]), float(shares @ side.numbers["ceiling"]))
             for side in (pairs.first, pairs.second)
         ]
-        return replace(found, error=None, first_range=ranges[0], second_range=ranges[1])
+        return replace(result, error=None, first_range=ranges[0], second_range=ranges[1])
     first, second = (side.numbers["score"][scored] for side in (pairs.first, pairs.second))
     wins, losses = int((second - first > _SAME).sum()), int((second - first < -_SAME).sum())
     if spread.mean.zero_one and not spread.missing:
-        found = replace(found, p=sign_test(wins, losses), test="McNemar, exact")
+        result = replace(result, p=sign_test(wins, losses), test="McNemar, exact")
     shares = _shares(pairs, scored)
     return replace(
-        found,
+        result,
         first=float(shares @ first),
         second=float(shares @ second),
         difference=difference,
@@ -318,24 +318,24 @@ def compared_apart(first: Columns, second: Columns, over: str = "") -> Differenc
     `n` is the smaller number of scored questions, and the bounds are over all questions of each. Raises DataError where
     a side does not have the tag `over`.
     """
-    spread, sides = apart(first, second, over), [_alone(one, over).mean for one in (first, second)]
-    counts = [int((one.numbers["answered"] > 0).sum()) for one in (first, second)]
-    found = Difference(
+    spread, sides = apart(first, second, over), [_alone(side, over).mean for side in (first, second)]
+    counts = [int((side.numbers["answered"] > 0).sum()) for side in (first, second)]
+    result = Difference(
         n=min(counts), unscored=first.height + second.height - sum(counts), floor=spread.floor.mean,
         ceiling=spread.ceiling.mean, first_unscored=_open(first), second_unscored=_open(second),
     )  # fmt: skip
-    one, other = sides
-    if one is None or other is None:
-        return found
+    first_estimate, other = sides
+    if first_estimate is None or other is None:
+        return result
     low, high = spread.interval() or (None, None)
     if low is not None and high is not None:
-        found = replace(found, low=max(-1.0, low), high=min(1.0, high), p=spread.p(), test="Welch's t")
+        result = replace(result, low=max(-1.0, low), high=min(1.0, high), p=spread.p(), test="Welch's t")
     if silent(first) or silent(second):
-        return found
-    difference = min(max(other.mean - one.mean, spread.floor.mean), spread.ceiling.mean)
+        return result
+    difference = min(max(other.mean - first_estimate.mean, spread.floor.mean), spread.ceiling.mean)
     return replace(
-        found,
-        first=one.mean,
+        result,
+        first=first_estimate.mean,
         second=other.mean,
         difference=difference,
         error=spread.mean.error if spread.mean else None,
@@ -349,11 +349,11 @@ def apart(first: Columns, second: Columns, over: str = "") -> Spreads:
     """
     for questions in (first, second):
         _refuse_unknown(questions, over)
-    one, other = _alone(first, over), _alone(second, over)
+    first_side, other = _alone(first, over), _alone(second, over)
     return Spreads(
-        mean=_welch(one.mean, other.mean) if one.mean and other.mean else None,
-        floor=_welch(one.ceiling, other.floor),
-        ceiling=_welch(one.floor, other.ceiling),
+        mean=_welch(first_side.mean, other.mean) if first_side.mean and other.mean else None,
+        floor=_welch(first_side.ceiling, other.floor),
+        ceiling=_welch(first_side.floor, other.ceiling),
     )
 
 
@@ -363,11 +363,11 @@ def _alone(questions: Columns, over: str) -> Spreads:
 
 def _welch(first: Spread, second: Spread) -> Spread:
     """Return the difference of two independent means, with Satterthwaite's degrees of freedom."""
-    parts = [(one.variance or 0.0, one.degrees) for one in (first, second)]
-    for at, one in enumerate((first, second)):
-        interval = one.interval()
-        if parts[at][0] < 1e-12 and interval is not None:  # all alike, which says little where they are few
-            parts[at] = (max(one.mean - interval[0], interval[1] - one.mean) / Z) ** 2, one.degrees
+    parts = [(side.variance or 0.0, side.degrees) for side in (first, second)]
+    for index, side in enumerate((first, second)):
+        interval = side.interval()
+        if parts[index][0] < 1e-12 and interval is not None:  # all alike, which says little where they are few
+            parts[index] = (max(side.mean - interval[0], interval[1] - side.mean) / Z) ** 2, side.degrees
     variance = sum(each for each, _ in parts)
     known = variance > 0 and all(degrees > 0 for _, degrees in parts)
     degrees = variance**2 / sum(each**2 / degrees for each, degrees in parts) if known else 0.0
@@ -409,10 +409,14 @@ def counting_alike(pairs: Pairs) -> Floats | None:
     """Return the differences of the scored questions, where each counts as much as any other and stands for itself;
     else None, and where what is decided says nothing of what is not.
     """
-    found = weighed(pairs)
-    if found is None or len(np.unique(found.clusters)) < len(found.shares) or float(np.ptp(found.shares)) > _SAME:
+    weights = weighed(pairs)
+    if (
+        weights is None
+        or len(np.unique(weights.clusters)) < len(weights.shares)
+        or float(np.ptp(weights.shares)) > _SAME
+    ):
         return None
-    return found.differences
+    return weights.differences
 
 
 def _open(questions: Columns) -> int:

@@ -89,7 +89,7 @@ class Pair(Struct, frozen=True, kw_only=True):
 
     def of(self, kind: Kind) -> Coefficient:
         """Return the coefficient of a kind."""
-        return next(one for one in self.coefficients if one.kind == kind)
+        return next(each for each in self.coefficients if each.kind == kind)
 
 
 def correlate(
@@ -138,7 +138,7 @@ def outliers(names: Sequence[str], xs: Sequence[float], ys: Sequence[float]) -> 
     left = y - y.mean() - slope * (x - x.mean())
     leverage = np.minimum(1 / n + (x - x.mean()) ** 2 / spread, 1.0)
     sse = float((left**2).sum())
-    found: list[Outlier] = []
+    outlying: list[Outlier] = []
     for index, name in enumerate(names):
         room = 1 - float(leverage[index])
         variance = (sse - float(left[index]) ** 2 / room) / (n - 3) if room > _TINY else 0.0
@@ -147,7 +147,7 @@ def outliers(names: Sequence[str], xs: Sequence[float], ys: Sequence[float]) -> 
         t = float(left[index]) / math.sqrt(variance * room)
         if abs(t) > OUTLYING:
             deleted = float(left[index]) / room
-            found.append(
+            outlying.append(
                 Outlier(
                     row=name,
                     first=xs[index],
@@ -157,7 +157,7 @@ def outliers(names: Sequence[str], xs: Sequence[float], ys: Sequence[float]) -> 
                     p=min(1.0, n * 2 * float(stats.t.sf(abs(t), n - 3))),
                 )
             )
-    return sorted(found, key=lambda one: -abs(one.t))[:MOST_OUTLYING]
+    return sorted(outlying, key=lambda outlier: -abs(outlier.t))[:MOST_OUTLYING]
 
 
 def coefficient(kind: Kind, xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float] | None:
@@ -168,14 +168,14 @@ def coefficient(kind: Kind, xs: Sequence[float], ys: Sequence[float]) -> tuple[f
 
     with warnings.catch_warnings():  # a column that is constant but for its last bits; what comes out is looked at
         warnings.simplefilter("ignore")
-        found = (
+        test = (
             stats.kendalltau(xs, ys, variant="b")
             if kind == "kendall"
             else stats.spearmanr(xs, ys)
             if kind == "spearman"
             else stats.pearsonr(_scaled(xs), _scaled(ys))  # the squares of figures beyond 1e154 would overflow
         )
-    value, p = float(found.statistic), float(found.pvalue)
+    value, p = float(test.statistic), float(test.pvalue)
     if not math.isfinite(value):
         return None
     return max(-1.0, min(1.0, value)), p if math.isfinite(p) else 1.0
@@ -202,8 +202,8 @@ def _kept(kind: Kind, xs: Sequence[float], ys: Sequence[float]) -> Callable[[NDA
     x, y = np.asarray(xs), np.asarray(ys)
 
     def value(kept: NDArray[np.bool_]) -> float | None:
-        found = coefficient(kind, x[kept].tolist(), y[kept].tolist())
-        return None if found is None else found[0]
+        estimated = coefficient(kind, x[kept].tolist(), y[kept].tolist())
+        return None if estimated is None else estimated[0]
 
     return value
 
@@ -217,8 +217,8 @@ def by_families(
     of = _kept(kind, xs, ys)
 
     def scaled(kept: NDArray[np.bool_]) -> float | None:
-        found = of(kept)
-        return None if found is None else math.atanh(max(-_CERTAIN, min(_CERTAIN, found)))
+        estimated = of(kept)
+        return None if estimated is None else math.atanh(max(-_CERTAIN, min(_CERTAIN, estimated)))
 
     value, error = scaled(np.ones(len(xs), dtype=bool)), jackknife(scaled, codes)
     if value is None or error is None or error[0] < _TINY or abs(value) >= math.atanh(_CERTAIN):
@@ -230,15 +230,15 @@ def by_families(
 def _coefficient(
     kind: Kind, names: Sequence[str], xs: Sequence[float], ys: Sequence[float], codes: Codes | None
 ) -> Coefficient:
-    found = coefficient(kind, xs, ys)
-    if found is None:
+    estimated = coefficient(kind, xs, ys)
+    if estimated is None:
         return Coefficient(kind=kind, value=None)
-    low, high = interval(kind, found[0], len(xs)) or (None, None)
-    p: float | None = found[1]
+    low, high = interval(kind, estimated[0], len(xs)) or (None, None)
+    p: float | None = estimated[1]
     if codes is not None:
         p, low, high = by_families(kind, xs, ys, codes) or (None, None, None)
     without = leaning(_kept(kind, xs, ys), names, itemgetter(0)) if len(xs) > FEWEST else None
-    return Coefficient(kind=kind, value=found[0], p=p, low=low, high=high, leaning=without)
+    return Coefficient(kind=kind, value=estimated[0], p=p, low=low, high=high, leaning=without)
 
 
 def _scaled(values: Sequence[float]) -> list[float]:

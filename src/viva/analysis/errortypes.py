@@ -66,9 +66,9 @@ def agreed(votes: Sequence[Vote]) -> Vote:
     """
     readable = [vote for vote in votes if vote is not None]
     names = dict.fromkeys(name for vote in readable for name in vote)
-    found = tuple(sorted(name for name in names if 2 * sum(name in vote for vote in readable) > len(readable)))
-    if found or 2 * sum(not vote for vote in readable) > len(readable):
-        return found
+    labels = tuple(sorted(name for name in names if 2 * sum(name in vote for vote in readable) > len(readable)))
+    if labels or 2 * sum(not vote for vote in readable) > len(readable):
+        return labels
     return None
 
 
@@ -77,21 +77,21 @@ def counted(exam: str, answers: Sequence[Typed], groups: Mapping[str, Sequence[s
 
     `groups`: kind of question → its types.
     """
-    found: list[Errors] = []
-    for model in dict.fromkeys(one.model for one in answers):
+    tables: list[Errors] = []
+    for model in dict.fromkeys(answer.model for answer in answers):
         for group, types in groups.items():
-            mine = [one for one in answers if one.model == model and one.group == group]
-            values = dict.fromkeys(one.tags.get(by, "") for one in mine) if by else {"": None}
+            mine = [answer for answer in answers if answer.model == model and answer.group == group]
+            values = dict.fromkeys(row.tags.get(by, "") for row in mine) if by else {"": None}
             for value in values:
-                some = [one for one in mine if not by or one.tags.get(by, "") == value]
+                some = [row for row in mine if not by or row.tags.get(by, "") == value]
                 if some:
-                    found.append(_errors(exam, model, group, value, some, types))
-    return found
+                    tables.append(_errors(exam, model, group, value, some, types))
+    return tables
 
 
 def _errors(exam: str, model: str, group: str, value: str, wrong: Sequence[Typed], types: Sequence[str]) -> Errors:
-    known = [one.labels for one in wrong if one.labels is not None]
-    questions = numbered([one.question for one in wrong if one.labels is not None], 0)
+    known = [row.labels for row in wrong if row.labels is not None]
+    questions = numbered([row.question for row in wrong if row.labels is not None], 0)
     return Errors(
         exam=exam,
         model=model,

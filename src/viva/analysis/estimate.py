@@ -247,15 +247,18 @@ def sums(data: Columns, tag: str = "") -> dict[str, Sums]:
         v = known[values]
         own = _moments(v, known[weights])
         own["odd"] |= known.get("fraction", np.zeros(1)) > 0  # of differences whether the scores are no 0 or 1
-        columns |= {f"{series}{column}": one for column, one in own.items()}
+        columns |= {f"{series}{column}": series_values for column, series_values in own.items()}
         least = np.full(len(there) and int(there[-1]) + 1, np.inf)
         np.minimum.at(least, places, v)
         lowest[f"{series}lowest"] = least[there]
     nothing = np.zeros(len(there))  # of most outcomes there are none
-    found = {name: np.bincount(places, one)[there] if one.any() else nothing for name, one in columns.items()} | lowest
-    rows = zip(*(column.tolist() for column in found.values()), strict=True)
+    by_column = {
+        name: np.bincount(places, series_values)[there] if series_values.any() else nothing
+        for name, series_values in columns.items()
+    } | lowest
+    rows = zip(*(column.tolist() for column in by_column.values()), strict=True)
     named = (data.texts[name].values[place - 1] if place else "" for place in there.tolist())
-    return {value: dict(zip(found, row, strict=True)) for value, row in zip(named, rows, strict=True)}
+    return {value: dict(zip(by_column, row, strict=True)) for value, row in zip(named, rows, strict=True)}
 
 
 def _moments(v: Numbers, w: Numbers) -> dict[str, Numbers]:
@@ -312,7 +315,7 @@ class Clustered(Struct, frozen=True, eq=False):
         kept = weights > 0
         values, weights = values[kept], weights[kept]
         groups, clusters = (
-            np.unique(one[kept], return_inverse=True)[1].ravel() for one in (self.groups, self.clusters)
+            np.unique(codes[kept], return_inverse=True)[1].ravel() for codes in (self.groups, self.clusters)
         )
         count = len(middles)
         if not len(clusters) or clusters.max() < 1:
@@ -346,7 +349,7 @@ def spreads(groups: Sequence[Sums], *, signed: bool = False, clustered: Clustere
 def mean_of(values: Numbers, questions: Numbers, *, signed: bool = False) -> Spreads:
     """Return the mean of values, one or more a question; `questions` are the numbers of theirs."""
     v, w = np.bincount(questions, weights=values), np.bincount(questions).astype(np.float64)
-    own = {name: float(one.sum()) for name, one in _moments(v, w).items()}
+    own = {name: float(moment.sum()) for name, moment in _moments(v, w).items()}
     return spreads([own | {"lowest": float(v.min())}], signed=signed)
 
 
@@ -377,13 +380,13 @@ def _spread(series: str, groups: Sequence[Sums], signed: bool, clustered: Cluste
             parts = [_of_several(group, each, k) for group, each in zip(there, squares, strict=True)]
             variance, degrees = grouped_variance(parts)
     size = math.fsum(group["size"] / group["w"] for group in there) / k
-    found = Spread(
+    spread = Spread(
         mean=mean, variance=variance, worth=worth, degrees=degrees, scale=scale, zero_one=zero_one, size=size
     )
     if clustered is None:
-        return found
-    variance, worth, degrees = clustered.variance(series, middles, found)
-    return replace(found, variance=variance, worth=worth, degrees=degrees, zero_one=False)
+        return spread
+    variance, worth, degrees = clustered.variance(series, middles, spread)
+    return replace(spread, variance=variance, worth=worth, degrees=degrees, zero_one=False)
 
 
 _MOMENTS = ("v", "w", "vv", "vw", "ww", "heard", "odd", "beyond", "size", "lowest")
@@ -431,20 +434,20 @@ def estimate(
         if counts[f"outcome:{name}"] and (kind == "score" or name not in SCORED)
     }
     clusters = len(np.unique(clustered.clusters)) if clustered else 0
-    found = Estimate(n=int(counts["n"]), outcomes=outcomes, unit=unit, clusters=clusters)
-    if not found.n:
-        return found
+    estimated = Estimate(n=int(counts["n"]), outcomes=outcomes, unit=unit, clusters=clusters)
+    if not estimated.n:
+        return estimated
     spread = spreads(groups, signed=kind == "difference", clustered=clustered)
     floor, ceiling = spread.floor.mean, spread.ceiling.mean
-    found = replace(found, floor=floor, ceiling=ceiling)
+    estimated = replace(estimated, floor=floor, ceiling=ceiling)
     if over:
-        found = replace(found, groups=len(groups), scored_groups=sum(group["w"] > 0 for group in groups))
+        estimated = replace(estimated, groups=len(groups), scored_groups=sum(group["w"] > 0 for group in groups))
     if not counts["replies"]:
-        return found
+        return estimated
     low, high = spread.interval() or (None, None)
     if spread.mean is None or _says_nothing(counts):
-        return replace(found, low=low, high=high)
-    return replace(found, mean=min(max(spread.mean.mean, floor), ceiling), low=low, high=high)
+        return replace(estimated, low=low, high=high)
+    return replace(estimated, mean=min(max(spread.mean.mean, floor), ceiling), low=low, high=high)
 
 
 UNSURE = "†"

@@ -28,12 +28,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
     With p(1) ≤ … ≤ p(m): adjusted p(i) = max over j ≤ i of min(1, (m − j + 1) · p(j)).
     """
     order = _ascending(p_values)
-    found = [0.0] * len(order)
+    adjusted_p = [0.0] * len(order)
     largest = 0.0
     for rank, place in enumerate(order):
         largest = max(largest, min(1.0, (len(order) - rank) * p_values[place]))
-        found[place] = largest
-    return found
+        adjusted_p[place] = largest
+    return adjusted_p
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
@@ -43,19 +43,19 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     probability.
     """
     order = _ascending(p_values)
-    found = [0.0] * len(order)
+    adjusted_p = [0.0] * len(order)
     smallest = 1.0
     for rank in range(len(order), 0, -1):
         place = order[rank - 1]
         smallest = min(smallest, len(order) / rank * p_values[place])
-        found[place] = smallest
-    return found
+        adjusted_p[place] = smallest
+    return adjusted_p
 
 
 def adjusted(p_values: Sequence[float | None], correction: Correction) -> list[float | None]:
     """Return the p-values that there are, adjusted for how many they are; None stays None and counts for nothing."""
-    found = iter(CORRECTIONS[correction]([p for p in p_values if p is not None]))
-    return [None if p is None else next(found) for p in p_values]
+    corrected = iter(CORRECTIONS[correction]([p for p in p_values if p is not None]))
+    return [None if p is None else next(corrected) for p in p_values]
 
 
 def _ascending(p_values: Sequence[float]) -> list[int]:

@@ -66,19 +66,19 @@ def paired_ranks(models: Sequence[Columns], over: str = "") -> list[tuple[int, i
 
 
 def _ends(models: Sequence[Columns], over: str) -> _Ends | None:
-    names = [names_of(one) for one in models]
+    names = [names_of(model) for model in models]
     if not models or len(set(names[0])) < max(2, len(names[0])) or any(set(own) != set(names[0]) for own in names):
         return None
     orders = [sorted(range(len(own)), key=own.__getitem__) for own in names]
     if any(len(order) != len(orders[0]) for order in orders):
         return None
-    rows = [one.take(np.array(order)) for one, order in zip(models, orders, strict=True)]
+    rows = [model.take(np.array(order)) for model, order in zip(models, orders, strict=True)]
     tag = rows[0].texts.get(f"tag:{over}")
     groups = np.zeros(rows[0].height, dtype=np.int64) if tag is None else np.unique(tag.codes, return_inverse=True)[1]
     clusters = clusters_of(rows[0])
-    n = np.stack([one.numbers["n"].astype(np.float64) for one in rows])
+    n = np.stack([row.numbers["n"].astype(np.float64) for row in rows])
     whole = _summed(n, groups)
-    least, most = (np.stack([one.numbers[name] for one in rows]) / n for name in ("floor", "ceiling"))
+    least, most = (np.stack([row.numbers[name] for row in rows]) / n for name in ("floor", "ceiling"))
     return _Ends(
         least,
         most,
@@ -103,16 +103,16 @@ def _better(ends: _Ends) -> NDArray[np.bool_]:
     statistics = shrunk * (size + 2) / np.sqrt(np.maximum(summed, 1e-12))
     left = ~np.eye(len(floors), dtype=bool)
     errors = np.sqrt(variances)
-    found = np.zeros_like(left)
+    better = np.zeros_like(left)
     while left.any():
         critical = _critical(away, errors, left)
         critical = float(special.stdtrit(max(1.0, size - 1), float(special.ndtr(critical))))
         shown = left & (statistics > critical)
         if not shown.any():
             break
-        found |= shown
+        better |= shown
         left &= ~shown
-    return found
+    return better
 
 
 def _summed(values: Floats, codes: NDArray[np.int64]) -> Floats:
@@ -128,8 +128,8 @@ def _centred(values: Floats, ends: _Ends) -> Floats:
     counts = np.bincount(ends.groups)
     middles = np.where(counts >= SMALL_GROUP, sums / weights, sums.sum(axis=1, keepdims=True))
     kept = np.where(counts >= SMALL_GROUP, counts / np.maximum(counts - 1, 1), counts.sum() / (counts.sum() - 1))
-    found: Floats = (values - middles[:, ends.groups]) * np.sqrt(kept)[ends.groups]
-    return found
+    scaled: Floats = (values - middles[:, ends.groups]) * np.sqrt(kept)[ends.groups]
+    return scaled
 
 
 def _usual(ends: _Ends) -> float:

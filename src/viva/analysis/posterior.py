@@ -59,16 +59,16 @@ def posterior(pairs: Pairs, margin: float | None = None, seed: int = 0, draws: i
     """
     from scipy.special import betainc
 
-    found = weighed(pairs)
-    if found is None or float(np.abs(found.differences).max()) > 1 + 1e-9:
+    weights = weighed(pairs)
+    if weights is None or float(np.abs(weights.differences).max()) > 1 + 1e-9:
         return None
     generator = np.random.default_rng(seed)
-    drawn = np.concatenate(list(_drawn(found.differences, found.shares, found.clusters, generator, draws)))
-    worth = generator.beta(found.worth, 2 * _PRIOR, draws)
+    drawn = np.concatenate(list(_drawn(weights.differences, weights.shares, weights.clusters, generator, draws)))
+    worth = generator.beta(weights.worth, 2 * _PRIOR, draws)
     means = worth * drawn + (1 - worth) * (2 * generator.beta(_PRIOR, _PRIOR, draws) - 1)
     better = float(np.mean(means > 0))
     if (mean := pairs.spreads().mean) is not None and mean.zero_one:
-        gained, lost = int((found.differences > 0).sum()), int((found.differences < 0).sum())
+        gained, lost = int((weights.differences > 0).sum()), int((weights.differences < 0).sum())
         better = 1 - float(betainc(gained + _PRIOR, lost + _PRIOR, 0.5))
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Posterior(

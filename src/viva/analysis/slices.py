@@ -102,8 +102,8 @@ def pooled(groups: Sequence[Scored]) -> list[Pooled]:
     alike, places = np.unique(np.stack([right, wrong], axis=1), axis=0, return_inverse=True)
     a, b = alike[:, :1] + share * size, alike[:, 1:] + (1 - share) * size
     ends = [_quantile(a, b, weights, end) for end in ((1 - OF_INTERVALS) / 2, (1 + OF_INTERVALS) / 2)]
-    found = np.stack([(a / (a + b)) @ weights, *ends], axis=1)[places.ravel()]
-    return [Pooled(mean=middle, low=low, high=high) for middle, low, high in found.tolist()]
+    ends_of_means = np.stack([(a / (a + b)) @ weights, *ends], axis=1)[places.ravel()]
+    return [Pooled(mean=middle, low=low, high=high) for middle, low, high in ends_of_means.tolist()]
 
 
 def _plain(group: Scored) -> Pooled:
@@ -125,9 +125,9 @@ def _ratio(mean: Floats, n: Floats, squares: Floats) -> float:
     spare, middle = n.sum() - len(n), float(mean @ n / n.sum())
     if spare < 1 or squares.sum() < ALIKE:
         return 1.0
-    one = middle * (1 - middle)
-    within = (squares.sum() + one) / (spare + 1)
-    most = ((n * mean * (1 - mean)).sum() + one + len(n) * within) / (n.sum() + 1)
+    spread = middle * (1 - middle)
+    within = (squares.sum() + spread) / (spare + 1)
+    most = ((n * mean * (1 - mean)).sum() + spread + len(n) * within) / (n.sum() + 1)
     return float(within / most)
 
 
@@ -243,18 +243,18 @@ class Slices(Struct, frozen=True, kw_only=True):
     @property
     def untested(self) -> int:
         """Slices too small to be tested, or whose rest is."""
-        return sum(one.p is None for one in self.slices)
+        return sum(each.p is None for each in self.slices)
 
     def worst(self, count: int) -> list[Slice]:
         """Return the tested slices that lie furthest below their rest, the lowest first."""
-        return [one for one in self._ranked() if (one.difference or 0.0) < 0][:count]
+        return [each for each in self._ranked() if (each.difference or 0.0) < 0][:count]
 
     def best(self, count: int) -> list[Slice]:
         """Return the tested slices that lie furthest above their rest, the highest first."""
-        return [one for one in reversed(self._ranked()) if (one.difference or 0.0) > 0][:count]
+        return [each for each in reversed(self._ranked()) if (each.difference or 0.0) > 0][:count]
 
     def _ranked(self) -> list[Slice]:
-        return sorted((one for one in self.slices if one.p is not None), key=lambda one: one.difference or 0.0)
+        return sorted((each for each in self.slices if each.p is not None), key=lambda each: each.difference or 0.0)
 
 
 def slices(
@@ -287,26 +287,27 @@ def slices(
     inverted = clusters_of(questions) is not None or not bool(
         np.array_equal(questions.numbers["floor"], questions.numbers["ceiling"])
     )
-    found = [_described(breakdown, measure, questions, where, mask) for where, mask in cuts]
+    described = [_described(breakdown, measure, questions, where, mask) for where, mask in cuts]
     if pool and measure.kind == "score" and float(questions.numbers["points"].min(initial=0)) >= 0:
-        found = _pooled(found, questions, [mask & heard for _, mask in cuts])
+        described = _pooled(described, questions, [mask & heard for _, mask in cuts])
     # A slice and its complement are one comparison; so are two slices of the same questions.
-    keys = [min(np.packbits(one & heard).tobytes() for one in (mask, ~mask)) for _, mask in cuts]
+    keys = [min(np.packbits(side & heard).tobytes() for side in (mask, ~mask)) for _, mask in cuts]
     testable = [
-        one.difference is not None and min(one.questions, int(heard.sum()) - one.questions) >= max(1, smallest)
-        for one in found
+        described_slice.difference is not None
+        and min(described_slice.questions, int(heard.sum()) - described_slice.questions) >= max(1, smallest)
+        for described_slice in described
     ]
     distinct = {key: index for index, key in enumerate(keys) if testable[index]}
     chosen = [cuts[index][1] for index in distinct.values()]
     tested = _inverted(questions, chosen, measure) if inverted else _p_values(questions, chosen, seed)
     corrected = adjusted([p for p, _ in tested], correct)
-    said = {
+    tests = {
         key: {"p": p, "adjusted": other, "test": test}
         for key, (p, test), other in zip(distinct, tested, corrected, strict=True)
     }
     whole = tuple(
-        msgspec.structs.replace(one, **said[key]) if able else one
-        for one, key, able in zip(found, keys, testable, strict=True)
+        msgspec.structs.replace(described_slice, **tests[key]) if able else described_slice
+        for described_slice, key, able in zip(described, keys, testable, strict=True)
     )
     return Slices(
         exam=exam,
@@ -341,8 +342,8 @@ def _between(first: Spreads, second: Spreads, level: float) -> tuple[float, floa
 
 
 def _apart(first: Spread, second: Spread, level: float) -> tuple[float, float] | None:
-    one, other = first.interval(level), second.interval(level)
-    return None if one is None or other is None else difference_interval((first.mean, *one), (second.mean, *other))
+    left, other = first.interval(level), second.interval(level)
+    return None if left is None or other is None else difference_interval((first.mean, *left), (second.mean, *other))
 
 
 def _inverted(
@@ -381,16 +382,16 @@ def _described(
 ) -> Slice:
     """Return the slice's cell, and its difference from the rest."""
     cell = breakdown.cell(measure, Aggregate("", where={tag: (value,) for tag, value in where}))
-    found = Slice(where=where, questions=int((mask & (questions.numbers["answered"] > 0)).sum()), cell=cell)
+    described = Slice(where=where, questions=int((mask & (questions.numbers["answered"] > 0)).sum()), cell=cell)
     rest = questions.take(~mask)
     if cell.mean is None or not rest.height or silent(rest):
-        return found
+        return described
     inside, outside = (_spreads(part, measure) for part in (questions.take(mask), rest))
     if outside.mean is None:
-        return found
+        return described
     low, high = _between(inside, outside, 1 - LEVEL) or (None, None)
     return msgspec.structs.replace(
-        found,
+        described,
         rest=outside.mean.mean,
         difference=cell.mean - outside.mean.mean,
         low=low,
@@ -403,22 +404,25 @@ def _spreads(part: Columns, measure: Aggregate) -> Spreads:
     return spreads(groups, signed=measure.kind == "difference", clustered=clustered(part))
 
 
-def _pooled(found: Sequence[Slice], questions: Columns, members: Sequence[NDArray[np.bool_]]) -> list[Slice]:
+def _pooled(described: Sequence[Slice], questions: Columns, members: Sequence[NDArray[np.bool_]]) -> list[Slice]:
     """Return the slices, those by the same tags pooled; without what has no mean."""
     by_tags: dict[tuple[str, ...], dict[int, Scored]] = {}
-    for index, (one, mask) in enumerate(zip(found, members, strict=True)):
-        if one.cell.mean is not None:
+    for index, (described_slice, mask) in enumerate(zip(described, members, strict=True)):
+        if described_slice.cell.mean is not None:
             points, answered = (questions.numbers[name][mask] for name in ("points", "answered"))
             mean, each = points.sum() / answered.sum(), answered.mean()
             squares = (((points - mean * answered) / each) ** 2).sum()
             scored = Scored(mean=float(mean), questions=len(points), squares=float(squares))
-            by_tags.setdefault(tuple(tag for tag, _ in one.where), {})[index] = scored
+            by_tags.setdefault(tuple(tag for tag, _ in described_slice.where), {})[index] = scored
     known = {
         index: each
         for group in by_tags.values()
         for index, each in zip(group, pooled(list(group.values())), strict=True)
     }
-    return [msgspec.structs.replace(one, pooled=known.get(index)) for index, one in enumerate(found)]
+    return [
+        msgspec.structs.replace(described_slice, pooled=known.get(index))
+        for index, described_slice in enumerate(described)
+    ]
 
 
 def _p_values(questions: Columns, masks: Sequence[NDArray[np.bool_]], seed: int) -> list[tuple[float, str]]:
@@ -462,20 +466,20 @@ def _permuted(residuals: Floats, members: Sequence[NDArray[np.bool_]], seed: int
     count = len(residuals)
     sums = [abs(float(residuals[mask].sum())) for mask in members]
     sizes = [min(int(mask.sum()), count - int(mask.sum())) for mask in members]
-    found: list[tuple[float, str]] = [(1.0, "permutation")] * len(members)
+    tests: list[tuple[float, str]] = [(1.0, "permutation")] * len(members)
     spread = float((residuals**2).sum())
     if spread < 1e-12 * max(1, count):
-        return found  # all questions have the same score: nothing differs
+        return tests  # all questions have the same score: nothing differs
     drawn = [index for index, size in enumerate(sizes) if size < _LARGE]
     draws = min(MOST_DRAWS, max(DRAWS, 40 * len(members) - 1))
     off = spread**2 / float((residuals**4).sum()) / count  # the share of questions that the spread is made of
     for index, size in enumerate(sizes):
         if size >= _LARGE:
             if off * size < _ENOUGH and (p := _counted(residuals, size, sums[index], draws, seed)) is not None:
-                found[index] = (p, "permutation")
+                tests[index] = (p, "permutation")
                 continue
             deviation = math.sqrt(spread * size * (count - size) / (count * (count - 1)))
-            found[index] = (math.erfc(sums[index] / deviation / math.sqrt(2)), "normal")
+            tests[index] = (math.erfc(sums[index] / deviation / math.sqrt(2)), "normal")
     if drawn:
         wanted, last = np.array([sizes[index] for index in drawn]), np.array([sums[index] for index in drawn])
         beyond = np.zeros(len(drawn), dtype=np.int64)
@@ -483,8 +487,8 @@ def _permuted(residuals: Floats, members: Sequence[NDArray[np.bool_]], seed: int
             reached = np.abs(np.cumsum(chosen, axis=0)[wanted - 1])
             beyond += (reached >= last[:, None] - 1e-9).sum(axis=1)
         for index, times in zip(drawn, beyond.tolist(), strict=True):
-            found[index] = ((times + 1) / (draws + 1), "permutation")
-    return found
+            tests[index] = ((times + 1) / (draws + 1), "permutation")
+    return tests
 
 
 def _counted(residuals: Floats, size: int, last: float, draws: int, seed: int) -> float | None:

@@ -120,26 +120,26 @@ def best_by(
     left out where it adds nobody to the one before it.
     """
     by_kind: dict[str, list[Best]] = {}
-    for kind in dict.fromkeys(one for one in kinds if one is not None):
+    for kind in dict.fromkeys(size_kind for size_kind in kinds if size_kind is not None):
         before = 0
         for limit in below:
             inside = [
-                at
-                for at, size in enumerate(sizes)
-                if kinds[at] == kind and (limit is None or (size is not None and size <= limit))
+                index
+                for index, size in enumerate(sizes)
+                if kinds[index] == kind and (limit is None or (size is not None and size <= limit))
             ]
             if len(inside) > before:
-                first, *rest = sorted(inside, key=lambda at: -scores[at].sure)
-                level = tuple(at for at in rest if _overlap(scores[at], scores[first]))
-                one = Best(kind=kind, below=limit, row=first, among=len(inside), level=level)
-                by_kind.setdefault(kind, []).append(one)
+                first, *rest = sorted(inside, key=lambda index: -scores[index].sure)
+                level = tuple(index for index in rest if _overlap(scores[index], scores[first]))
+                left = Best(kind=kind, below=limit, row=first, among=len(inside), level=level)
+                by_kind.setdefault(kind, []).append(left)
             before = max(before, len(inside))
-    ordered = sorted(by_kind.values(), key=lambda found: -max(scores[one.row].sure for one in found))
-    return [one for found in ordered for one in found]
+    ordered = sorted(by_kind.values(), key=lambda bests: -max(scores[best.row].sure for best in bests))
+    return [best for bests in ordered for best in bests]
 
 
-def _overlap(one: Estimate, other: Estimate) -> bool:
+def _overlap(left: Estimate, other: Estimate) -> bool:
     """Return whether two 95 % intervals share a value; who has none overlaps only with its equals."""
-    if one.low is None or one.high is None or other.low is None or other.high is None:
-        return one.mean == other.mean
-    return one.low <= other.high and other.low <= one.high
+    if left.low is None or left.high is None or other.low is None or other.high is None:
+        return left.mean == other.mean
+    return left.low <= other.high and other.low <= left.high

@@ -170,9 +170,9 @@ def _imagined(values: Floats, marks: Floats, beyond: int) -> tuple[Floats, Float
     highest, lowest = np.where(given, levels, -1).max(axis=1), np.where(given, levels, len(marks)).min(axis=1)
     reach = int((highest - lowest).max()) + beyond
     steps = np.abs(np.subtract.outer(np.arange(len(marks)), np.arange(len(marks))))
-    one, rest = np.nonzero((steps > 0) & (steps <= reach))
-    straying = np.where(np.eye(raters, dtype=bool), marks[one][:, None, None], marks[rest][:, None, None])
-    unequal = np.repeat(share[one] * share[rest], raters)
+    first, rest = np.nonzero((steps > 0) & (steps <= reach))
+    straying = np.where(np.eye(raters, dtype=bool), marks[first][:, None, None], marks[rest][:, None, None])
+    unequal = np.repeat(share[first] * share[rest], raters)
     mass = np.concatenate([share, unequal / max(float(unequal.sum()), 1e-300)])
     return np.concatenate([np.repeat(marks[:, None], raters, axis=1), straying.reshape(-1, raters)]), SUPPORT / 2 * mass
 
@@ -188,11 +188,11 @@ def _limits(start: Floats, influence: Floats, seen: float, n: float) -> Floats:
         """
         exponents = logs + by * influence
         top = float(exponents.max())
-        found = np.exp(exponents - top)
-        total = float(found.sum())
-        found /= total
-        mean = float(found @ influence)
-        return found, math.log(total) + top, mean, max(float(found @ (influence - mean) ** 2), 1e-300)
+        weights = np.exp(exponents - top)
+        total = float(weights.sum())
+        weights /= total
+        mean = float(weights @ influence)
+        return weights, math.log(total) + top, mean, max(float(weights @ (influence - mean) ** 2), 1e-300)
 
     best = halved(lambda by: tilted(by)[2] < seen, -_FURTHEST / 12, _FURTHEST / 12, _HALVINGS)[0]
     likely = best * seen - tilted(best)[1]

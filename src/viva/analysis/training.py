@@ -101,5 +101,5 @@ def _curve(name: str, points: Sequence[Point]) -> Curve:
     if not known:
         return Curve(name=name, first=None, last=None, best=None, best_at=None, tau=None, p=None)
     best_at, best = max(known, key=lambda pair: pair[1])  # the earliest of equals
-    tau, p = coefficient("kendall", [at for at, _ in known], [mean for _, mean in known]) or (None, None)
+    tau, p = coefficient("kendall", [trained for trained, _ in known], [mean for _, mean in known]) or (None, None)
     return Curve(name=name, first=known[0][1], last=known[-1][1], best=best, best_at=best_at, tau=tau, p=p)

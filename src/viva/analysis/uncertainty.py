@@ -186,12 +186,12 @@ def score_interval(up: float, down: float, n: float, quantile: float = Z) -> Int
 
 
 def _lowest(up: float, down: float, n: float, quantile: float) -> float:
-    found = up - down
+    apart = up - down
 
     def refused(difference: float) -> bool:
-        return n * (found - difference) ** 2 > quantile**2 * _variance(up, down, difference)
+        return n * (apart - difference) ** 2 > quantile**2 * _variance(up, down, difference)
 
-    return halved(refused, -1.0, found)[0]
+    return halved(refused, -1.0, apart)[0]
 
 
 def halved(holds: Callable[[float], bool], inside: float, outside: float, steps: int = _STEPS) -> Interval:
@@ -279,18 +279,18 @@ def _tail(t: float, degrees: float) -> float:
 def _beta(x: float, a: float, b: float) -> float:
     """By Lentz's method; `x` below (a + 1)/(a + b + 2), where it ends soon."""
     upper, lower = 1.0, 1 / (1 - (a + b) * x / (a + 1))
-    found = lower
+    value = lower
     for m in range(1, _TERMS):
         for each in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
             -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
         ):
             lower, upper = 1 / (1 + each * lower), 1 + each / upper
-            found *= lower * upper
+            value *= lower * upper
         if abs(lower * upper - 1) < _LAST_TERM:
             break
     front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    return math.exp(front) * found / a
+    return math.exp(front) * value / a
 
 
 @lru_cache(maxsize=1 << 14)
@@ -301,9 +301,9 @@ def gamma_quantile(shape: float, probability: float) -> float:
     log x, and the first point lies below the quantile, so every step stays below it.
     """
     wanted, whole = math.log(probability), math.lgamma(shape + 1)
-    at = (wanted + whole) / shape
+    x_log = (wanted + whole) / shape
     for _ in range(_TERMS):
-        x = math.exp(at)
+        x = math.exp(x_log)
         if x == 0.0:
             return 0.0
         total = term = 1.0
@@ -312,8 +312,8 @@ def gamma_quantile(shape: float, probability: float) -> float:
             n += 1
             term *= x / (shape + n)
             total += term
-        step = (wanted - (shape * at - x - whole + math.log(total))) * total / shape
-        at += step
-        if step < _LAST_STEP * max(1.0, abs(at)):  # below 0 is rounding, never smaller near a probability of 1
+        step = (wanted - (shape * x_log - x - whole + math.log(total))) * total / shape
+        x_log += step
+        if step < _LAST_STEP * max(1.0, abs(x_log)):  # below 0 is rounding, never smaller near a probability of 1
             break
-    return math.exp(at)
+    return math.exp(x_log)

@@ -74,29 +74,29 @@ def resolve_models(given: ModelArgument) -> ResolvedModels:
 
     Raises VivaError for what is none of these, and for two of one name.
     """
-    found = ResolvedModels()
-    for name, one in _each(given):
-        if isinstance(one, str):
-            found.named.append(one)
-        elif isinstance(one, Mapping):
-            file = f"answers-{len(found.kept) + 1}.jsonl" if found.kept else "answers.jsonl"
-            found.kept[file] = content = answer_rows(cast("Answers", one))
-            _add(found, f"replay/{KEPT}{file}", Replay(Path(file), shown=name and f"replay/{name}", content=content))
-        elif callable(one):
-            own = name or _called(one)
-            _add(found, f"{PROVIDER}{own}", Called(own, cast("Function", one)))
+    resolved = ResolvedModels()
+    for name, model in _each(given):
+        if isinstance(model, str):
+            resolved.named.append(model)
+        elif isinstance(model, Mapping):
+            file = f"answers-{len(resolved.kept) + 1}.jsonl" if resolved.kept else "answers.jsonl"
+            resolved.kept[file] = content = answer_rows(cast("Answers", model))
+            _add(resolved, f"replay/{KEPT}{file}", Replay(Path(file), shown=name and f"replay/{name}", content=content))
+        elif callable(model):
+            own = name or _called(model)
+            _add(resolved, f"{PROVIDER}{own}", Called(own, cast("Function", model)))
         else:
             raise VivaError(
-                f"model: {type(one).__name__} is no model; give PROVIDER/NAME, a function (prompt in, text out), or "
+                f"model: {type(model).__name__} is no model; give PROVIDER/NAME, a function (prompt in, text out), or "
                 "a dict of question ids and replies"
             )
-    return found
+    return resolved
 
 
-def _add(found: ResolvedModels, name: str, model: Model) -> None:
-    if name in found.own:
+def _add(resolved: ResolvedModels, name: str, model: Model) -> None:
+    if name in resolved.own:
         raise VivaError(f"two models are both called {model.name}: name them, as in model={{'one': f, 'two': g}}")
-    found.own[name] = model
+    resolved.own[name] = model
 
 
 def _each(given: object) -> Iterator[tuple[str, object]]:
@@ -104,13 +104,13 @@ def _each(given: object) -> Iterator[tuple[str, object]]:
     if isinstance(given, Mapping):
         values = list(given.values())
         if values and all(isinstance(value, Mapping) or callable(value) for value in values):
-            for name, one in given.items():
-                yield _checked(name), one
+            for name, model in given.items():
+                yield _checked(name), model
         else:
             yield "", given
     elif isinstance(given, Sequence) and not isinstance(given, str):
-        for one in given:
-            yield "", one
+        for model in given:
+            yield "", model
     else:
         yield "", given
 
@@ -189,14 +189,14 @@ def run_in_thread(work: Callable[[Caller], T]) -> T:
     The caller waits: from a coroutine, put it into `asyncio.to_thread`.
     """
     caller = Caller()
-    found: list[T] = []
+    results: list[T] = []
     problems: list[BaseException] = []
     done = threading.Event()  # Thread.join, interrupted, takes a thread for dead (CPython issue 90882)
 
     def working() -> None:
         caller.serve()
         try:
-            found.append(work(caller))
+            results.append(work(caller))
         except BaseException as problem:  # whatever it is, it belongs to the caller
             problems.append(problem)
         finally:
@@ -214,7 +214,7 @@ def run_in_thread(work: Callable[[Caller], T]) -> T:
         raise problems[0]
     if caller.interrupted:
         raise KeyboardInterrupt
-    return found[0]
+    return results[0]
 
 
 class UnansweredWarning(UserWarning):

@@ -64,15 +64,18 @@ class Run:
 
         Raises VivaError where there are several or none.
         """
-        found = [
-            one
-            for one in self.results
-            if model in ("", one.model, one.model.partition("/")[2]) and exam in ("", one.exam, one.benchmark)
+        matching = [
+            each_result
+            for each_result in self.results
+            if model in ("", each_result.model, each_result.model.partition("/")[2])
+            and exam in ("", each_result.exam, each_result.benchmark)
         ]
-        if len(found) != 1:
-            there = "; ".join(f"{one.exam} · {one_line(one.model, 60)}" for one in self.results[:_SHOWN])
-            raise VivaError(f"{len(found)} of this run's results are meant: say model= or exam=; there are: {there}")
-        return found[0]
+        if len(matching) != 1:
+            there = "; ".join(
+                f"{each_result.exam} · {one_line(each_result.model, 60)}" for each_result in self.results[:_SHOWN]
+            )
+            raise VivaError(f"{len(matching)} of this run's results are meant: say model= or exam=; there are: {there}")
+        return matching[0]
 
     @property
     def overall(self) -> Estimate:
@@ -145,8 +148,9 @@ class Run:
 
     def __repr__(self) -> str:
         messages = [
-            f"  {one.exam} · {one_line(one.model, 80)}: {cell_text(one.overall)} % of {one.overall.n:,}"
-            for one in self.results[:_SHOWN]
+            f"  {each_result.exam} · {one_line(each_result.model, 80)}: {cell_text(each_result.overall)} % of "
+            f"{each_result.overall.n:,}"
+            for each_result in self.results[:_SHOWN]
         ]
         more = [f"  … and {len(self.results) - _SHOWN} more"] if len(self.results) > _SHOWN else []
         return "\n".join([f"viva run {one_line(str(self.path), 200)}", *messages, *more])

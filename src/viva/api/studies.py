@@ -69,8 +69,8 @@ def python_name(name: str, package: str) -> str:
 def _loaded(place: str) -> Command[Any, Any]:
     module, _, attribute = place.partition(":")
     with missing_extras():
-        found: Command[Any, Any] = getattr(importlib.import_module(module), attribute)
-    return found
+        command: Command[Any, Any] = getattr(importlib.import_module(module), attribute)
+    return command
 
 
 @cache
@@ -127,17 +127,17 @@ def _documented(loaded: Command[Any, Any], known: Mapping[str, Option]) -> str:
 
 
 def _in_thread(study: Callable[[Any], Findings[Any]], config: Any) -> Findings[Any]:
-    said: list[str] = []
+    messages: list[str] = []
 
     def work(caller: Caller) -> Findings[Any]:
         try:
             return study(config)
         finally:
-            said.extend(caller.messages)
+            messages.extend(caller.messages)
 
     result = run_in_thread(work)
-    if said:
-        warnings.warn("; ".join(said), UnansweredWarning, stacklevel=4)
+    if messages:
+        warnings.warn("; ".join(messages), UnansweredWarning, stacklevel=4)
     return result
 
 

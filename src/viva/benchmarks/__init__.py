@@ -156,10 +156,10 @@ def _open_varied(spec: ExamSpec, design: Design, data: Path | None, templates: d
     for cell in map(design.cell, range(len(design.cells))):
         prompt, draw = cell.get("prompt", 0), cell.get("exemplars", 0)
         if (prompt, draw) not in inner:
-            said = merged(templates, texts.prompt[prompt - 1]) if prompt else templates
+            changes = merged(templates, texts.prompt[prompt - 1]) if prompt else templates
             own = msgspec.structs.replace(spec, vary=UNSET, shard="", draw=draw or UNSET)
             try:
-                inner[prompt, draw] = open_exam(own, data, said or None)
+                inner[prompt, draw] = open_exam(own, data, changes or None)
             except DataError as problem:
                 if not prompt:
                     raise

@@ -43,11 +43,13 @@ def ask_judge(
     """Return the requests for `samples` verdicts on one aspect of an answer, by the rubric in `section`."""
     parts = [(role, template) for role in _ROLES if (template := texts.text(f"{section}.{role}"))]
     prompt = tuple(Message(role, fill(template, values)) for role, template in parts)
-    at = tuple(
+    places = tuple(
         (index, place) for index, (_, template) in enumerate(parts) for place in verdict_places(template, values)
     )
     return tuple(
-        Generate(question=question.id, sample=sample, prompt=prompt, sampling=_SAMPLING, aspect=aspect, verdict_at=at)
+        Generate(
+            question=question.id, sample=sample, prompt=prompt, sampling=_SAMPLING, aspect=aspect, verdict_at=places
+        )
         for sample in range(samples)
     )
 

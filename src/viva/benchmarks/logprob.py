@@ -104,15 +104,15 @@ class LogprobExam(ExamWrapper):
             return no_reply(response.error)
         if question.answer is None:
             return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
-        found = response.likelihoods
-        names = (("true", "false") if question.kind == "truth" else LETTERS)[: len(found)]
-        if question.answer not in names or not all(math.isfinite(one.logprob) for one in found):
+        likelihoods = response.likelihoods
+        names = (("true", "false") if question.kind == "truth" else LETTERS)[: len(likelihoods)]
+        if question.answer not in names or not all(math.isfinite(likelihood.logprob) for likelihood in likelihoods):
             why = "the reply does not say of every option how probable it is"
             return Score(value=None, outcome="error", explanation=why)
         gold = names.index(question.answer)
         if self.spec.choose == "next-token":
-            return _by_next_token(names, gold, found)
-        return _by_likelihood(names, gold, found, question.options if question.kind == "choice" else self._words)
+            return _by_next_token(names, gold, likelihoods)
+        return _by_likelihood(names, gold, likelihoods, question.options if question.kind == "choice" else self._words)
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Return the tables of the exam inside, and how sure the model was or what else the choice could go by."""
@@ -132,46 +132,49 @@ class LogprobExam(ExamWrapper):
         return () if question.kind in CHOSEN else self.inner.drafts(question, response, evidence)
 
 
-def _by_next_token(names: Sequence[str], gold: int, found: Sequence[Likelihood]) -> Score:
+def _by_next_token(names: Sequence[str], gold: int, likelihoods: Sequence[Likelihood]) -> Score:
     """Return the most probable of the letters. One that a server does not list is less probable than all that it
     lists.
     """
-    known = [index for index, one in enumerate(found) if not one.bound]
+    known = [index for index, likelihood in enumerate(likelihoods) if not likelihood.bound]
     if not known:
         return Score(value=None, outcome="unparsed", explanation="no option is among the tokens that the server lists")
-    best = max(known, key=lambda index: found[index].logprob)
-    low, high = confidence(gold, found)
+    best = max(known, key=lambda index: likelihoods[index].logprob)
+    low, high = confidence(gold, likelihoods)
     sure = f"{low:.3f}" if high - low < 5e-4 else f"{low:.3f} to {high:.3f}"
-    missing = [name for name, one in zip(names, found, strict=True) if one.bound]
+    missing = [name for name, likelihood in zip(names, likelihoods, strict=True) if likelihood.bound]
     why = f"next token; the gold answer has {sure} of the options' probability"
     if missing:
         why += f"; not listed by the server: {', '.join(missing)}"
     return scored(best == gold, names[best], why, {CONFIDENCE: low})  # what is certain, where something is not listed
 
 
-def confidence(gold: int, found: Sequence[Likelihood]) -> tuple[float, float]:
+def confidence(gold: int, likelihoods: Sequence[Likelihood]) -> tuple[float, float]:
     """Return the least and the most that the gold option can have of the options' probability; equal where all are
     known.
     """
-    most = max(one.logprob for one in found)
-    shares = [math.exp(one.logprob - most) for one in found]
+    most = max(likelihood.logprob for likelihood in likelihoods)
+    shares = [math.exp(likelihood.logprob - most) for likelihood in likelihoods]
     own = shares[gold]
-    known = sum(share for share, one in zip(shares, found, strict=True) if not one.bound)
-    if found[gold].bound:
+    known = sum(share for share, likelihood in zip(shares, likelihoods, strict=True) if not likelihood.bound)
+    if likelihoods[gold].bound:
         return 0.0, own / (known + own)
     return own / sum(shares), own / known
 
 
-def _by_likelihood(names: Sequence[str], gold: int, found: Sequence[Likelihood], texts: Sequence[str]) -> Score:
+def _by_likelihood(names: Sequence[str], gold: int, likelihoods: Sequence[Likelihood], texts: Sequence[str]) -> Score:
     ways = {
-        SUM: [one.logprob for one in found],
-        PER_TOKEN: [one.logprob / max(1, one.tokens) for one in found],
+        SUM: [likelihood.logprob for likelihood in likelihoods],
+        PER_TOKEN: [likelihood.logprob / max(1, likelihood.tokens) for likelihood in likelihoods],
         PER_BYTE: [
-            one.logprob / max(1, len(text.encode("utf-8", "replace"))) for one, text in zip(found, texts, strict=True)
+            likelihood.logprob / max(1, len(text.encode("utf-8", "replace")))
+            for likelihood, text in zip(likelihoods, texts, strict=True)
         ],
-        PER_CHARACTER: [one.logprob / max(1, len(text)) for one, text in zip(found, texts, strict=True)],
+        PER_CHARACTER: [
+            likelihood.logprob / max(1, len(text)) for likelihood, text in zip(likelihoods, texts, strict=True)
+        ],
     }
     chosen = {way: max(range(len(names)), key=values.__getitem__) for way, values in ways.items()}
     right = {way: float(index == gold) for way, index in chosen.items()}
-    said = ", ".join(f"{way.replace('_', ' ')}: {names[index]}" for way, index in chosen.items())
-    return scored(right[SUM], names[chosen[SUM]], f"most probable text, by {said}", right)
+    chosen_by_way = ", ".join(f"{way.replace('_', ' ')}: {names[index]}" for way, index in chosen.items())
+    return scored(right[SUM], names[chosen[SUM]], f"most probable text, by {chosen_by_way}", right)

@@ -275,8 +275,8 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
 
 def _isolation(evidence: Evidence) -> Isolation:
     """Shared if any of its programs was."""
-    found = {execution.isolation for execution in evidence.executions if execution}
-    return "shared" if "shared" in found else "separate" if "separate" in found else ""
+    isolations = {execution.isolation for execution in evidence.executions if execution}
+    return "shared" if "shared" in isolations else "separate" if "separate" in isolations else ""
 
 
 def _outcome(share: float, text: str, response: Response) -> Outcome:

@@ -82,10 +82,10 @@ def read_texts(content: object) -> Texts:
 def refuse_unfit(design: Design, texts: Texts, shots: int) -> None:
     """Raise DataError for a design whose cells, levels and texts do not go together, or that varies nothing."""
     levels: dict[str, int] = {factor.name: len(factor.levels) for factor in design.factors}
-    said = {"prompt": len(texts.prompt), "system": len(texts.system)}
-    if not design.sound or any(count and count != levels.get(name, 1) - 1 for name, count in said.items()):
+    counts = {"prompt": len(texts.prompt), "system": len(texts.system)}
+    if not design.sound or any(count and count != levels.get(name, 1) - 1 for name, count in counts.items()):
         raise DataError(f"a design of {design.words} has cells of levels that it does not have")
-    if levels.keys() & said.keys() - {name for name, count in said.items() if count}:
+    if levels.keys() & counts.keys() - {name for name, count in counts.items() if count}:
         raise DataError(f"a design of {design.words} lacks the texts of its levels")
     if "exemplars" in levels and not shots:
         raise DataError(f"exemplars: no exemplars are shown; add {option('shots', 'N')}", field="vary")
@@ -127,7 +127,11 @@ class Varied(ExamWrapper):
                 f"order: a gold rationale may name letters; leave {option('rationale')} or the order out", field="vary"
             )
         rotated = [(question, rotate(question, 1)) for question in first.questions() if question.kind in TURNED]
-        changed = [(one, other) for one, other in rotated if one.options != other.options]
+        changed = [
+            (changed_question, other)
+            for changed_question, other in rotated
+            if changed_question.options != other.options
+        ]
         pair = changed[0] if changed else None
         if fixed := len(rotated) - len(changed):
             why = f"{fixed:,} of {len(rotated):,} have options that speak of others: all cells ask them in one order"
@@ -140,8 +144,8 @@ class Varied(ExamWrapper):
                 f"can be rotated {most} ways; write order={most} or fewer",
                 field="vary",
             )
-        one, other = (first.request(question, 0, Sampling()).prompt for question in pair)
-        if one == other:
+        prompt, other = (first.request(question, 0, Sampling()).prompt for question in pair)
+        if prompt == other:
             raise DataError(
                 f"order: the options of {self.spec.label} stand in texts that Viva does not write", field="vary"
             )
@@ -172,8 +176,8 @@ class Varied(ExamWrapper):
         exam = self._exams[cell.get("prompt", 0), cell.get("exemplars", 0)]
         request = exam.request(self.variant(question, sample), sample, sampling, context_window)
         if system := cell.get("system", 0):
-            said = with_system(request.prompt, self._texts.system[system - 1])
-            request = msgspec.structs.replace(request, prompt=said)
+            prompt = with_system(request.prompt, self._texts.system[system - 1])
+            request = msgspec.structs.replace(request, prompt=prompt)
         if self._seeds and isinstance(request, Generate):
             # The number of a request goes up by one with every sample; here it is the level's in all of its cells.
             seed = (request.sampling.seed or 0) + self._seeds * (sample // len(self._design.cells))
@@ -182,10 +186,10 @@ class Varied(ExamWrapper):
         return request
 
 
-def _alike(one: Exam, other: Exam) -> bool:
+def _alike(exam: Exam, other: Exam) -> bool:
     """Return whether two exams of the same questions ask the first of them with the same prompts."""
-    asked = itertools.islice(one.questions(), _LOOKED_AT)
-    requests = ((one.request(question, 0, Sampling()), other.request(question, 0, Sampling())) for question in asked)
+    asked = itertools.islice(exam.questions(), _LOOKED_AT)
+    requests = ((exam.request(question, 0, Sampling()), other.request(question, 0, Sampling())) for question in asked)
     return all(first.prompt == second.prompt for first, second in requests)
 
 
@@ -204,8 +208,8 @@ def rotate(question: Question, steps: int) -> Question:
     patterns = _references(question.language)
     if any(pattern.search(option) for option in question.options for pattern in patterns):
         return question
-    moved = {LETTERS[at]: LETTERS[(at + steps) % count] for at in range(count)}
-    turned = tuple(question.options[(at - steps) % count] for at in range(count))
+    moved = {LETTERS[index]: LETTERS[(index + steps) % count] for index in range(count)}
+    turned = tuple(question.options[(index - steps) % count] for index in range(count))
     gold = question.answer and "".join(sorted(moved[letter] for letter in question.answer))
     return msgspec.structs.replace(question, options=turned, answer=gold)
 

@@ -64,8 +64,8 @@ class Selected(ExamWrapper):
         super().__init__(inner)
         wanted = frozenset(listed)
         self._listed = [question for question in inner.questions() if question.id in wanted]
-        found = {question.id for question in self._listed}
-        unknown = [name for name in listed if name not in found]
+        ids = {question.id for question in self._listed}
+        unknown = [name for name in listed if name not in ids]
         if unknown:
             named = some([repr(one_line(name, 60)) for name in unknown], _NAMED)
             first = next(iter(inner.questions()), None)
@@ -100,14 +100,14 @@ class Shard(Struct, frozen=True, order=True):
 
 def read_shard(text: str) -> Shard:
     """Return `3/8`. Raises VivaError for what is no shard."""
-    found = _WRITTEN.fullmatch(text)
-    if found is None or not int(found[1]) <= int(found[2]) <= MOST:
+    match = _WRITTEN.fullmatch(text)
+    if match is None or not int(match[1]) <= int(match[2]) <= MOST:
         raise VivaError(
             f"{one_line(text, 40)!r}: write I/N, the number of this shard and how many there are, from 1/N to "
             f"N/N (such as 3/8; at most {MOST:,})",
             field="shard",
         )
-    return Shard(int(found[2]), int(found[1]))
+    return Shard(int(match[2]), int(match[1]))
 
 
 class Sharded(ExamWrapper):

@@ -137,7 +137,7 @@ def _ask(model: Model, tasks: Sequence[Task], journal: Journal, config: DraftOpt
 def ending(run: Run, asked: int, come_to: str, missing_is: str = "not drafted yet") -> int:
     """Tell how many of those `asked` were answered, what it has `come_to` and how many are missing; the exit code."""
     tally = run.tally
-    cost = f" for {said}" if (said := cost_text(tally)) else ""
+    cost = f" for {costs}" if (costs := cost_text(tally)) else ""
     print(f"{plural(tally.answered, 'reply', 'replies')} of {asked:,} asked{cost}; {come_to}")
     missing = asked - tally.answered
     if not missing:
@@ -154,7 +154,7 @@ def texts_of(given: Mapping[str, object], name: str, known: Mapping[str, Collect
 
     Raises DataError for others, and for what is no text.
     """
-    found: dict[str, dict[str, str]] = {}
+    texts_by_table: dict[str, dict[str, str]] = {}
     for table, texts in given.items():
         if table not in known:
             raise DataError(f"{name}: {table!r} is not known; there are {', '.join(f'[{each}]' for each in known)}")
@@ -165,8 +165,8 @@ def texts_of(given: Mapping[str, object], name: str, known: Mapping[str, Collect
                 raise DataError(f"{name}: {table}.{key} is not known; there are {', '.join(known[table])}")
             if not isinstance(value, str):
                 raise DataError(f"{name}: {table}.{key} should be a text")
-        found[table] = texts
-    return found
+        texts_by_table[table] = texts
+    return texts_by_table
 
 
 @cache

@@ -146,7 +146,7 @@ def read_table(content: bytes, name: str, known: Iterable[str]) -> Table:
 def _delimiter(text: str, known: set[str]) -> str:
     """Return the one that finds the most known columns in the first row, else the most columns."""
 
-    def found(delimiter: str) -> tuple[int, int]:
+    def widths(delimiter: str) -> tuple[int, int]:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         try:
             titles = next((record for record in reader if any(map(str.strip, record))), [])
@@ -154,7 +154,7 @@ def _delimiter(text: str, known: set[str]) -> str:
             return 0, 0
         return len(known.intersection(map(column_name, titles))), len(titles)
 
-    return max((",", ";", "\t"), key=found)
+    return max((",", ";", "\t"), key=widths)
 
 
 def written_table(

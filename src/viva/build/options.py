@@ -86,7 +86,11 @@ def print_tables(tables: Sequence[Told], lines: Sequence[str]) -> None:
 
     cell = Kind(lambda value: format(value, _FORMS.get(type(value), "")), none="")
     shown = [
-        Table(title, tuple(Column(name, str(at), cell if at else cut(90)) for at, name in enumerate(header)), rows)
+        Table(
+            title,
+            tuple(Column(name, str(index), cell if index else cut(90)) for index, name in enumerate(header)),
+            rows,
+        )
         for title, header, rows in tables
     ]
     print(tables_terminal(shown, lines), end="")

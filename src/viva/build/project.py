@@ -113,11 +113,11 @@ class ProjectFolder:
         asked: dict[str, list[Entry]] = {}
         for entry in sorted(self.replies, key=lambda entry: entry.sample):
             asked.setdefault(entry.benchmark.removeprefix(self.scope), []).append(entry)
-        found: dict[str, Drafted] = {}
+        drafts: dict[str, Drafted] = {}
         for name, replies in asked.items():
             last = next((entry for entry in reversed(replies) if read(entry.text)[0]), replies[-1])
-            found[name] = Drafted(last.model, read(last.text)[0], read(replies[-1].text)[1], len(replies))
-        return found
+            drafts[name] = Drafted(last.model, read(last.text)[0], read(replies[-1].text)[1], len(replies))
+        return drafts
 
     @cached_property
     def log(self) -> ReviewLog:
@@ -235,8 +235,8 @@ class TextProject(ProjectFolder, Generic[P]):
         """Write a file to be filled in; returns how many questions it has. Raises VivaError, StorageError."""
         titles = ("question", "item", *self.columns, "decision", self.aspect, "comment", "remarks")
         rows = [
-            (one.name, one.key, *self.described(one), "", one.state.text, "", "; ".join(one.state.remarks))
-            for one in self.waiting(everything)
+            (text.name, text.key, *self.described(text), "", text.state.text, "", "; ".join(text.state.remarks))
+            for text in self.waiting(everything)
         ]
         new_sheet(path, written_table(titles, rows, encoding="utf-8-sig"))
         return len(rows)

@@ -78,10 +78,10 @@ class Commands(click.Group):
         name = self._prefix + cmd_name
         if name in COMMANDS:
             return _built_in(name)
-        found = _registered().get(name)
-        if found is None:
+        known = _registered().get(name)
+        if known is None:
             return None
-        return _of_package(name) if ":" in found.place else _group(name)
+        return _of_package(name) if ":" in known.place else _group(name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -96,13 +96,13 @@ class Commands(click.Group):
         if command is None:
             near = "" if self._prefix else _known_elsewhere()["commands"].get(name, "")
             known = self.list_commands(ctx)
-            said = f"; did you mean `viva {near}`?" if near else _nearest(name, known)
-            said = said or f"; there are: {', '.join(known)}"
-            raise click.UsageError(f"there is no command {self._prefix + name!r}{said}")
+            hint = f"; did you mean `viva {near}`?" if near else _nearest(name, known)
+            hint = hint or f"; there are: {', '.join(known)}"
+            raise click.UsageError(f"there is no command {self._prefix + name!r}{hint}")
         if isinstance(command, click.Group):
             return name, command, args[1:]
         known_options = {option for parameter in command.params for option in parameter.opts}
-        takes_benchmarks = any(one.name == "benchmarks" for one in command.params)
+        takes_benchmarks = any(param.name == "benchmarks" for param in command.params)
         return name, command, _translated(args[1:], known_options, benchmarks=takes_benchmarks)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -149,11 +149,13 @@ def write_sections(formatter: click.HelpFormatter, rows: Mapping[str, Mapping[st
 
 def _registered() -> dict[str, plugins.Registered]:
     """Commands of packages, but those with a name of the core's."""
-    found = plugins.registered()
-    for name in COMMANDS.keys() & found.keys():
-        plugins.problems.append(f"{found[name].package} registers the command {name!r}, which Viva has: Viva's counts")
-        del found[name]
-    return found
+    commands = plugins.registered()
+    for name in COMMANDS.keys() & commands.keys():
+        plugins.problems.append(
+            f"{commands[name].package} registers the command {name!r}, which Viva has: Viva's counts"
+        )
+        del commands[name]
+    return commands
 
 
 def _group(name: str) -> click.Group:
@@ -164,8 +166,8 @@ def _group(name: str) -> click.Group:
 
     known = _registered()[name]
     has_help = known.place and ":" not in known.place
-    said = importlib.import_module(known.place).__doc__ if has_help else known.summary
-    return Commands(f"{name} ", name=name.rpartition(" ")[2], help=inspect.cleandoc(said or ""))
+    summary = importlib.import_module(known.place).__doc__ if has_help else known.summary
+    return Commands(f"{name} ", name=name.rpartition(" ")[2], help=inspect.cleandoc(summary or ""))
 
 
 def _built_in(name: str) -> click.Command:
@@ -174,8 +176,8 @@ def _built_in(name: str) -> click.Command:
     place, summary = COMMANDS[name]
     if ":" in place:
         return _derived(name, plugins.Registered(place, summary, "viva"), {})
-    found = getattr(importlib.import_module(place), f"{name.replace('-', '_')}_command")
-    return add_common_options(cast("click.Command", found))
+    command = getattr(importlib.import_module(place), f"{name.replace('-', '_')}_command")
+    return add_common_options(cast("click.Command", command))
 
 
 def _of_package(name: str) -> click.Command:
@@ -209,7 +211,7 @@ def _translated(arguments: Sequence[str], known: Collection[str], *, benchmarks:
 
     Raises UsageError for an option that has no equal here, with what to write.
     """
-    found: list[str] = []
+    translated: list[str] = []
     rest = list(arguments)
     if all(name.partition("=")[0] in known for name in rest if name.startswith("-")):
         return rest
@@ -218,26 +220,26 @@ def _translated(arguments: Sequence[str], known: Collection[str], *, benchmarks:
     while rest:
         argument = rest.pop(0)
         if argument == "--":
-            return [*found, argument, *rest]
+            return [*translated, argument, *rest]
         name, equals, value = argument.partition("=")
         if not name.startswith("-") or name in known:
-            found.append(argument)
+            translated.append(argument)
             continue
         plain = name.replace("_", "-")
-        ours = next((one for one in (same.get(name), same.get(plain), plain) if one in known), None)
+        ours = next((candidate for candidate in (same.get(name), same.get(plain), plain) if candidate in known), None)
         if benchmarks and name in habits["named"] and (equals or rest):
-            names = [one for one in (value if equals else rest.pop(0)).split(",") if one]
+            names = [part for part in (value if equals else rest.pop(0)).split(",") if part]
             _say(f"{name} is no option here: benchmarks are arguments, as in `viva run {' '.join(names)}`")
-            found += names
-        elif benchmarks and (said := habits["told"].get(name) or habits["told"].get(plain.replace("-", "_"))):
-            raise click.UsageError(f"there is no {name} here: {said}")
+            translated += names
+        elif benchmarks and (advice := habits["told"].get(name) or habits["told"].get(plain.replace("-", "_"))):
+            raise click.UsageError(f"there is no {name} here: {advice}")
         elif ours is not None:
             if ours != plain:
                 _say(f"{name} is called {ours} here")
-            found.append(f"{ours}{equals}{value}")
+            translated.append(f"{ours}{equals}{value}")
         else:
-            found.append(argument)
-    return found
+            translated.append(argument)
+    return translated
 
 
 def _say(text: str) -> None:
@@ -303,6 +305,6 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as problem:
         _say(f"{problem.filename or 'output'}: {problem.strerror}")
         code = EXIT_STORAGE
-    for said in plugins.problems:
-        _say(said)
+    for line in plugins.problems:
+        _say(line)
     sys.exit(code if isinstance(code, int) else 0)

@@ -142,8 +142,8 @@ def confirm_endpoints(folder: RunFolder, limits: LimitOptions) -> None:
     open.confirm_endpoints(folder, limits, _agreed if caller() is None and terminal() else None)
 
 
-def _agreed(said: str, question: str) -> bool:
-    click.echo(said, err=True)
+def _agreed(message: str, question: str) -> bool:
+    click.echo(message, err=True)
     return click.confirm(question, err=True)
 
 
@@ -173,10 +173,10 @@ class GroupedCommand(click.Command):
                 hidden += 1
                 continue
             rows[headings.get(name, "Options")].append(record)
-        for heading, found in rows.items():
-            if found:
+        for heading, entries in rows.items():
+            if entries:
                 with formatter.section(heading):
-                    formatter.write_dl(found)
+                    formatter.write_dl(entries)
         if hidden:
             formatter.write_paragraph()
             formatter.write_text(f"--help-all shows {hidden} more options.")
@@ -207,7 +207,9 @@ def derive(
 ) -> Callable[[F], F]:
     """Return the click arguments and options of option structs, in their order: all fields, or those named."""
     known = options(*kinds, without=without, inherited=inherited).values()
-    return stack(*((argument if one.argument else option)(one) for one in known if not only or one.name in only))
+    return stack(
+        *((argument if field.argument else option)(field) for field in known if not only or field.name in only)
+    )
 
 
 def stack(*decorators: Callable[[F], F]) -> Callable[[F], F]:
@@ -418,7 +420,7 @@ class Choice(click.Choice[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the word as it is written here. Raises BadParameter."""
-        same = [one for one in self.choices if str(one).casefold() == str(value).casefold()]
+        same = [choice for choice in self.choices if str(choice).casefold() == str(value).casefold()]
         return super().convert(same[0] if len(same) == 1 else value, param, ctx)
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:

@@ -85,11 +85,11 @@ class Cluster:
             self._connect(on)
 
     def _connect(self, on: str) -> None:
-        said = {"log_to_driver": False, "logging_level": "ERROR"}
+        quiet = {"log_to_driver": False, "logging_level": "ERROR"}
         address = os.environ.get("RAY_ADDRESS") or "auto" if on == "ray" else on
         try:
             knock(address)
-            self._join(address=address, **({"logging_level": "ERROR"} if address.startswith("ray://") else said))
+            self._join(address=address, **({"logging_level": "ERROR"} if address.startswith("ray://") else quiet))
         except Exception as problem:  # Ray raises many kinds
             if address != "auto":
                 asked = "" if self.introduced else "; where it wants a token, that belongs into RAY_AUTH_TOKEN"
@@ -101,7 +101,7 @@ class Cluster:
 
             print("viva: no Ray cluster runs here, so one is made of this machine", file=sys.stderr)
             try:
-                self.ray.init(address="local", num_cpus=cores(), include_dashboard=False, **said)
+                self.ray.init(address="local", num_cpus=cores(), include_dashboard=False, **quiet)
             except Exception as second:
                 raise ClusterError(f"Ray could not be started here ({reason(second)})") from second
 
@@ -116,12 +116,12 @@ class Cluster:
 
     def nodes(self) -> list[Node]:
         """Return the machines that are there now, in a fixed order."""
-        found = []
-        for one in self.ray.nodes():
-            if one["Alive"]:
-                has = one["Resources"]
-                found.append(Node(one["NodeID"], one["NodeManagerAddress"], has.get("CPU", 0), has.get("GPU", 0)))
-        return sorted(found, key=lambda node: node.id)
+        alive = []
+        for entry in self.ray.nodes():
+            if entry["Alive"]:
+                has = entry["Resources"]
+                alive.append(Node(entry["NodeID"], entry["NodeManagerAddress"], has.get("CPU", 0), has.get("GPU", 0)))
+        return sorted(alive, key=lambda node: node.id)
 
 
 @cache

@@ -221,18 +221,18 @@ class Team(Generic[P]):
 
     def ended(self, wait: bool) -> list[Ended]:
         """Return what is done or lost by now."""
-        found, self._lost = self._lost, []
+        endings, self._lost = self._lost, []
         if not self._busy:
-            return found
-        for connection in connections_ready(list(self._busy), None if wait and not found else 0):
+            return endings
+        for connection in connections_ready(list(self._busy), None if wait and not endings else 0):
             assert isinstance(connection, Connection)
             handle, number = self._busy.pop(connection)
             try:
-                found.append(Ended(number, connection.recv_bytes()))
+                endings.append(Ended(number, connection.recv_bytes()))
                 self._idle.append(handle)
             except (EOFError, OSError):
-                found.append(Ended(number, lost=handle.lost()))
-        return found
+                endings.append(Ended(number, lost=handle.lost()))
+        return endings
 
     def leave(self) -> None:
         """Back to the crew; who still works on something that nobody waits for is ended."""

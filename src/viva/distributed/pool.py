@@ -152,10 +152,10 @@ def how_lost(problem: BaseException) -> str:
 
 def not_started(problem: BaseException) -> str:
     """Return why a worker could not be started."""
-    said = " ".join(str(problem).split())
-    if "No module named 'viva" in said:
+    message = " ".join(str(problem).split())
+    if "No module named 'viva" in message:
         return "Viva is not installed there: a cluster's nodes need the same Viva as this machine"
-    return one_line(f"a worker could not be started ({said[-LONGEST:]})", 2 * LONGEST)
+    return one_line(f"a worker could not be started ({message[-LONGEST:]})", 2 * LONGEST)
 
 
 REFRESH = 2.0
@@ -204,10 +204,10 @@ class Pool:
         """Return what will become of a piece: see worker.attempt. Fails with LostWorkerError, Unfit, ClusterError, or
         what kept every worker from starting.
         """
-        found: Future[bytes] = Future()
+        future: Future[bytes] = Future()
         content = pickle.dumps(piece, pickle.HIGHEST_PROTOCOL)
-        self._events.put(Event("new", piece=Piece(content, need, found)))
-        return found
+        self._events.put(Event("new", piece=Piece(content, need, future)))
+        return future
 
     def begin(self) -> Any:
         """Wait for the first worker, and return what it reports. Raises what keeps all of them from starting."""
@@ -256,8 +256,8 @@ class Pool:
         elif event.kind == "begin":
             self._eager = True
         elif event.kind == "hurry":
-            for one in self._handles:
-                one.actor.drain.remote()
+            for waiting in self._handles:
+                waiting.actor.drain.remote()
         elif event.kind == "hello" and handle is not None and future is not None:
             self._welcome(handle, future)
         elif event.kind == "done" and handle is not None and future is not None and piece is not None:
@@ -516,16 +516,16 @@ class _RayHandles(Generic[P]):
         self._pool.submit(piece).add_done_callback(lambda future: self._back.put((number, future)))
 
     def ended(self, wait: bool) -> list[Ended]:
-        found = []
+        endings = []
         while wait or not self._back.empty():
             number, future = self._back.get()
             wait = False
             self._out -= 1
             try:
-                found.append(Ended(number, future.result()))
+                endings.append(Ended(number, future.result()))
             except LostWorkerError as problem:
-                found.append(Ended(number, lost=str(problem)))
-        return found
+                endings.append(Ended(number, lost=str(problem)))
+        return endings
 
 
 class RayWorkerPool:
@@ -555,8 +555,8 @@ class RayWorkerPool:
         pool = Pool(self._cluster, lambda _: told, Needs(most=self._jobs, losses=1))
         try:
             handles: _RayHandles[P] = _RayHandles(pool)
-            found: Iterator[Any] = in_order(handles, source, first, name)
-            yield from found
+            results: Iterator[Any] = in_order(handles, source, first, name)
+            yield from results
         finally:
             pool.close()
 

@@ -90,13 +90,13 @@ class Same:
 
     def met(self, host: str, report: Any) -> None:
         """Raise VivaError for one that is another."""
-        found = self._identity(report)
+        identity = self._identity(report)
         if self._known is None:
-            self._known, self._host = found, host
-        for key in {**self._known, **found}:
-            if self._known.get(key) != found.get(key):
+            self._known, self._host = identity, host
+        for key in {**self._known, **identity}:
+            if self._known.get(key) != identity.get(key):
                 raise VivaError(
-                    f"the {self._what} on {host} is not that of {self._host}: its {key} is {found.get(key)!r} there "
+                    f"the {self._what} on {host} is not that of {self._host}: its {key} is {identity.get(key)!r} there "
                     f"and {self._known.get(key)!r} here; put the same files everywhere"
                 )
 
@@ -348,12 +348,12 @@ class RemoteSandbox:
             return Execution("toolchain", self._describe(request.language))
         try:
             content = await asyncio.wrap_future(self._pool.submit(request, language))
-            found: Execution = outcome(content)
+            execution: Execution = outcome(content)
         except LostWorkerError as problem:
             return Execution("toolchain", f"several workers were lost over this program; the last {problem}")
         except VivaError as problem:
             return Execution("toolchain", str(problem))
-        return found
+        return execution
 
     async def close(self) -> None:
         """End everything that is still running."""

@@ -86,9 +86,9 @@ def answer_of(
 def describe_evidence(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """(who, what they said). The texts are hostile: nothing is made visible or cut here."""
     for execution in evidence.executions:
-        said = f"{execution.verdict}: {execution.detail}".rstrip(": ") if execution else "not run yet"
+        verdict_text = f"{execution.verdict}: {execution.detail}".rstrip(": ") if execution else "not run yet"
         where = {"separate": ", its test in a process of its own", "shared": ", sharing a process with its test"}
-        yield f"program{where.get(execution.isolation, '') if execution else ''}", said
+        yield f"program{where.get(execution.isolation, '') if execution else ''}", verdict_text
     for aspect, value in evidence.similarities.items():
         yield f"similarity of the {aspect}", f"{value:.4f}"
     for opinion in evidence.opinions:
@@ -114,8 +114,8 @@ def reply_text(request: Request, response: Response) -> str:
     if not isinstance(request, Choose) or response.error:
         return response.text
     lines = [f"log-probability, by {request.by}"]
-    for text, one in zip(request.continuations, response.likelihoods, strict=False):
-        least = "at most " if one.bound else ""
-        of = f" ({one.tokens} tokens)" if one.tokens != 1 else ""
-        lines.append(f"{least}{one.logprob:.4f}{of}  {text!r}")
+    for text, likelihood in zip(request.continuations, response.likelihoods, strict=False):
+        least = "at most " if likelihood.bound else ""
+        of = f" ({likelihood.tokens} tokens)" if likelihood.tokens != 1 else ""
+        lines.append(f"{least}{likelihood.logprob:.4f}{of}  {text!r}")
     return "\n".join(lines)

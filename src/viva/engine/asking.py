@@ -245,8 +245,8 @@ def _say_who_answered(run: Run, task: Task) -> None:
     """Say at once that another model answers than the one that was asked, and that several do."""
     every = run.journal.served(task.model.name)
     for asked in (task.model.identity.get("model", ""), ""):
-        if (said := who_answered(every, asked)) and not who_answered(every[:-1], asked):
-            run.say(f"{task.model.name}: {said}")
+        if (who := who_answered(every, asked)) and not who_answered(every[:-1], asked):
+            run.say(f"{task.model.name}: {who}")
             return
 
 

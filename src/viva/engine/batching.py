@@ -316,10 +316,10 @@ class _Work:
                     self._release(batch)
                 await self._calls.pause(problem, attempt, deadline)
             await self._calls.sleep(self._quiet)
-            found = await self._search(batch, policy.question)
-            if found and self._batches.certain:
-                self._named(batch, found[0])
-            if found:
+            names = await self._search(batch, policy.question)
+            if names and self._batches.certain:
+                self._named(batch, names[0])
+            if names:
                 return  # without a name, it is looked into later
 
     def _named(self, batch: Batch, name: str) -> None:
@@ -341,10 +341,10 @@ class _Work:
         intent = batch.intent
         known = {other.name for other in self._log.batches.values() if other.name} | self._others
         count = len(intent.keys)
-        found = await self._calls.patiently(
+        names = await self._calls.patiently(
             lambda: self._batches.search(intent.label, count, intent.after, known), patience=patience
         )
-        return [name for name in found if PROVIDERS_NAME.fullmatch(name)]
+        return [name for name in names if PROVIDERS_NAME.fullmatch(name)]
 
     def _missing(self) -> bool:
         """Return whether there is a batch of which it will be known soon whether the provider has it."""
@@ -355,18 +355,18 @@ class _Work:
 
         Where a batch cannot be told by its label, those that may be it are told by their results, when they have some.
         """
-        found = await self._search(batch)
-        if found and self._batches.certain:
-            self._named(batch, found[0])
+        names = await self._search(batch)
+        if names and self._batches.certain:
+            self._named(batch, names[0])
             return
-        for name in found:
+        for name in names:
             mine = await self._is_mine(batch, name)
             if mine:
                 self._named(batch, name)
                 return
             if mine is False:
                 self._others.add(name)
-        if set(found) - self._others:
+        if set(names) - self._others:
             self._searched.pop(batch.label, None)
             return  # one of these may be it
         since = self._searched.setdefault(batch.label, time.monotonic())

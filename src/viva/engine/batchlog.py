@@ -209,7 +209,9 @@ class BatchLog:
     def of(self, stage: str, identity: Mapping[str, str]) -> list[Batch]:
         """Return the batches of one model in one stage, oldest first."""
         wanted = dict(identity)
-        return [one for one in self.batches.values() if one.intent.stage == stage and one.intent.identity == wanted]
+        return [
+            batch for batch in self.batches.values() if batch.intent.stage == stage and batch.intent.identity == wanted
+        ]
 
     def waiting(self) -> Iterator[Batch]:
         """Return all batches of which there is still something to come."""

@@ -94,9 +94,9 @@ class Price(Struct, frozen=True):
         return Price(self.input * share, self.output * share)
 
 
-def both(one: Usage, other: Usage) -> Usage:
+def both(usage: Usage, other: Usage) -> Usage:
     """Return the tokens of both together."""
-    return Usage(one.input + other.input, one.output + other.output, one.reasoning + other.reasoning)
+    return Usage(usage.input + other.input, usage.output + other.output, usage.reasoning + other.reasoning)
 
 
 def list_price(provider: str, model: str) -> Price | None:
@@ -104,12 +104,12 @@ def list_price(provider: str, model: str) -> Price | None:
     import genai_prices
 
     try:
-        found = genai_prices.calc_price(
+        price = genai_prices.calc_price(
             genai_prices.Usage(input_tokens=1000, output_tokens=1000), model_ref=model, provider_id=provider
         )
     except LookupError:
         return None
-    return Price(float(found.input_price * Decimal(1000)), float(found.output_price * Decimal(1000)))
+    return Price(float(price.input_price * Decimal(1000)), float(price.output_price * Decimal(1000)))
 
 
 def worst_case(request: Request, model: object = None) -> Usage:
@@ -261,7 +261,7 @@ class Hold:
     def worst(self) -> Usage:
         """Return the tokens of all its requests, each reply as long as it may be."""
         every = [worst_case(self._request, self._model), *self._more]
-        return Usage(sum(one.input for one in every), sum(one.output for one in every))
+        return Usage(sum(usage.input for usage in every), sum(usage.output for usage in every))
 
 
 SHARES = (50, 90, 99)
@@ -282,20 +282,20 @@ class ServedAnswers(Served, frozen=True, omit_defaults=False):
 def who_answered(served: Sequence[Served], asked: str = "") -> str:
     """Return what to say of those that answered for a model: that they are several models or providers or, where it is
     known what was `asked` for, that it is another model; "" for nothing."""
-    said = []
+    parts = []
     for what in ("model", "provider"):
-        names = [name for name in dict.fromkeys(getattr(one, what) for one in served) if name]
+        names = [name for name in dict.fromkeys(getattr(server, what) for server in served) if name]
         shown = ", ".join(one_line(name, 60) for name in names[:_NAMED]) + (", …" if names[_NAMED:] else "")
         if len(names) > 1:
-            said.append(f"{len(names)} {what}s ({shown})")
+            parts.append(f"{len(names)} {what}s ({shown})")
         elif asked and what == "model" and names and not _is_version(names[0], asked):
-            said.append(f"{shown}, as the server says")
-    return f"answered by {' of '.join(said)}" if said else ""
+            parts.append(f"{shown}, as the server says")
+    return f"answered by {' of '.join(parts)}" if parts else ""
 
 
 def _is_version(served: str, asked: str) -> bool:
     """Return whether a served name is the asked one, or a dated version of it."""
-    name, wanted = (one.rpartition("/")[2].casefold() for one in (served, asked.removesuffix("-latest")))
+    name, wanted = (model.rpartition("/")[2].casefold() for model in (served, asked.removesuffix("-latest")))
     return wanted in (name, _VERSION.sub("", name))
 
 
@@ -388,7 +388,8 @@ class Consumption(Struct):
         """Return what it comes to; `right` where answers were counted without their outcomes."""
         ordered = sorted(self.seconds)
         served = tuple(
-            ServedAnswers(**msgspec.structs.asdict(one), answers=count) for one, count in self.served.most_common()
+            ServedAnswers(**msgspec.structs.asdict(server), answers=count)
+            for server, count in self.served.most_common()
         )
         whole = self.replies and self.counted == self.replies and self.price
         return Consumed(

@@ -55,9 +55,9 @@ Comparison = LocalTask[Compare]
 Program = LocalTask[Execute]
 
 
-def _journal(run: Run, task: LocalTask[Any], by: str, found: str | Failure, seconds: float) -> None:
+def _journal(run: Run, task: LocalTask[Any], by: str, reply: str | Failure, seconds: float) -> None:
     """Journal what was found, or why nothing was, and count it."""
-    text, failure = ("", found) if isinstance(found, Failure) else (found, None)
+    text, failure = ("", reply) if isinstance(reply, Failure) else (reply, None)
     if failure is None:
         run.tally.answered += 1
     else:
@@ -164,16 +164,16 @@ async def _compare(run: Run, encoder: Encoder, batch: list[Comparison], threads:
     started = time.monotonic()
     run.tally.in_flight += len(batch)
     try:
-        found = await _ask(encoder, batch, threads)
+        reply = await _ask(encoder, batch, threads)
     finally:
         run.tally.in_flight -= len(batch)
     seconds = (time.monotonic() - started) / len(batch)
-    if not isinstance(found, Failure):
-        for comparison, value in zip(batch, found, strict=True):
+    if not isinstance(reply, Failure):
+        for comparison, value in zip(batch, reply, strict=True):
             failure = Failure("encoder", f"a similarity of {value}")
             _write(run, encoder, comparison, repr(float(value)) if math.isfinite(value) else failure, seconds)
     elif len(batch) == 1:
-        _write(run, encoder, batch[0], found, seconds)
+        _write(run, encoder, batch[0], reply, seconds)
     else:
         for comparison in batch:
             await _compare(run, encoder, [comparison], threads)
@@ -192,13 +192,13 @@ async def _ask(encoder: Encoder, batch: list[Comparison], threads: ThreadPoolExe
     return values
 
 
-def _write(run: Run, encoder: Encoder, comparison: Comparison, found: str | Failure, seconds: float) -> None:
+def _write(run: Run, encoder: Encoder, comparison: Comparison, reply: str | Failure, seconds: float) -> None:
     """Journal a similarity; an encoder that manages nothing is given up."""
-    _journal(run, comparison, encoder.name, found, seconds)
-    if isinstance(found, Failure):
-        run.tally.last_error = f"{encoder.name}: {found.message}"
+    _journal(run, comparison, encoder.name, reply, seconds)
+    if isinstance(reply, Failure):
+        run.tally.last_error = f"{encoder.name}: {reply.message}"
         if run.tally.failed >= HOPELESS and not run.tally.answered:
-            why = f"the first {HOPELESS} comparisons all failed; the last: {found.message}"
+            why = f"the first {HOPELESS} comparisons all failed; the last: {reply.message}"
             run.refused.setdefault(encoder.name, why)
 
 
@@ -249,9 +249,9 @@ async def _run_one_by_one(run: Run, sandbox: Sandbox, programs: Iterator[Program
             execution = await sandbox.run(program.request)
         finally:
             run.tally.in_flight -= 1
-        found: str | Failure = _encode(execution).decode()
+        reply: str | Failure = _encode(execution).decode()
         if execution.verdict == "toolchain":
             run.tally.last_error = execution.detail
-            found = Failure("toolchain", execution.detail)
-        _journal(run, program, program.model, found, execution.seconds)
+            reply = Failure("toolchain", execution.detail)
+        _journal(run, program, program.model, reply, execution.seconds)
         await asyncio.sleep(0)

@@ -55,21 +55,21 @@ def writer(folder: Path) -> int:
     except OSError:
         return 0
     try:
-        found = os.fstat(file)
-        said = re.match(rb"pid (\d{1,9})", os.pread(file, 32, 0))
+        status = os.fstat(file)
+        holder = re.match(rb"pid (\d{1,9})", os.pread(file, 32, 0))
     except OSError:
         return 0
     finally:
         os.close(file)
-    named = int(said[1]) if said else 0
+    named = int(holder[1]) if holder else 0
     try:
         listed = LOCKS.read_text(encoding="ascii", errors="replace")
     except OSError:
         return named if _lives(named) else 0
     for process, major, minor, inode in _LOCK.findall(listed):
-        same_device = (int(major, 16), int(minor, 16)) == (os.major(found.st_dev), os.minor(found.st_dev))
+        same_device = (int(major, 16), int(minor, 16)) == (os.major(status.st_dev), os.minor(status.st_dev))
         # Layered file systems show another device there than to stat; then the process that wrote must be the same.
-        if int(inode) == found.st_ino and (same_device or int(process) == named):
+        if int(inode) == status.st_ino and (same_device or int(process) == named):
             return int(process) if int(process) > 0 else named
     return 0
 
@@ -216,10 +216,10 @@ class RunRecord(Struct, kw_only=True):
     @property
     def shard(self) -> str:
         """Which part of a run this is ("3/8"); "" for a whole one. Raises StorageError where exams say different."""
-        found = {exam.spec.shard for exam in self.exams}
-        if len(found) > 1:
-            raise StorageError(f"a run's exams are of one shard, and here of {', '.join(map(repr, sorted(found)))}")
-        return found.pop() if found else ""
+        shards = {exam.spec.shard for exam in self.exams}
+        if len(shards) > 1:
+            raise StorageError(f"a run's exams are of one shard, and here of {', '.join(map(repr, sorted(shards)))}")
+        return shards.pop() if shards else ""
 
     def model(self, name: str) -> ModelRecord | None:
         """Return the model that tables call so; None where an earlier Viva did not say what it calls its models."""
@@ -447,12 +447,12 @@ def _limit(most: int | None, opened: ModelRecord | None) -> int | str:
     return "room" if most and reasons and not kept else most or "server"
 
 
-def _requested(said: RequestOptions) -> dict[str, str]:
+def _requested(options: RequestOptions) -> dict[str, str]:
     """Return what the user said of the requests, as far as a reply may depend on it."""
-    more = msgspec.structs.replace(said, effort="", budget=0, limit_kept=False).identity()
+    more = msgspec.structs.replace(options, effort="", budget=0, limit_kept=False).identity()
     return {
-        **({"reasoning": said.effort} if said.effort else {}),
-        **({"reasoning_budget": str(said.budget)} if said.budget else {}),
+        **({"reasoning": options.effort} if options.effort else {}),
+        **({"reasoning_budget": str(options.budget)} if options.budget else {}),
         **({"request": hashlib.sha256(more["request"].encode()).hexdigest()[:8]} if more else {}),
     }
 
@@ -478,12 +478,12 @@ def _opened(model: ModelRecord) -> dict[str, str]:
     weights = model.weights
     if weights is None:
         return {"template": model.template} if model.template else {}
-    said = {"template": weights.template or "own", "weights": _short(weights), "dtype": weights.dtype}
+    parts = {"template": weights.template or "own", "weights": _short(weights), "dtype": weights.dtype}
     if weights.bits:
-        said["bits"] = str(weights.bits)
+        parts["bits"] = str(weights.bits)
     if weights.adapter:
-        said["adapter"] = PurePath(weights.adapter).name
-    return said
+        parts["adapter"] = PurePath(weights.adapter).name
+    return parts
 
 
 def _short(weights: Weights) -> str:
@@ -515,8 +515,8 @@ def _encoder(record: RunRecord) -> str:
     """
     if record.encoder is None:
         return "missing"
-    name, said = record.encoder.name, record.encoder.identity
-    _, at, weights = said.get("weights", "").rpartition("@")  # NAME@REVISION from the Hub, a folder's hash
-    if weights and not at:
+    name, identity = record.encoder.name, record.encoder.identity
+    _, separator, weights = identity.get("weights", "").rpartition("@")  # NAME@REVISION from the Hub, a folder's hash
+    if weights and not separator:
         name = PurePath(name).name or "folder"
-    return ".".join(filter(None, (name, said.get("layer", ""), weights[:12])))
+    return ".".join(filter(None, (name, identity.get("layer", ""), weights[:12])))

@@ -181,10 +181,10 @@ class _Group:
 
     def _fill(self) -> None:
         for _ in range(self.slots.vacant):
-            found = self._next()
-            if found is None:
+            picked = self._next()
+            if picked is None:
                 return
-            self._hire(*found)
+            self._hire(*picked)
 
     async def _work(self, source: Source, task: Task) -> None:
         since_yield = 0
@@ -198,10 +198,10 @@ class _Group:
                 # Baselines and replays answer without waiting; the progress line and Ctrl-C need their turn.
                 await asyncio.sleep(0)
                 since_yield = 0
-            found = self._next() if self.slots.enough else None
-            if found is None:
+            picked = self._next() if self.slots.enough else None
+            if picked is None:
                 break
-            source, task = found
+            source, task = picked
         self.slots.give()
 
     def _next(self) -> tuple[Source, Task] | None:

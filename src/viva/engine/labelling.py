@@ -102,13 +102,13 @@ def labelled(work: Labelling, journal: Journal) -> Iterator[Labelled]:
     evaluation = work.evaluation
     for wrong in _wrong(work):
         votes: list[tuple[str, tuple[str, ...] | None]] = []
-        said: list[str] = []
+        texts: list[str] = []
         for judge in work.judge_panel.judges:
             for key, _ in _requests(work, judge, wrong):
                 entry = journal.read(key)
                 labels = work.labeller.labels(wrong.question, entry.text) if _whole(entry) and entry else None
                 votes.append((judge.model.name, labels))
-                said.append(entry.text if entry else "")
+                texts.append(entry.text if entry else "")
         yield Labelled(
             exam=evaluation.label,
             model=evaluation.model.name,
@@ -119,7 +119,7 @@ def labelled(work: Labelling, journal: Journal) -> Iterator[Labelled]:
             answer=wrong.score.answer,
             tags=wrong.question.tags,
             votes=tuple(votes),
-            said=tuple(said),
+            said=tuple(texts),
         )
 
 

@@ -104,8 +104,8 @@ class ReviewLog:
         """Read what is new. A line still without its end is being written, or torn: it is not there yet."""
         with self._guard:
             try:
-                found = self.path.lstat()
-                if (found.st_dev, found.st_ino) == self._file and found.st_size == self._end:
+                status = self.path.lstat()
+                if (status.st_dev, status.st_ino) == self._file and status.st_size == self._end:
                     return
                 file = open_regular(self.path)
                 try:
@@ -118,13 +118,13 @@ class ReviewLog:
                 raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
 
     def _read(self, file: int) -> None:
-        found = os.fstat(file)
-        if (found.st_dev, found.st_ino) != self._file or found.st_size < self._end:
+        status = os.fstat(file)
+        if (status.st_dev, status.st_ino) != self._file or status.st_size < self._end:
             self._forget()  # another file under the same name
-            self._file = (found.st_dev, found.st_ino)
-        if found.st_size - self._end > LARGEST:
+            self._file = (status.st_dev, status.st_ino)
+        if status.st_size - self._end > LARGEST:
             raise OSError(errno.EFBIG, f"it is larger than {LARGEST:,} bytes, and marks are made by hand")
-        content = _read_all(file, self._end, found.st_size)
+        content = _read_all(file, self._end, status.st_size)
         for line in content.split(b"\n")[:-1]:
             self._lines += 1
             self._end += len(line) + 1
@@ -195,11 +195,11 @@ class ReviewLog:
         last = standing[-1]
         group = [line for line in standing if (line.item, line.at) == (last.item, last.at)]
         rest = [line for line in standing if line not in group]
-        found: list[Review] = []
+        withdrawn: list[Review] = []
         for number, line in enumerate(group):
             earlier = [other for other in rest if (other.item, other.aspect) == (line.item, line.aspect)]
             empty = msgspec.structs.replace(line, after=None, comment="", text_after=line.text_before)
-            found.append(
+            withdrawn.append(
                 msgspec.structs.replace(
                     earlier[-1] if earlier else empty,
                     id=line_id(form, "undo", str(number)),
@@ -208,7 +208,7 @@ class ReviewLog:
                     undoes=line.id,
                 )
             )
-        return found
+        return withdrawn
 
     def _take_over(self, file: int) -> None:
         """Under the lock: what others wrote is read; a line that a killed writer left unfinished is set aside."""

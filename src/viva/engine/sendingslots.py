@@ -225,7 +225,7 @@ class Slots:
         first = self._turns[0]
         turns = [first]
         if now - first.since < self.pace.patience(first.tokens):
-            turns.append(min(self._turns, key=lambda one: one.tokens))
+            turns.append(min(self._turns, key=lambda waiting: waiting.tokens))
         for turn in turns:
             wait = 0.0 if self._run.stop else self._seconds_until(turn, now)
             if wait <= 1e-6:
@@ -422,9 +422,9 @@ class Pace:
 
     def doing(self) -> str:
         """Return the limits that bind, in words; empty where there is none."""
-        said = [f"{self.per_minute:g} requests a minute"] if self.per_minute else []
-        said += [f"{self.tokens_per_minute:g} tokens a minute"] if self.tokens_per_minute else []
-        return ", ".join([*said, *(f"{name}: {stock.doing()}" for name, stock in self._stocks.items())])
+        limits = [f"{self.per_minute:g} requests a minute"] if self.per_minute else []
+        limits += [f"{self.tokens_per_minute:g} tokens a minute"] if self.tokens_per_minute else []
+        return ", ".join([*limits, *(f"{name}: {stock.doing()}" for name, stock in self._stocks.items())])
 
 
 class _Stock:

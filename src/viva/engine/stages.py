@@ -185,12 +185,12 @@ class SimilarityStore(Struct):
 
     def of(self, exam: Exam, question: Question, response: Response) -> dict[str, float]:
         """Return aspect → similarity, as far as there are any."""
-        found: dict[str, float] = {}
+        similarities: dict[str, float] = {}
         for request in exam.comparisons(question, response):
             value = read_similarity(self.journal.read(comparison_key(self.identity, request)))
             if value is not None:
-                found[request.aspect] = value
-        return found
+                similarities[request.aspect] = value
+        return similarities
 
 
 class Ready(Struct, frozen=True):
@@ -212,12 +212,12 @@ class Answered(Struct, frozen=True):
 
 def taken(ready: Iterable[Ready | None], answers: Journal) -> Iterator[Answered | None]:
     """Yield the answers that a feed brings, read."""
-    for one in ready:
-        entry = answers.read(one.key) if one is not None else None
-        if one is None:
+    for request in ready:
+        entry = answers.read(request.key) if request is not None else None
+        if request is None:
             yield None
         elif entry is not None and not entry.error:
-            yield Answered(one, entry.response())
+            yield Answered(request, entry.response())
 
 
 def journaled(evaluations: Sequence[Evaluation], answers: Journal) -> Iterator[Answered | None]:
@@ -267,13 +267,13 @@ class VerdictQueue(Struct):
         self, answered: Iterator[Answered | None], similarity_store: SimilarityStore | None
     ) -> Iterator[Task | None]:
         """Yield some answers."""
-        for one in answered:
-            if one is None:
+        for answer in answered:
+            if answer is None:
                 yield None
                 continue
-            exam, question = one.ready.evaluation.exam, one.ready.question
-            similarities = similarity_store.of(exam, question, one.response) if similarity_store else {}
-            yield from self._about_one(exam, question, one.response, similarities)
+            exam, question = answer.ready.evaluation.exam, answer.ready.question
+            similarities = similarity_store.of(exam, question, answer.response) if similarity_store else {}
+            yield from self._about_one(exam, question, answer.response, similarities)
 
     def about_canaries(self, canaries: Sequence[Canary], exams: Sequence[Exam]) -> Iterator[Task]:
         """Yield answers whose marks are known, asked about as about any other."""
@@ -326,14 +326,14 @@ class ComparisonQueue(Struct):
 
     def about(self, answered: Iterator[Answered | None]) -> Iterator[Comparison | None]:
         """Yield some answers."""
-        for one in answered:
-            if one is None:
+        for answer in answered:
+            if answer is None:
                 yield None
                 continue
             while any(feed.full for feed in self.onward):
                 yield None
-            waiting = _Waiting(one.ready, 1)
-            wanted = list(self._about_one(waiting, one.response))
+            waiting = _Waiting(answer.ready, 1)
+            wanted = list(self._about_one(waiting, answer.response))
             self._settle(waiting)
             yield from wanted
 
@@ -370,12 +370,12 @@ def programs_wanted(
 ) -> Iterator[Program | None]:
     """Yield the programs of answers that nobody has run yet."""
     asked = KeyTable()
-    for one in answered:
-        if one is None:
+    for answer in answered:
+        if answer is None:
             yield None
             continue
-        evaluation = one.ready.evaluation
-        for request in evaluation.exam.executions(one.ready.question, one.response):
+        evaluation = answer.ready.evaluation
+        for request in evaluation.exam.executions(answer.ready.question, answer.response):
             key = program_key(request)
             if key in asked:
                 continue
@@ -422,7 +422,7 @@ class EvidenceStore(Struct):
         exam = evaluation.exam
         similarities = self.similarity_store.of(exam, question, response) if self.similarity_store else {}
         judges = self.judge_panel.judges if self.judge_panel else ()
-        replies = [one for judge in judges for one in self._replies(judge, exam, question, response, similarities)]
+        replies = [reply for judge in judges for reply in self._replies(judge, exam, question, response, similarities)]
         return Evidence(
             executions=self._executions(exam, question, response),
             similarities=similarities,

@@ -224,16 +224,16 @@ def overall(marked: Sequence[Marked], line: Aggregate, group: int = 1) -> Estima
             benchmark="",
             exam="",
             model="",
-            question=one.question,
-            sample=one.sample,
-            repeat=one.sample // max(1, group),
-            value=one.value if one.outcome in SCORED else None,
-            outcome=one.outcome,
+            question=answer.question,
+            sample=answer.sample,
+            repeat=answer.sample // max(1, group),
+            value=answer.value if answer.outcome in SCORED else None,
+            outcome=answer.outcome,
             answer="",
             explanation="",
-            tags=one.tags,
-            weight=one.weight,
+            tags=answer.tags,
+            weight=answer.weight,
         )
-        for one in marked
+        for answer in marked
     )
     return Breakdown(frame(rows), line.attempts).cell(line)

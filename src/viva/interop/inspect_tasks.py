@@ -108,8 +108,8 @@ def _task(
     opened = open_asked(benchmark, how)
     line = opened.exam.headline()
     draws = opened.draws
-    said = opened.settings(judges=(judge,) if judge else (), judge_samples=judge_samples)
-    del said["model"]  # Inspect's log says whom it asked
+    settings = opened.settings(judges=(judge,) if judge else (), judge_samples=judge_samples)
+    del settings["model"]  # Inspect's log says whom it asked
     return Task(
         dataset=MemoryDataset(
             [_sample(opened, question) for question in opened.exam.questions()], name=f"viva-{opened.exam.spec.label}"
@@ -121,7 +121,7 @@ def _task(
         config=_config(draws.sampling),
         name=benchmark,
         version=opened.about.version,
-        metadata={"viva": {"signature": "|".join(f"{name}:{value}" for name, value in said.items()), **said}},
+        metadata={"viva": {"signature": "|".join(f"{name}:{value}" for name, value in settings.items()), **settings}},
     )
 
 
@@ -175,13 +175,13 @@ def viva_scorer(benchmark: str, how: dict[str, Any], judge: str | None, judge_sa
             stop_reason=stop_reason(state.output.stop_reason) if state.output.choices else "other",
         )
         judges = {judge: _asking(get_model(judge))} if judge else {}
-        found = await asked.score(exam, question, response, judges, judge_samples)
-        kept = {"outcome": found.outcome, "parts": found.parts, "decided": found.decided, "verdicts": found.verdicts}
-        value = asked.counted(found.value, found.outcome)
+        score = await asked.score(exam, question, response, judges, judge_samples)
+        kept = {"outcome": score.outcome, "parts": score.parts, "decided": score.decided, "verdicts": score.verdicts}
+        value = asked.counted(score.value, score.outcome)
         more: dict[str, Any] = {
-            "answer": found.answer or None,
-            "explanation": found.explanation or None,
-            "reason": _REASONS.get(found.outcome),
+            "answer": score.answer or None,
+            "explanation": score.explanation or None,
+            "reason": _REASONS.get(score.outcome),
             "metadata": {"viva": kept},
         }
         return Score.unscored(**more) if value is None else Score(value=value, **more)
@@ -204,7 +204,7 @@ def headline(label: str, over: str, attempts: str) -> Metric:
     """
 
     def measure(scores: list[SampleScore]) -> Value:
-        marked = [_marked(one, number) for number, one in enumerate(scores)]
+        marked = [_marked(score, number) for number, score in enumerate(scores)]
         cell = asked.overall(marked, Aggregate(label, over=over))
         unknown = float("nan")
         return {
@@ -217,14 +217,14 @@ def headline(label: str, over: str, attempts: str) -> Metric:
     return measure
 
 
-def _marked(one: SampleScore, number: int) -> asked.Marked:
+def _marked(score: SampleScore, number: int) -> asked.Marked:
     """Return a sample's score, its epochs taken together."""
-    value = one.score.as_float()
+    value = score.score.as_float()
     outcome: Outcome = "right" if value >= 1 else "partly" if value > 0 else "wrong"
-    known = one.sample_metadata or {}
+    known = score.sample_metadata or {}
     tags = known.get("viva_tags")
     return asked.Marked(
-        question=str(one.sample_id if one.sample_id is not None else number),
+        question=str(score.sample_id if score.sample_id is not None else number),
         sample=0,
         value=value,
         outcome=outcome,

@@ -80,23 +80,23 @@ def process_results(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, An
     """Viva's score of the replies to a document: several where the task repeats."""
     exam, questions = _opened(doc["settings"])
     question = questions[doc["viva_id"]]
-    replies = [reply for one in results for reply in (one if isinstance(one, list | tuple) else [one])]
+    replies = [reply for result in results for reply in (result if isinstance(result, list | tuple) else [result])]
     marked: list[dict[str, Any]] = []
     for sample, reply in enumerate(replies):
-        found = _runner.run(asked.score(exam, question, Response(text=str(reply)), {}))
+        score = _runner.run(asked.score(exam, question, Response(text=str(reply)), {}))
         marked.append(
             {
                 "question": question.id,
                 "sample": sample,
-                "value": found.value,
-                "outcome": found.outcome,
+                "value": score.value,
+                "outcome": score.outcome,
                 "tags": dict(question.tags),
                 "weight": question.weight,
             }
         )
     line = exam.headline()
     kept = {"over": line.over, "attempts": line.attempts, "group": len(replies), "answers": marked}
-    unscored = sum(one["outcome"] in UNANSWERED for one in marked)
+    unscored = sum(answer["outcome"] in UNANSWERED for answer in marked)
     return {"viva": kept, "viva_unscored": unscored}
 
 

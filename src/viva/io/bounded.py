@@ -119,10 +119,10 @@ def lines(path: Path, encoding: str = "") -> Iterator[tuple[int, bytes]]:
 def rows(path: Path, encoding: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
     """Return the objects of a JSONL file with the numbers of their lines. Raises DataError for what is none."""
     for number, line in lines(path, encoding):
-        found = decoded(line, f"{path}, line {number}")
-        if not isinstance(found, dict):
+        row = decoded(line, f"{path}, line {number}")
+        if not isinstance(row, dict):
             raise DataError(f"{path}, line {number} is no JSON object")
-        yield number, found
+        yield number, row
 
 
 def content(path: Path, encoding: str = "") -> bytes:
@@ -132,10 +132,10 @@ def content(path: Path, encoding: str = "") -> bytes:
 
 
 def _whole(path: Path, file: IO[bytes]) -> bytes:
-    found = _guarded(path, lambda: file.read(LARGEST_DOCUMENT + 1))
-    if len(found) > LARGEST_DOCUMENT:
+    text = _guarded(path, lambda: file.read(LARGEST_DOCUMENT + 1))
+    if len(text) > LARGEST_DOCUMENT:
         raise DataError(f"{path} is larger than {LARGEST_DOCUMENT >> 30} GiB: give it in parts")
-    return found
+    return text
 
 
 def document(path: Path, encoding: str = "") -> object:
@@ -204,24 +204,24 @@ def decoded(given: bytes, where: str) -> object:
 
 def json_problem(problem: json.JSONDecodeError) -> tuple[int, str]:
     """Return where a text is no JSON, and what is usually wrong there."""
-    before, sign, said = problem.doc[: problem.pos], problem.doc[problem.pos : problem.pos + 1], problem.msg
+    before, sign, reason = problem.doc[: problem.pos], problem.doc[problem.pos : problem.pos + 1], problem.msg
     begun = len(before) - len(before.rstrip(_WORD))
     comment = "JSON has no comments (YAML has)" if sign in ("/", "#") else ""
-    if said == "Extra data":
+    if reason == "Extra data":
         wrong = "something stands after the end"
     elif not sign:
         wrong = "the file ends too early"
-    elif said.startswith(("Unterminated", "Invalid control")):
+    elif reason.startswith(("Unterminated", "Invalid control")):
         wrong = "a text that does not end in this line; a line feed in a text is written \\n"
-    elif said.startswith("Invalid"):
+    elif reason.startswith("Invalid"):
         wrong = "an escape that JSON does not have; a backslash itself is written \\\\"
     elif sign in "]}" and before.rstrip().endswith(","):
         wrong = f"a comma before {sign}: JSON has none after the last"
-    elif "property name" in said:
+    elif "property name" in reason:
         wrong = "; ".join(filter(None, ('expected a key in "double quotes"', comment)))
-    elif "':'" in said:
+    elif "':'" in reason:
         wrong = "expected a colon after the key"
-    elif "','" in said and not (begun and sign in _WORD):
+    elif "','" in reason and not (begun and sign in _WORD):
         wrong = comment or f"expected a comma or {_closing(before)}"
     elif sign == "'":
         wrong = 'JSON has "double quotes" only'

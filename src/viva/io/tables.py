@@ -175,50 +175,50 @@ _FEWEST_PAIRS = 10
 """An object with fewer texts is one row, and no table of keys and values."""
 
 
-def listed(found: object, name: str) -> list[Record]:
+def listed(content: object, name: str) -> list[Record]:
     """Return the rows of a JSON document. Raises DataError where it holds none, or several lists of them."""
-    if isinstance(found, dict):
-        found = _of_object(found, name)
-    if not isinstance(found, list) or not _is_records(found):
+    if isinstance(content, dict):
+        content = _of_object(content, name)
+    if not isinstance(content, list) or not _is_records(content):
         wrong = ' is no list of JSON objects: give every row the names of its columns, as in {"question": …}'
-        raise DataError(f"{name}: there is no row in it" if found in ([], {}) else f"{name}{wrong}")
-    return [row["row"] if set(row) >= {"row_idx", "row"} and isinstance(row["row"], dict) else row for row in found]
+        raise DataError(f"{name}: there is no row in it" if content in ([], {}) else f"{name}{wrong}")
+    return [row["row"] if set(row) >= {"row_idx", "row"} and isinstance(row["row"], dict) else row for row in content]
 
 
-def _of_object(found: dict[str, Any], name: str) -> object:
-    lists = {key: value for key, value in found.items() if _is_records(value)}
+def _of_object(content: dict[str, Any], name: str) -> object:
+    lists = {key: value for key, value in content.items() if _is_records(value)}
     if len(lists) == 1:
         return next(iter(lists.values()))
     if len(lists) > 1:
         raise DataError(f"{name} holds several lists ({', '.join(map(repr, list(lists)[:5]))}): save one as a file")
-    if (columns := _columns(found)) is not None:
+    if (columns := _columns(content)) is not None:
         return columns
-    if found and all(isinstance(value, dict) for value in found.values()):
-        return [{KEY: key, **value} for key, value in found.items()]
-    if len(found) >= _FEWEST_PAIRS and all(isinstance(value, str) for value in found.values()):
-        return [{KEY: key, VALUE: value} for key, value in found.items()]
-    return [found] if found else []
+    if content and all(isinstance(value, dict) for value in content.values()):
+        return [{KEY: key, **value} for key, value in content.items()]
+    if len(content) >= _FEWEST_PAIRS and all(isinstance(value, str) for value in content.values()):
+        return [{KEY: key, VALUE: value} for key, value in content.items()]
+    return [content] if content else []
 
 
-def _columns(found: dict[str, Any]) -> list[Record] | None:
+def _columns(content: dict[str, Any]) -> list[Record] | None:
     """Return the rows of a document that holds columns: {column: [cell, …]}, {column: {number: cell}}, or {columns,
     data}.
     """
-    names, cells, values = found.get("columns"), found.get("data"), list(found.values())
+    names, cells, values = content.get("columns"), content.get("data"), list(content.values())
     if isinstance(names, list) and isinstance(cells, list):
         fits = all(isinstance(name, str) for name in names)
         fits = fits and all(isinstance(row, list) and len(row) == len(names) for row in cells)
         return [dict(zip(names, row, strict=True)) for row in cells] if fits else None
-    if len(found) > 1 and all(isinstance(value, list) and len(value) == len(values[0]) > 0 for value in values):
-        return [dict(zip(found, row, strict=True)) for row in zip(*values, strict=True)]
+    if len(content) > 1 and all(isinstance(value, list) and len(value) == len(values[0]) > 0 for value in values):
+        return [dict(zip(content, row, strict=True)) for row in zip(*values, strict=True)]
     numbered = (isinstance(value, dict) and value and all(map(str.isdecimal, value)) for value in values)
-    if len(found) > 1 and all(numbered) and all(value.keys() == values[0].keys() for value in values):
-        return [{column: found[column][key] for column in found} for key in values[0]]
+    if len(content) > 1 and all(numbered) and all(value.keys() == values[0].keys() for value in values):
+        return [{column: content[column][key] for column in content} for key in values[0]]
     return None
 
 
 def _is_records(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
 def unnested(row: Record) -> Iterator[Record]:
@@ -254,8 +254,8 @@ def split_of(path: Path, root: Path) -> str:
     """Return the split that a file's name or folder says it is of, in lower case; "" where it says none."""
     below = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
     for part in (plain_stem(path), *reversed(below.parts[:-1])):
-        if found := _SPLIT.search(part):
-            return found[1].lower()
+        if match := _SPLIT.search(part):
+            return match[1].lower()
     return ""
 
 
@@ -279,38 +279,38 @@ def files_of(given: Path, split: str = "") -> list[Path]:
     if given.is_file():
         return [given]
     if given.is_dir():
-        found = [file for file in _entries(given, "**/*") if _is_table(file)]
+        tables = [file for file in _entries(given, "**/*") if _is_table(file)]
     elif any(sign in str(given) for sign in "*?["):
-        at = next(index for index, part in enumerate(given.parts) if any(sign in part for sign in "*?["))
-        root = Path(*given.parts[:at])
-        found = [file for file in _entries(root, str(Path(*given.parts[at:]))) if file.is_file()]
+        first_pattern = next(index for index, part in enumerate(given.parts) if any(sign in part for sign in "*?["))
+        root = Path(*given.parts[:first_pattern])
+        tables = [file for file in _entries(root, str(Path(*given.parts[first_pattern:]))) if file.is_file()]
         given = root
     else:
         raise DataError(f"there is no file or folder {given}")
-    if len(found) > _MOST_FILES:
-        raise DataError(f"{given} holds {len(found):,} tables; {_MOST_FILES:,} are the most: name them by a pattern")
-    splits = {file: split_of(file, given) for file in found}
+    if len(tables) > _MOST_FILES:
+        raise DataError(f"{given} holds {len(tables):,} tables; {_MOST_FILES:,} are the most: name them by a pattern")
+    splits = {file: split_of(file, given) for file in tables}
     named = sorted({name for name in splits.values() if name})
     if split:
-        found = [file for file in found if splits[file] == split.lower()]
-        if not found:
+        tables = [file for file in tables if splits[file] == split.lower()]
+        if not tables:
             there = f"; it has {', '.join(named)}" if named else ""
             raise DataError(f"{given} has no table of the split {split!r}{there}")
     elif len(named) > 1:
         raise DataError(f"{given} has several splits ({', '.join(named)}): say which, as in `split: {named[-1]}`")
-    if not found:
+    if not tables:
         raise DataError(f"{given} holds no table ({', '.join(SUFFIXES)})")
-    return found
+    return tables
 
 
 def _entries(folder: Path, pattern: str) -> list[Path]:
     """Return what a pattern finds below a folder. Raises DataError where that is more than any set: a slip, such as
     `/`.
     """
-    found = list(islice(folder.glob(pattern), _MOST_ENTRIES + 1))
-    if len(found) > _MOST_ENTRIES:
+    entries = list(islice(folder.glob(pattern), _MOST_ENTRIES + 1))
+    if len(entries) > _MOST_ENTRIES:
         raise DataError(f"{folder} holds more than {_MOST_ENTRIES:,} files and folders: name the set's own folder")
-    return sorted(found)
+    return sorted(entries)
 
 
 def _is_table(file: Path) -> bool:
@@ -349,17 +349,17 @@ def records(path: Path, columns: Sequence[str] = (), encoding: str = "") -> Iter
     content = first.decode(encoding or "utf-8-sig", "ignore").encode().lstrip()
     try:
         if form in (".jsonl", ".ndjson") or (content[:1] == b"{" and _is_lines(content)):
-            found: Iterator[Record] = (row for _, row in bounded.rows(path, encoding))
+            rows: Iterator[Record] = (row for _, row in bounded.rows(path, encoding))
         elif form in DOCUMENTS[1:]:
-            found = iter(listed(bounded.yaml_document(path), str(path)))
+            rows = iter(listed(bounded.yaml_document(path), str(path)))
         elif form == ".json" or content[:1] in (b"{", b"["):
-            found = iter(listed(bounded.document(path, encoding), str(path)))
+            rows = iter(listed(bounded.document(path, encoding), str(path)))
         elif form in (".csv", ".tsv", ".txt") or not form:
             yield from _delimited(path, encoding, form, columns)
             return
         else:
             raise DataError(f"{path} is none of the tables that can be read: {', '.join(SUFFIXES)} (also .gz)")
-        yield from enumerate(part for row in found for part in unnested(row))
+        yield from enumerate(part for row in rows for part in unnested(row))
     except (bounded.EncodingError, UnicodeDecodeError):
         foreign = b"".join(islice((line for _, line in bounded.lines(path) if not line.isascii()), 2_000))
         raise bounded.EncodingError(str(path), foreign, ", or name it in the card: `encoding`") from None
@@ -434,7 +434,7 @@ def _dialect(path: Path, encoding: str, form: str, *, headless: bool) -> tuple[s
         return told[1], 1
     usual = "\t" if form == ".tsv" else ","
     widths = {}
-    for delimiter in (usual, *(one for one in ",;\t|" if one != usual)):
+    for delimiter in (usual, *(sign for sign in ",;\t|" if sign != usual)):
         try:
             reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
             rows = list(islice(within(_LONGEST_CELL, reader), 30))
@@ -443,12 +443,12 @@ def _dialect(path: Path, encoding: str, form: str, *, headless: bool) -> tuple[s
         widths[delimiter] = rows
     best = usual
     if len(next(filter(None, widths.get(usual, [])), [])) < 2:
-        even = [one for one, rows in widths.items() if len(rows) > 1 and len(rows[0]) == len(rows[1]) > 1]
-        best = max(even, key=lambda one: len(widths[one][0]), default=usual)
+        even = [sign for sign, rows in widths.items() if len(rows) > 1 and len(rows[0]) == len(rows[1]) > 1]
+        best = max(even, key=lambda sign: len(widths[sign][0]), default=usual)
     rows = widths.get(best, [])
     filled = [sum(map(bool, map(str.strip, row))) for row in rows]
     most = max(filled, default=0)
-    preface = next((at for at, count in enumerate(filled) if count > 1), 0)
+    preface = next((index for index, count in enumerate(filled) if count > 1), 0)
     if headless or most < 3 or not all(len(row) == len(rows[preface]) for row in rows[:preface] if row):
         preface = 0
     return best, preface

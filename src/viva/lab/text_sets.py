@@ -65,7 +65,7 @@ class TextSet(Struct, kw_only=True):
     @property
     def fingerprint(self) -> str:
         """12 hexadecimal digits over the texts and their tags, in whatever order."""
-        parts = sorted((one.text, one.tag) for one in self.texts)
+        parts = sorted((text.text, text.tag) for text in self.texts)
         return hashlib.blake2b(msgspec.json.encode(parts), digest_size=6).hexdigest()
 
     def add(self, identity: str, text: str | None, tag: str) -> None:
@@ -80,27 +80,27 @@ def open_sets(given: Sequence[str], field: str, by: str | None, choice: TaskOpti
     """Return every set that a command names, in order. Raises DataError for what is none, or has nothing in this
     field.
     """
-    found: dict[str, TextSet] = {}
-    for one in given:
-        name, source = named_set(one)
+    sets: dict[str, TextSet] = {}
+    for each in given:
+        name, source = named_set(each)
         if source in BENCHMARKS or (question_file(source) and not holds_json_list(Path(source))):
             opened = _of_questions(name, source, field, by, fitting(choice, source, alone=len(given) == 1))
         else:
             opened = [_of_files(name, Path(source), field, by, choice.limit)]
         for new in opened:
-            if new.name in found and not name:
+            if new.name in sets and not name:
                 raise VivaError(f"two sets are both called {new.name!r}: name one of them otherwise, NAME={source}")
-            known = found.setdefault(new.name, TextSet(name=new.name))
+            known = sets.setdefault(new.name, TextSet(name=new.name))
             known.texts += new.texts
             known.empty += new.empty
             known.notes += new.notes
-    for one_set in found.values():
+    for one_set in sets.values():
         if not one_set.texts:
             raise DataError(
                 f"{one_set.name}: none of its {one_set.listed:,} items has a text in the field {field!r}; "
                 f"take another {option('field')}"
             )
-    return list(found.values())
+    return list(sets.values())
 
 
 def named_set(given: str) -> tuple[str, str]:
@@ -122,20 +122,20 @@ def _of_questions(name: str, source: str, field: str, by: str | None, choice: Ta
     if field not in FIELDS:
         raise VivaError(f"{field!r}: the questions of {source} have {', '.join(FIELDS)}", field="field")
     opened = open_exams((source,), choice)
-    found: list[TextSet] = []
+    sets: list[TextSet] = []
     for exam, data in opened:
         called = exam.spec.label
-        one = TextSet(name=called if not name else name if len(opened) == 1 else f"{name}-{exam.spec.language}")
-        one.notes = [] if exam.spec.benchmark == CUSTOM else data_notes(exam, data)
+        opened_set = TextSet(name=called if not name else name if len(opened) == 1 else f"{name}-{exam.spec.language}")
+        opened_set.notes = [] if exam.spec.benchmark == CUSTOM else data_notes(exam, data)
         for question in exam.questions():
             if by is not None and by not in question.tags:
                 raise DataError(
                     f"{by!r}: a question of {called} has only {listed(question.tags) or 'no tags'}", field="by"
                 )
             for _ in range(question.weight):
-                one.add(question.id, field_of(question, field), question.tags[by] if by else "")
-        found.append(one)
-    return found
+                opened_set.add(question.id, field_of(question, field), question.tags[by] if by else "")
+        sets.append(opened_set)
+    return sets
 
 
 def field_of(question: Question, field: str) -> str | None:
@@ -172,7 +172,7 @@ def _of_files(name: str, path: Path, field: str, by: str | None, limit: int | No
             f"there is no set {str(path)!r}: name a benchmark ({', '.join(BENCHMARKS)}), a question file (.yaml), a "
             f"file ({kinds}) or a folder of such files"
         )
-    one = TextSet(name=name or replace_surrogates(path.stem))
+    text_set = TextSet(name=name or replace_surrogates(path.stem))
     rows = [(file, place, row) for file in files for place, row in _rows(file, field)]
     if rows and not any(field in row for _, _, row in rows):
         raise DataError(
@@ -184,8 +184,8 @@ def _of_files(name: str, path: Path, field: str, by: str | None, limit: int | No
         identity = row.get("id", row.get("ID"))
         plain = isinstance(identity, (str, int)) and not isinstance(identity, bool) and identity != ""
         called = str(identity) if plain else f"{file.stem}/{place}" if len(files) > 1 else place
-        one.add(replace_surrogates(called), cell_text(row.get(field), field, where), _tag(row, by, file, where))
-    return one
+        text_set.add(replace_surrogates(called), cell_text(row.get(field), field, where), _tag(row, by, file, where))
+    return text_set
 
 
 def cell_text(value: object, field: str, where: str) -> str | None:
@@ -245,8 +245,8 @@ def json_rows(content: object, where: str) -> list[dict[str, Any]]:
 
 def listed(names: Iterable[str]) -> str:
     """Return the names that there are, for a message: twenty at most."""
-    found = [repr(one_line(name, 40)) for name in names]
-    return ", ".join(found[:20]) + (" …" if len(found) > 20 else "")
+    shown = [repr(one_line(name, 40)) for name in names]
+    return ", ".join(shown[:20]) + (" …" if len(shown) > 20 else "")
 
 
 def _shown(value: object) -> str:

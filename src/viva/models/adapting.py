@@ -215,22 +215,26 @@ def named(content: bytes, sent: Mapping[str, object], prompt: str) -> list[str]:
 
     What is quoted of the prompt says nothing: a plain word counts only where the prompt does not have it.
     """
-    said, found = _said(content)
-    found = [name for name in found if name in sent]
-    lower, prompt = said.lower(), prompt.lower()
-    if "system" in sent and _ROLE.search(said) and (_ROLES.search(said) or "messages" in found):
-        found.append("system")
-    if _RANGE.search(said):  # the value is at fault, not that there is one
+    message, names = _said(content)
+    names = [name for name in names if name in sent]
+    lower, prompt = message.lower(), prompt.lower()
+    if "system" in sent and _ROLE.search(message) and (_ROLES.search(message) or "messages" in names):
+        names.append("system")
+    if _RANGE.search(message):  # the value is at fault, not that there is one
         sent = {name: value for name, value in sent.items() if name not in _DRAWN or not value}
-        found = [name for name in found if name in sent]
+        names = [name for name in names if name in sent]
     places = {
-        name: [at.start() for also in (name, *_ALSO.get(name, ())) for at in _word(also).finditer(lower)]
+        name: [match.start() for also in (name, *_ALSO.get(name, ())) for match in _word(also).finditer(lower)]
         for name in sent
     }
-    quoted = [name for name, at in places.items() if any(lower[one - 1 : one] in _MARKS for one in at if one)]
-    plain = [name for name, at in places.items() if at and name not in prompt]
+    quoted = [
+        name
+        for name, positions in places.items()
+        if any(lower[position - 1 : position] in _MARKS for position in positions if position)
+    ]
+    plain = [name for name, positions in places.items() if positions and name not in prompt]
     return list(
-        dict.fromkeys([*found, *sorted(quoted, key=places.__getitem__), *sorted(plain, key=places.__getitem__)])
+        dict.fromkeys([*names, *sorted(quoted, key=places.__getitem__), *sorted(plain, key=places.__getitem__)])
     )
 
 
@@ -240,8 +244,8 @@ def _word(name: str) -> re.Pattern[str]:
 
 def _message(words: str) -> str:
     """Return the sentence in an error of JSON; other words as they are."""
-    found = re.search(r'"(?:message|msg|error|detail)"\s*:\s*"((?:[^"\\]|\\.)+)', words)
-    return found[1].replace('\\"', '"') if found else words
+    match = re.search(r'"(?:message|msg|error|detail)"\s*:\s*"((?:[^"\\]|\\.)+)', words)
+    return match[1].replace('\\"', '"') if match else words
 
 
 def _said(content: bytes) -> tuple[str, list[str]]:
@@ -270,7 +274,7 @@ def _bare(name: object) -> str:
 
 def total(used: Sequence[Usage | None]) -> Usage | None:
     """Return what several requests used; None where the server did not count one of them."""
-    known = [one for one in used if one is not None]
+    known = [usage for usage in used if usage is not None]
     if len(known) < len(used):
         return None
-    return Usage(*(sum(getattr(one, name) for one in known) for name in Usage.__struct_fields__))
+    return Usage(*(sum(getattr(usage, name) for usage in known) for name in Usage.__struct_fields__))

@@ -88,11 +88,11 @@ class JsonLines:
         with explained(self.path):
             file = reading(self.path, follow=True)
         stat = os.fstat(file.fileno())
-        found = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
-        if self._seen not in (None, found):
+        identity = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        if self._seen not in (None, identity):
             file.close()
             raise changed(self.path)
-        self._seen = found
+        self._seen = identity
         return file
 
     def digest(self) -> str:
@@ -139,18 +139,18 @@ class LineAnswers(Mapping[tuple[str, int], Response]):
 
     def read(self) -> Recorded:
         """Read every line, so that damage is found before anything is graded. Raises DataError."""
-        found = Recorded(self, {}, set(), [], "")
+        recorded = Recorded(self, {}, set(), [], "")
         for number, place, line in self._source:
-            row = self._source.row(number, line, found.mended)
-            at = self._keys.add(_key(row.key))
-            if at < len(self._places):
+            row = self._source.row(number, line, recorded.mended)
+            row_number = self._keys.add(_key(row.key))
+            if row_number < len(self._places):
                 raise second(f"{self._source.path}, line {number}", row.key)
             self._numbers.append(number)
             self._places.append(place)
             self._lengths.append(len(line))
-            found.take(row)
+            recorded.take(row)
             self._answered += isinstance(row.answer, Response)
-        return found
+        return recorded
 
     def __len__(self) -> int:
         return self._answered
@@ -162,18 +162,18 @@ class LineAnswers(Mapping[tuple[str, int], Response]):
                 yield row.key
 
     def __getitem__(self, key: tuple[str, int]) -> Response:
-        at = self._keys.find(_key(key))
-        found = None if at is None else self._source.row(self._numbers[at], self._line(at), []).answer
-        if not isinstance(found, Response):
+        number = self._keys.find(_key(key))
+        answer = None if number is None else self._source.row(self._numbers[number], self._line(number), []).answer
+        if not isinstance(answer, Response):
             raise KeyError(key)
-        return found
+        return answer
 
-    def _line(self, at: int) -> bytes:
-        start, length = self._places[at] - self._begin, self._lengths[at]
+    def _line(self, number: int) -> bytes:
+        start, length = self._places[number] - self._begin, self._lengths[number]
         if start < 0 or start + length > len(self._block):
             with explained(self._source.path), self._source.open() as file:
-                file.seek(self._places[at])
-                self._block, self._begin, start = file.read(max(_BLOCK, length)), self._places[at], 0
+                file.seek(self._places[number])
+                self._block, self._begin, start = file.read(max(_BLOCK, length)), self._places[number], 0
         return self._block[start : start + length]
 
 
@@ -248,8 +248,8 @@ def _mended(line: bytes) -> dict[str, object] | None:
     JSON.
     """
     try:
-        refuse_depth(found := json.loads(line.decode()))
-        text = json.dumps(found, ensure_ascii=False).encode("utf-8", "replace")
+        refuse_depth(value := json.loads(line.decode()))
+        text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
         return msgspec.json.decode(text, type=dict[str, object])
     except UNREADABLE:
         return None

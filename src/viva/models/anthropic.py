@@ -164,7 +164,7 @@ class AnthropicBatches:
 
     async def search(self, label: str, count: int, after: str, known: Collection[str]) -> list[str]:
         """By their size alone: `replies` tells whose they are."""
-        found: list[str] = []
+        ids: list[str] = []
         try:
             looked = 0
             async for batch in self._client.messages.batches.list(limit=100):
@@ -174,26 +174,26 @@ class AnthropicBatches:
                 if looked > LISTED:
                     raise unfound(label, "Anthropic", f"it lists more than {LISTED:,} batches")
                 if batch.id not in known and _total(batch) == count:
-                    found.append(batch.id)
+                    ids.append(batch.id)
         except Exception as problem:
             raise self._problem(problem) from None
-        return found
+        return ids
 
     async def tidy(self, label: str) -> None:
         """Nothing is left behind."""
 
     async def state(self, batch: str) -> BatchState:
         """See `Batches.state`."""
-        found = await self._retrieve(batch)
-        done, total = _total(found) - _count(found, "processing"), _total(found)
-        return BatchState(status="ended" if found.processing_status == "ended" else "working", done=done, total=total)
+        remote = await self._retrieve(batch)
+        done, total = _total(remote) - _count(remote, "processing"), _total(remote)
+        return BatchState(status="ended" if remote.processing_status == "ended" else "working", done=done, total=total)
 
     async def _retrieve(self, batch: str) -> anthropic.types.messages.MessageBatch:
         """Raise ModelError, also for a reply that is none: the SDK hands on what it cannot read as it is."""
         try:
-            found = await self._client.messages.batches.retrieve(batch)
-            _ = found.archived_at, found.results_url, _total(found), found.processing_status
-            return found
+            state = await self._client.messages.batches.retrieve(batch)
+            _ = state.archived_at, state.results_url, _total(state), state.processing_status
+            return state
         except Exception as problem:
             raise self._known_problem(batch, problem) from None
 
@@ -210,10 +210,10 @@ class AnthropicBatches:
         Lines are taken apart here and not by the SDK, which ends at the first that is no JSON; and they come from the
         SDK's own address: to a `results_url` elsewhere it would send the key.
         """
-        found = await self._retrieve(batch)
-        if found.archived_at is not None or not found.results_url:
+        state = await self._retrieve(batch)
+        if state.archived_at is not None or not state.results_url:
             raise ModelError("gone", f"the results of batch {batch} are kept no longer (29 days)")
-        left = 2 * max(MOST_REQUESTS, _total(found))  # what never ends, does
+        left = 2 * max(MOST_REQUESTS, _total(state))  # what never ends, does
         async for line in self._lines(batch):
             left -= 1
             if left < 0:
@@ -241,22 +241,22 @@ class AnthropicBatches:
     def _result(self, line: bytes, request: Asked) -> Result | None:
         """Return one result; None for a line that is none."""
         try:
-            found = decode_json(line, _Line)
+            result_line = decode_json(line, _Line)
         except msgspec.DecodeError:
             return None
-        result = found.result
+        result = result_line.result
         if result.type == "succeeded" and result.message is not None:
-            return found.custom_id, self._read(result.message, request(found.custom_id))
+            return result_line.custom_id, self._read(result.message, request(result_line.custom_id))
         if result.type in ("expired", "canceled"):
             words = "the batch expired" if result.type == "expired" else "the batch was cancelled"
-            return found.custom_id, ModelError(result.type, f"{words} before this request was asked", retry=True)
+            return result_line.custom_id, ModelError(result.type, f"{words} before this request was asked", retry=True)
         trouble = result.error.error if result.error else _Trouble()
         try:
             again = trouble.type == REFUSED and self._refused(trouble.message)
         except ModelError as strict:
-            return found.custom_id, strict
+            return result_line.custom_id, strict
         problem = self._problem(ValueError(trouble.message or "the result holds no message"))
-        return found.custom_id, ModelError(
+        return result_line.custom_id, ModelError(
             trouble.type or "body",
             f"{trouble.type or 'no error'} from Anthropic: {problem.message}",
             retry=trouble.type in _AGAIN or not trouble.type or again,
@@ -357,10 +357,10 @@ class AnthropicModel(ApiModel):
         """Return whether a refusal says how many tokens this model writes at most, fewer than the room that it was
         given.
         """
-        found = _MOST.search(words)
-        if found is None or self._said.limit_kept or self.adapting.becomes("max_tokens"):
+        match = _MOST.search(words)
+        if match is None or self._said.limit_kept or self.adapting.becomes("max_tokens"):
             return False
-        self.adapting.keep({"max_tokens": (f"with {found[1]} at most", words)})
+        self.adapting.keep({"max_tokens": (f"with {match[1]} at most", words)})
         return True
 
     def _refusal(self, error: ModelError, params: Mapping[str, Any], request: Generate) -> Refusal:
@@ -371,10 +371,10 @@ class AnthropicModel(ApiModel):
         }
         if "system" in params:
             sent["system"] = ("system", True)
-        found = refusal(error, error.message.encode(), sent, list(self._more), prompt_text(request.prompt))
-        if not found.names and self._said.told_to_reason is not None and _THINKING.search(error.message):
-            found.error = ModelError("parameter", f"{error.message}; {_otherwise(self._said)}", lasting=True)
-        return found
+        refused = refusal(error, error.message.encode(), sent, list(self._more), prompt_text(request.prompt))
+        if not refused.names and self._said.told_to_reason is not None and _THINKING.search(error.message):
+            refused.error = ModelError("parameter", f"{error.message}; {_otherwise(self._said)}", lasting=True)
+        return refused
 
     def batches(self) -> AnthropicBatches:
         """Message Batches."""
@@ -434,8 +434,8 @@ class AnthropicModel(ApiModel):
 
         if isinstance(problem, anthropic.APIStatusError):
             status = problem.status_code
-            said = self._clean(f"HTTP {status} from Anthropic: {problem.message}")
-            return of_status(status, said, self._secrecy, retry_after(problem.response.headers))
+            message = self._clean(f"HTTP {status} from Anthropic: {problem.message}")
+            return of_status(status, message, self._secrecy, retry_after(problem.response.headers))
         if isinstance(problem, anthropic.APITimeoutError):
             return ModelError("timeout", "no complete reply in the SDK's own time", retry=True)
         if isinstance(problem, anthropic.APIError):
@@ -465,18 +465,18 @@ class AnthropicModel(ApiModel):
         await self._client.close()
 
 
-def _thinking(said: RequestOptions) -> dict[str, Any]:
+def _thinking(options: RequestOptions) -> dict[str, Any]:
     """Return the fields that say how much to think."""
-    if said.effort == "none":
+    if options.effort == "none":
         return {"thinking": dict(_OFF)}
-    found: dict[str, Any] = {}
-    if said.budget:
-        found["thinking"] = {"type": "enabled", "budget_tokens": said.budget}
-    elif said.effort:  # later models keep their thoughts to themselves unless they are asked
-        found["thinking"] = {"type": "adaptive", "display": "summarized"}
-    if said.effort:
-        found["output_config"] = {"effort": said.effort}
-    return found
+    fields: dict[str, Any] = {}
+    if options.budget:
+        fields["thinking"] = {"type": "enabled", "budget_tokens": options.budget}
+    elif options.effort:  # later models keep their thoughts to themselves unless they are asked
+        fields["thinking"] = {"type": "adaptive", "display": "summarized"}
+    if options.effort:
+        fields["output_config"] = {"effort": options.effort}
+    return fields
 
 
 def connect(name: str, endpoint: Endpoint) -> AnthropicModel:
@@ -497,8 +497,8 @@ def connect(name: str, endpoint: Endpoint) -> AnthropicModel:
     return AnthropicModel(name, client, key, endpoint.request, endpoint.adapted)
 
 
-def _otherwise(said: RequestOptions) -> str:
-    if said.budget:
+def _otherwise(options: RequestOptions) -> str:
+    if options.budget:
         least = f"(of 1,024 tokens and more, below {option('max_tokens')})"
         return f"not every model takes a budget {least}: say {option('reasoning_effort')}"
     return f"not every model takes every effort: say another, or {option('reasoning_budget', 'TOKENS')}"

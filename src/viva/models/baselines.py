@@ -101,10 +101,10 @@ class Baseline:
             choices=request.continuations,
             options=request.options,
         )
-        said = self._rule(drawn, self._seed) if self._chooses else None
+        chosen = self._rule(drawn, self._seed) if self._chooses else None
         return Response(
             likelihoods=tuple(
-                Likelihood(0.0 if text == said else NEVER, bound=not self._chooses) for text in request.continuations
+                Likelihood(0.0 if text == chosen else NEVER, bound=not self._chooses) for text in request.continuations
             ),
             usage=Usage(),
         )

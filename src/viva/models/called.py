@@ -87,16 +87,18 @@ class Called(TextOnly):
         except ModelError:
             raise
         except Exception as problem:
-            said = f"{type(problem).__name__}: {problem}"[:_LONGEST]
-            raise ModelError("function", said, retry=isinstance(problem, ConnectionError | TimeoutError)) from problem
+            message = f"{type(problem).__name__}: {problem}"[:_LONGEST]
+            raise ModelError(
+                "function", message, retry=isinstance(problem, ConnectionError | TimeoutError)
+            ) from problem
         if not isinstance(text, str):
             raise ModelError("function", f"it returned {type(text).__name__} in place of a text")
         return Response(text=text.encode("utf-8", "replace").decode())  # half a surrogate pair is no text of a file's
 
     async def _call(self, prompt: Prompt) -> object:
         function = cast("Callable[[Prompt], object]", self.function)
-        found = function(prompt) if self.awaits else await self._in_a_thread(function, prompt)
-        return await found if inspect.isawaitable(found) else found
+        value = function(prompt) if self.awaits else await self._in_a_thread(function, prompt)
+        return await value if inspect.isawaitable(value) else value
 
     async def _in_a_thread(self, function: Callable[[Prompt], object], prompt: Prompt) -> object:
         """Make one call outside the event loop, in the thread that was idle last.
@@ -107,7 +109,7 @@ class Called(TextOnly):
         """
         thread = self._idle.pop() if self._idle else ThreadPoolExecutor(1, thread_name_prefix="viva-model")
         try:
-            found = await asyncio.get_running_loop().run_in_executor(thread, function, prompt)
+            value = await asyncio.get_running_loop().run_in_executor(thread, function, prompt)
         except asyncio.CancelledError:
             thread.shutdown(wait=False, cancel_futures=True)  # it may be busy for ever: nobody waits for it
             raise
@@ -115,7 +117,7 @@ class Called(TextOnly):
             self._idle.append(thread)
             raise
         self._idle.append(thread)
-        return found
+        return value
 
     async def close(self) -> None:
         """Let the threads go."""

@@ -69,10 +69,10 @@ class Cache:
 
     def get(self, text: str) -> Embedded | None:
         """Return a text's embedding, if it is here; it is then the last to go."""
-        found = self._kept.get(text)
-        if found is not None:
+        embedded = self._kept.get(text)
+        if embedded is not None:
             self._kept.move_to_end(text)
-        return found
+        return embedded
 
     def put(self, text: str, embedded: Embedded) -> None:
         """Keep it, and let go of what has not been used for longest. What is larger than all the room is not kept."""
@@ -179,20 +179,20 @@ class ContextualEncoder:
 
     def _embed(self, texts: Iterable[str]) -> dict[str, Embedded]:
         """Return every text's tokens, from the cache or the encoder; none for a text of too many."""
-        found: dict[str, Embedded] = {}
+        embedded: dict[str, Embedded] = {}
         new: list[str] = []
         for text in texts:
             cached = self.cache.get(text)
             if cached is None:
                 new.append(text)
             else:
-                found[text] = cached
+                embedded[text] = cached
         if new:
             windows = [self._windows(tokens) for tokens in self._tokens(new)]
             vectors = iter(self._encode([window for of_text in windows for window in of_text]))
             for text, of_text in zip(new, windows, strict=True):
-                found[text] = self._joined([next(vectors) for _ in of_text])
-        return found
+                embedded[text] = self._joined([next(vectors) for _ in of_text])
+        return embedded
 
     def _tokens(self, texts: list[str]) -> list[list[int]]:
         """Token numbers without a frame. What spells a special token is split like any other text."""
@@ -218,7 +218,7 @@ class ContextualEncoder:
         padding.
         """
         torch = self._torch
-        found: list[Any] = [None] * len(windows)
+        vectors: list[Any] = [None] * len(windows)
         for places in _by_length([len(window) for window in windows], self._forward):
             width = len(windows[places[-1]])
             numbers = torch.full((len(places), width), self.frame.padding, dtype=torch.long)
@@ -230,8 +230,8 @@ class ContextualEncoder:
             layer = self._model(input_ids=numbers.to(self.device), attention_mask=mask.to(self.device))[0]
             layer = torch.nn.functional.normalize(layer.float(), dim=-1)
             for row, place in enumerate(places):
-                found[place] = layer[row, : len(windows[place])]
-        return found
+                vectors[place] = layer[row, : len(windows[place])]
+        return vectors
 
     def _joined(self, windows: list[Any]) -> Embedded:
         """Return the windows of one text as one; a text without any has no tokens."""
@@ -262,9 +262,9 @@ def _window(tokenizer: Any, model: Any) -> int:
     """Return how many tokens the encoder reads at a time, by what tokenizer and configuration say; 512 where neither
     does.
     """
-    said = [WIDEST]
+    limits = [WIDEST]
     if 0 < tokenizer.model_max_length < 1 << 31:
-        said.append(int(tokenizer.model_max_length))
+        limits.append(int(tokenizer.model_max_length))
     positions = getattr(model.config, "max_position_embeddings", None)
     if isinstance(positions, int) and positions > 0:
         offsets = [  # RoBERTa counts positions from behind the padding's number on
@@ -272,8 +272,8 @@ def _window(tokenizer: Any, model: Any) -> int:
             for part, module in model.named_modules()
             if part.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None
         ]
-        said.append(positions - max(offsets, default=0))
-    return min(said) if len(said) > 1 else 512
+        limits.append(positions - max(offsets, default=0))
+    return min(limits) if len(limits) > 1 else 512
 
 
 def _lead(tokenizer: Any) -> str:

@@ -101,9 +101,9 @@ def published_layer(place: str, *, folder: bool) -> int | None:
         names = [cached.removeprefix("models--").replace("--", "/"), "/".join(parts[-2:]), *parts[-1:]]
     for name in names:
         owner, _, rest = name.partition("/")
-        found = table.get(name) or (table.get(rest) if owner in owners else None)
-        if found:
-            return found
+        layer = table.get(name) or (table.get(rest) if owner in owners else None)
+        if layer:
+            return layer
     return None
 
 
@@ -166,8 +166,8 @@ def _load(name: str, place: str, layer: int | None) -> tuple[Any, Any, str, int]
 
 
 def _read(transformers: Any, name: str, source: str, wanted: int | None, **how: Any) -> tuple[Any, Any, str, int]:
-    found, _ = transformers.PretrainedConfig.get_config_dict(source, **how)
-    if foreign := foreign_code(found):
+    settings, _ = transformers.PretrainedConfig.get_config_dict(source, **how)
+    if foreign := foreign_code(settings):
         raise VivaError(
             f"the config.json of the encoder {name} has attention computed by code from elsewhere ({foreign}), which "
             "would be fetched and run: take the entry out"

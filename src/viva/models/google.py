@@ -101,35 +101,35 @@ class GoogleModel(ApiModel):
 
     def _thinking(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         """Return how much to think, and whether to show it: the thoughts of a model that is known to have some."""
-        said = self._said
-        found: dict[str, Any] = {}
-        if said.effort == "none":
+        options = self._said
+        fields: dict[str, Any] = {}
+        if options.effort == "none":
             return {"thinking_budget": 0}
-        if said.effort:
-            found["thinking_level"] = said.effort.upper()
-        if said.budget:
-            found["thinking_budget"] = said.budget
-        if said.keep_reasoning and self.adapting.thinks and THOUGHTS not in parameters:
-            found["include_thoughts"] = True
-        return found
+        if options.effort:
+            fields["thinking_level"] = options.effort.upper()
+        if options.budget:
+            fields["thinking_budget"] = options.budget
+        if options.keep_reasoning and self.adapting.thinks and THOUGHTS not in parameters:
+            fields["include_thoughts"] = True
+        return fields
 
     def _refused(
         self, error: ModelError, sent: Mapping[str, Any], thinking: Mapping[str, Any], request: Generate
     ) -> Refusal:
         droppable = {name: (_OURS[name], value) for name, value in sent.items() if name in _OURS}
-        droppable |= {_camel(name): found for name, found in droppable.items()}
-        found = refusal(error, error.message.encode(), droppable, list(self._fields), prompt_text(request.prompt))
-        if not found.names and thinking and _THINKING.search(error.message):
+        droppable |= {_camel(name): why for name, why in droppable.items()}
+        refused = refusal(error, error.message.encode(), droppable, list(self._fields), prompt_text(request.prompt))
+        if not refused.names and thinking and _THINKING.search(error.message):
             if self._said.told_to_reason is None:
-                found.names = [THOUGHTS]
+                refused.names = [THOUGHTS]
             else:
                 advice = f"say another {option('reasoning_effort')}, or {option('reasoning_budget', 'TOKENS')}"
                 if self._said.budget:
                     advice = f"say another {option('reasoning_budget')}, or {option('reasoning_effort')}"
-                found.error = ModelError(
+                refused.error = ModelError(
                     "parameter", f"{error.message}; not every model takes each: {advice}", lasting=True
                 )
-        return found
+        return refused
 
     def _refusal(self, problem: errors.APIError) -> ModelError:
         status = problem.code
@@ -152,7 +152,7 @@ def _retry_info(details: object) -> float | None:
 
 
 def _camel(name: str) -> str:
-    return re.sub("_([a-z])", lambda found: found[1].upper(), name)
+    return re.sub("_([a-z])", lambda match: match[1].upper(), name)
 
 
 class _Part(Struct):
@@ -208,15 +208,15 @@ def connect(name: str, endpoint: Endpoint) -> GoogleModel:
     if not key:
         raise VivaError(f"google/{name} needs a key in the environment variable {key.variable}")
     # The engine retries, with one policy for all providers; without this the SDK tries broken connections again itself.
-    said = endpoint.request
-    refuse_foreign(f"google/{name}", said, "template_option", "api_version", "stream")
-    if said.effort not in ("", *EFFORTS):
+    options = endpoint.request
+    refuse_foreign(f"google/{name}", options, "template_option", "api_version", "stream")
+    if options.effort not in ("", *EFFORTS):
         raise VivaError(
-            f"google/{name}: {option('reasoning_effort')} {said.effort} is none of Gemini's: {', '.join(EFFORTS)}"
+            f"google/{name}: {option('reasoning_effort')} {options.effort} is none of Gemini's: {', '.join(EFFORTS)}"
         )
-    if said.effort and said.budget:
+    if options.effort and options.budget:
         raise VivaError(
             f"google/{name} takes {option('reasoning_effort')} or {option('reasoning_budget')}, and never both"
         )
     once = genai.types.HttpOptions(retry_options=genai.types.HttpRetryOptions(attempts=1))
-    return GoogleModel(name, genai.Client(api_key=key, http_options=once), key, said, endpoint.adapted)
+    return GoogleModel(name, genai.Client(api_key=key, http_options=once), key, options, endpoint.adapted)

@@ -59,22 +59,22 @@ def quotas(headers: Mapping[str, str], now: float | None = None) -> tuple[Quota,
     if not any("ratelimit" in name.lower() for name in headers):
         return ()
     now = now or time.time()
-    found = {}
+    quotas_by_name = {}
     for what in _KINDS:
         for family in _FAMILIES:
             quota = _quota(headers, family, what, now)
             if quota:
-                found[what] = quota
-    if "requests" not in found and (plain := _quota(headers, _PLAIN, "requests", now)):
-        found["requests"] = plain
-    return tuple(found.values())
+                quotas_by_name[what] = quota
+    if "requests" not in quotas_by_name and (plain := _quota(headers, _PLAIN, "requests", now)):
+        quotas_by_name["requests"] = plain
+    return tuple(quotas_by_name.values())
 
 
 def _quota(headers: Mapping[str, str], family: str, what: str, now: float) -> Quota | None:
-    said = [_get(headers, family.format(what=what, part=part)) for part in ("limit", "remaining", "reset")]
-    if not all(said):
+    texts = [_get(headers, family.format(what=what, part=part)) for part in ("limit", "remaining", "reset")]
+    if not all(texts):
         return None
-    limit, remaining, reset = _amount(said[0]), _amount(said[1]), seconds_until(said[2], now)
+    limit, remaining, reset = _amount(texts[0]), _amount(texts[1]), seconds_until(texts[2], now)
     if limit is None or remaining is None or reset is None or not limit > 0 or remaining > limit:
         return None
     return Quota(what, limit, remaining, reset)

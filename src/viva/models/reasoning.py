@@ -47,10 +47,10 @@ def _split(text: str, *, quoting: bool, cut: bool) -> tuple[str, str]:
     body = text.lstrip()
     opened = next((tag for tag in OPENINGS if body.startswith(tag)), "")
     if opened:
-        ends = [(at, tag) for tag in CLOSINGS if (at := body.find(tag)) >= 0]
+        ends = [(place, tag) for tag in CLOSINGS if (place := body.find(tag)) >= 0]
         if ends:
-            at, tag = min(ends)
-            return body[at + len(tag) :].lstrip(), body[len(opened) : at].strip()
+            place, tag = min(ends)
+            return body[place + len(tag) :].lstrip(), body[len(opened) : place].strip()
         return ("", body[len(opened) :].strip()) if cut else (text, "")
     if quoting:
         return text, ""
@@ -82,12 +82,12 @@ def read_usage(counts: object, input: Sequence[str], output: Sequence[str], reas
     None, which is "not counted", where none of the names is there, or one of them has what is no number of tokens.
     """
     sums, known = [0, 0], counts if isinstance(counts, dict) else {}
-    there = [(at, known[name]) for at, names in enumerate((input, output)) for name in names if name in known]
-    for at, value in there:
+    there = [(kind, known[name]) for kind, names in enumerate((input, output)) for name in names if name in known]
+    for kind, value in there:
         count = read_count(value)
         if count is None:
             return None
-        sums[at] += count
+        sums[kind] += count
     return Usage(sums[0], sums[1], read_count(reasoning) or 0) if there else None
 
 
@@ -107,7 +107,7 @@ def read_count(value: object) -> int | None:
 
 def cut_at(text: str, stops: Sequence[str], stop: StopReason) -> tuple[str, StopReason]:
     """Return a reply up to the first of the texts that should have ended it, where the server does not do that."""
-    ends = [at for one in stops if one and (at := text.find(one)) >= 0]
+    ends = [start for stop_text in stops if stop_text and (start := text.find(stop_text)) >= 0]
     return (text[: min(ends)], "stop") if ends else (text, stop)
 
 
@@ -143,37 +143,39 @@ def reasons_by_name(name: str) -> bool:
     """Tell whether a model is known to think first, by what it is called."""
     short = name.lower().rpartition("/")[2]
     names = _table().names
-    return any(re.search(one, short) for one in names.reason) and not any(re.search(one, short) for one in names.do_not)
+    return any(re.search(pattern, short) for pattern in names.reason) and not any(
+        re.search(pattern, short) for pattern in names.do_not
+    )
 
 
-def fields_for(said: RequestOptions, url: str, owner: str) -> dict[str, Any]:
+def fields_for(options: RequestOptions, url: str, owner: str) -> dict[str, Any]:
     """Return the fields of a request that tell a server what the user says of reasoning.
 
     `owner` is what its list of models says. Raises VivaError for what this kind of server does not have.
     """
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     server = _server(url, owner)
-    if said.effort:
-        way = server.none if said.effort == "none" and server.none else server.effort
+    if options.effort:
+        way = server.none if options.effort == "none" and server.none else server.effort
         if not way:
-            raise VivaError(f"{said.effort}: {server.name} has no such setting", field="reasoning_effort")
-        found = merged(found, _filled(way, {"{effort}": said.effort}))
-    if said.budget:
+            raise VivaError(f"{options.effort}: {server.name} has no such setting", field="reasoning_effort")
+        fields = merged(fields, _filled(way, {"{effort}": options.effort}))
+    if options.budget:
         if not server.budget:
             raise VivaError(
-                f"{said.budget}: {server.name} takes no budget of reasoning; say "
+                f"{options.budget}: {server.name} takes no budget of reasoning; say "
                 f"{option('reasoning_effort')}, or {option('request_field')} with the field that it has",
                 field="reasoning_budget",
             )
-        found = merged(found, _filled(server.budget, {"{budget}": said.budget}))
-    return found
+        fields = merged(fields, _filled(server.budget, {"{budget}": options.budget}))
+    return fields
 
 
 def _server(url: str, owner: str) -> _Server:
     host = urlsplit(url).hostname or ""
-    for one in _table().servers:
-        if any(host == known or host.endswith(f".{known}") for known in one.hosts) or owner in one.owners:
-            return one
+    for server in _table().servers:
+        if any(host == known or host.endswith(f".{known}") for known in server.hosts) or owner in server.owners:
+            return server
     return _table().servers[-1]
 
 
@@ -183,10 +185,10 @@ def _filled(value: Any, values: Mapping[str, object]) -> Any:
     return values.get(value, value) if isinstance(value, str) else value
 
 
-def merged(one: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def merged(fields: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     """Return two sets of fields; objects of one name become one."""
-    found = dict(one)
+    result = dict(fields)
     for key, value in other.items():
-        old = found.get(key)
-        found[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, Mapping) else value
-    return found
+        old = result.get(key)
+        result[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, Mapping) else value
+    return result

@@ -119,13 +119,13 @@ class Replay(TextOnly):
 
     async def answer(self, request: Generate) -> Response:
         """Return the recorded answer."""
-        found = self.answers.get((request.question, request.sample))
-        if found is None:
+        reply = self.answers.get((request.question, request.sample))
+        if reply is None:
             if why := self.errors.get((request.question, request.sample)):
                 raise ModelError("missing", why)
             what = f"question {request.question}, sample {request.sample}"
             raise ModelError("missing", f"{self._path.name} has no answer to {what}")
-        return found
+        return reply
 
     async def close(self) -> None:
         """Nothing to close."""
@@ -168,7 +168,7 @@ def _table_rows(source: JsonLines) -> Iterator[tuple[str, Mapping[str, str]]]:
 def _of_table(source: JsonLines) -> Recorded:
     """Return the answers of a CSV, which is read as a whole."""
     answers = dict[tuple[str, int], Response]()
-    found = Recorded(answers, {}, set(), [], "")
+    recorded = Recorded(answers, {}, set(), [], "")
     seen: set[tuple[str, int]] = set()
     repeated = Counter[str]()
     for where, row in _table_rows(source):
@@ -178,10 +178,10 @@ def _of_table(source: JsonLines) -> Recorded:
         if read.key in seen:
             raise second(where, read.key)
         seen.add(read.key)
-        found.take(read)
+        recorded.take(read)
         if isinstance(read.answer, Response):
             answers[read.key] = read.answer
-    return found
+    return recorded
 
 
 def _folder(folder: Path) -> tuple[Recorded, bytes]:

@@ -81,7 +81,7 @@ class Secrecy:
         model's.
         """
         text = self._without_parts(_replaced(text, self._forms))
-        return _URL.sub(lambda found: self._address(found[0]), text)
+        return _URL.sub(lambda match: self._address(match[0]), text)
 
     def in_reply(self, text: str) -> str:
         """Return a model's answer without the key; addresses in it are its own."""
@@ -92,11 +92,11 @@ class Secrecy:
             text = text.replace(part, "…")
         return text
 
-    def _address(self, found: str) -> str:
-        if self._url and found.startswith(self._url):
-            return re.split(r"[?#]", found, maxsplit=1)[0]
+    def _address(self, address: str) -> str:
+        if self._url and address.startswith(self._url):
+            return re.split(r"[?#]", address, maxsplit=1)[0]
         try:
-            parts = urlsplit(found)
+            parts = urlsplit(address)
             host = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         except ValueError:
             return "[an address]"

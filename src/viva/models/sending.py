@@ -56,24 +56,24 @@ def unreachable(
     no trouble of a network keeps its own words, and does not count as unreachable.
     """
     raised = list(_chain(problem))
-    names = {type(one).__name__ for one in raised}
+    names = {type(error).__name__ for error in raised}
     host = one_line(urlsplit(url).hostname or url, 120)
     if proxy and "ClientProxyConnectionError" in names:
-        said = f"nothing listens at the proxy {place(proxy)} that the environment names (HTTP_PROXY, HTTPS_PROXY)"
-        return _absent(f"{said}: unset it, or put {host} into NO_PROXY")
+        trouble = f"nothing listens at the proxy {place(proxy)} that the environment names (HTTP_PROXY, HTTPS_PROXY)"
+        return _absent(f"{trouble}: unset it, or put {host} into NO_PROXY")
     if proxy and "ClientHttpProxyError" in names:
-        said = f"the proxy {place(proxy)} does not let {place(url)} be reached ({one_line(str(problem), 120)})"
-        return _absent(f"{said}: unset HTTPS_PROXY, or put {host} into NO_PROXY")
+        trouble = f"the proxy {place(proxy)} does not let {place(url)} be reached ({one_line(str(problem), 120)})"
+        return _absent(f"{trouble}: unset HTTPS_PROXY, or put {host} into NO_PROXY")
     given = option(given)
     right = f"is the address right ({given})?"
-    numbers = {number for one in raised for number in _numbers(one)}
-    said = (
+    numbers = {number for error in raised for number in _numbers(error)}
+    trouble = (
         _of_tls(url, raised, given)
         or _of_name(host, raised, names, right)
         or _of_connecting(place(url), raised, numbers, patience, right)
         or _of_talking(place(url), raised, names, numbers, right)
     )
-    return _absent(said) if said else ModelError("connection", f"{type(problem).__name__}: {problem}", retry=True)
+    return _absent(trouble) if trouble else ModelError("connection", f"{type(problem).__name__}: {problem}", retry=True)
 
 
 def _absent(sentence: str) -> ModelError:
@@ -81,15 +81,15 @@ def _absent(sentence: str) -> ModelError:
 
 
 def _of_tls(url: str, raised: Sequence[BaseException], given: str) -> str:
-    for one in reversed(raised):  # what a library raises in place of Python's own says less
-        if isinstance(one, ssl.SSLCertVerificationError):
-            why = one_line(str(getattr(one, "verify_message", one)), 160)
+    for error in reversed(raised):  # what a library raises in place of Python's own says less
+        if isinstance(error, ssl.SSLCertVerificationError):
+            why = one_line(str(getattr(error, "verify_message", error)), 160)
             return (
                 f"the certificate of {place(url)} is not trusted ({why}): is the address right ({given})? "
                 "For a server of your own, name the certificate's file in the environment variable SSL_CERT_FILE"
             )
-        if isinstance(one, ssl.SSLError):
-            reason = getattr(one, "reason", None) or str(one)
+        if isinstance(error, ssl.SSLError):
+            reason = getattr(error, "reason", None) or str(error)
             if reason in _PLAIN:
                 return f"{place(url)} does not speak TLS: write http:// in place of https:// ({given})"
             return f"no TLS connection to {place(url)} ({one_line(str(reason), 120)}): is it a model server?"
@@ -97,9 +97,9 @@ def _of_tls(url: str, raised: Sequence[BaseException], given: str) -> str:
 
 
 def _of_name(host: str, raised: Sequence[BaseException], names: set[str], right: str) -> str:
-    if any(isinstance(one, socket.gaierror) and one.errno == socket.EAI_AGAIN for one in raised):
+    if any(isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN for error in raised):
         return f"the name {host!r} cannot be looked up now: is this machine online, and {right}"
-    if "ClientConnectorDNSError" in names or any(isinstance(one, socket.gaierror) for one in raised):
+    if "ClientConnectorDNSError" in names or any(isinstance(error, socket.gaierror) for error in raised):
         return f"no host is called {host!r}: {right}"
     return ""
 
@@ -109,15 +109,15 @@ def _of_connecting(where: str, raised: Sequence[BaseException], numbers: set[int
         return f"nothing listens at {where} (connection refused): is the server started, and {right}"
     if numbers & _NO_ROUTE:
         return f"no route leads to {where}: is this machine on that network (VPN?), and {right}"
-    if errno.ETIMEDOUT in numbers or any(isinstance(one, TimeoutError) for one in raised):
+    if errno.ETIMEDOUT in numbers or any(isinstance(error, TimeoutError) for error in raised):
         within = f" within {patience:g} s" if patience else ""
         return f"no connection to {where}{within}: is the server started, does a firewall keep it away, and {right}"
     return ""
 
 
 def _of_talking(where: str, raised: Sequence[BaseException], names: set[str], numbers: set[int], right: str) -> str:
-    if names & _NOT_HTTP and (said := _SAID.search(" ".join(map(str, raised)))):
-        return f"{where} does not speak HTTP (it said {one_line(said[2], 60)!r}): {right}"
+    if names & _NOT_HTTP and (greeting := _SAID.search(" ".join(map(str, raised)))):
+        return f"{where} does not speak HTTP (it said {one_line(greeting[2], 60)!r}): {right}"
     if numbers & _CLOSED or names & {"ServerDisconnectedError", "ClientOSError", *_NOT_HTTP}:
         return f"{where} closed the connection without a reply of HTTP: is it a model server, and {right}"
     return ""
@@ -160,8 +160,8 @@ def wants_tls(url: str, given: str = OPTION) -> ModelError:
 
 def silent(url: str, seconds: float, given: str = OPTION) -> ModelError:
     """Return the error for a port that takes requests and says nothing, not even which models it serves."""
-    said = f"{place(url)} accepts connections and answers nothing, not even GET {urlsplit(url).path}/models"
-    return _absent(f"{said} within {seconds:g} s: is it a model server, and is the address right ({option(given)})?")
+    trouble = f"{place(url)} accepts connections and answers nothing, not even GET {urlsplit(url).path}/models"
+    return _absent(f"{trouble} within {seconds:g} s: is it a model server, and is the address right ({option(given)})?")
 
 
 LONGEST_LINE = 16 << 20
@@ -236,8 +236,8 @@ def refusal(
     `sent` is what can be left out: its name in the request → Viva's name for it, and the value; `own` are fields that
     the user asked for: refused, they end the run.
     """
-    found = named(content, {name: value for name, (_, value) in sent.items()}, prompt)
-    names = list(dict.fromkeys(sent[name][0] if name in sent else name for name in found))
+    names_refused = named(content, {name: value for name, (_, value) in sent.items()}, prompt)
+    names = list(dict.fromkeys(sent[name][0] if name in sent else name for name in names_refused))
     if not names and (asked := named(content, dict.fromkeys(own, True), prompt)):
         message = f"the server refuses {asked[0]}, which your options ask for: {error.message}"
         error = ModelError("parameter", message, lasting=True)
@@ -252,18 +252,18 @@ async def adapted(adapting: Adapting, attempt: Callable[[Mapping[str, str]], Awa
     """
     tried: Tried = {}
     while True:
-        found = await attempt(adapting.known.parameters | {name: how for name, (how, _) in tried.items()})
-        if not isinstance(found, Refusal):
+        result = await attempt(adapting.known.parameters | {name: how for name, (how, _) in tried.items()})
+        if not isinstance(result, Refusal):
             adapting.keep(tried)
-            return found
-        tried = adapting.refused(found.names, found.error.message, tried)
+            return result
+        tried = adapting.refused(result.names, result.error.message, tried)
         if not tried:
-            raise found.error
+            raise result.error
 
 
-def kept(response: Response, said: RequestOptions) -> Response:
+def kept(response: Response, options: RequestOptions) -> Response:
     """Without its thoughts where the user does not keep them."""
-    return response if said.keep_reasoning else msgspec.structs.replace(response, reasoning="")
+    return response if options.keep_reasoning else msgspec.structs.replace(response, reasoning="")
 
 
 class ApiModel(TextOnly):
@@ -334,16 +334,16 @@ def chat_turns(request: Generate, parameters: Mapping[str, str], api: str) -> tu
     return system or None, [turn for turn in turns if turn.role != "system"]
 
 
-def headers_of(said: RequestOptions, secrecy: Secrecy) -> dict[str, str]:
+def headers_of(options: RequestOptions, secrecy: Secrecy) -> dict[str, str]:
     """Return the user's headers as they are sent; their secrets are kept out of errors. Raises ModelError, a fatal
     one.
     """
     try:
-        found = expanded(said.headers)
+        headers = expanded(options.headers)
     except VivaError as problem:
         raise ModelError("auth", str(problem), fatal=True) from None
-    secrecy.add(variables(said.headers))
-    return found
+    secrecy.add(variables(options.headers))
+    return headers
 
 
 def decoded(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -351,14 +351,14 @@ def decoded(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     return {name: msgspec.json.decode(value) for name, value in pairs}
 
 
-def refuse_foreign(model: str, said: RequestOptions, *names: str) -> None:
+def refuse_foreign(model: str, options: RequestOptions, *names: str) -> None:
     """Raise VivaError for options that mean nothing to this provider: nothing is dropped silently."""
     given = {
-        "template_option": said.template_options,
-        "request_field": said.fields,
-        "header": said.headers,
-        "api_version": said.api_version,
-        "stream": said.stream == "always",
+        "template_option": options.template_options,
+        "request_field": options.fields,
+        "header": options.headers,
+        "api_version": options.api_version,
+        "stream": options.stream == "always",
     }
     for name in names:
         if given[name]:

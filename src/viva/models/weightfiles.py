@@ -79,9 +79,9 @@ def _hash(path: Path, start: int, size: int) -> bytes:
 def any_weights(folder: Path) -> list[Path]:
     """Return all files of weights: safetensors, or else pickled tensors."""
     for pattern in ("*.safetensors", "pytorch_model*.bin"):
-        found = sorted(folder.glob(pattern))
-        if found:
-            return found
+        files = sorted(folder.glob(pattern))
+        if files:
+            return files
     return []
 
 
@@ -145,8 +145,8 @@ def foreign_code(config: object, *, deepest: int = 8) -> str:
             for name in value.values() if isinstance(value, dict) else [value]:
                 if not (name is None or name in (*_COMPUTED, *flash)):
                     return f"{one_line(str(key), 60)}: {one_line(str(name), 60)!r}"
-        elif found := foreign_code(value, deepest=deepest - 1):
-            return found
+        elif code := foreign_code(value, deepest=deepest - 1):
+            return code
     return ""
 
 
@@ -172,7 +172,7 @@ def damage(folder: Path) -> str:
     absent = [path.name for path in weights if not path.is_file()]
     if absent:
         return f"{some([one_line(name, 80) for name in absent], 1)} of {len(weights)} files of weights is not there"
-    return next((f"{path.name} is {said}" for path in weights if (said := broken(path))), "")
+    return next((f"{path.name} is {damage_found}" for path in weights if (damage_found := broken(path))), "")
 
 
 def broken(path: Path) -> str:
@@ -221,8 +221,8 @@ def snapshot(name: str, revision: str) -> Path | None:
         commit = reference.read_text(encoding="utf-8").strip() if reference.is_file() else revision
     except (OSError, UnicodeDecodeError):
         return None
-    found = kept / "snapshots" / commit
-    return found if re.fullmatch(r"[0-9a-f]{40}", commit) and found.is_dir() else None
+    folder = kept / "snapshots" / commit
+    return folder if re.fullmatch(r"[0-9a-f]{40}", commit) and folder.is_dir() else None
 
 
 def look_up_the_hub() -> None:

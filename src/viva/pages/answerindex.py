@@ -69,8 +69,8 @@ class Chosen(Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"tex
 
     def query(self, **changes: object) -> str:
         """Return the same as an address says it, or with changes; on the first page, unless they say another."""
-        said = msgspec.to_builtins(msgspec.structs.replace(self, **{"page": 1, **changes}))
-        return urlencode(dict(said.pop("picks", ())) | said, errors="replace")
+        values = msgspec.to_builtins(msgspec.structs.replace(self, **{"page": 1, **changes}))
+        return urlencode(dict(values.pop("picks", ())) | values, errors="replace")
 
     def pick(self, key: str) -> str:
         """Return the value that is chosen of a facet; "" for any."""
@@ -117,8 +117,8 @@ class AnswerIndex:
 
     def __init__(self) -> None:
         self._known: dict[str, dict[Any, int]] = {
-            "exam": {}, "model": {}, "outcome": {word: at for at, word in enumerate(OUTCOMES)},
-            "finer": {word: at for at, word in enumerate(FINER)}, "question": {}, "value": {},
+            "exam": {}, "model": {}, "outcome": {word: index for index, word in enumerate(OUTCOMES)},
+            "finer": {word: index for index, word in enumerate(FINER)}, "question": {}, "value": {},
         }  # fmt: skip
         self._chunks: list[dict[str, Numbers]] = []
         self.columns: dict[str, Column] = {}
@@ -157,7 +157,7 @@ class AnswerIndex:
         for key, column in self.columns.items():
             if self._is_facet(key):
                 counts = np.bincount(column.words.codes + 1, minlength=len(column.texts) + 1)[1:].tolist()
-                known = [one for one in zip(column.words.values, column.texts, counts, strict=True) if one[2]]
+                known = [entry for entry in zip(column.words.values, column.texts, counts, strict=True) if entry[2]]
                 made[key] = (column.title, sorted(known) if key.startswith(_TAG) else known)
         return made
 
@@ -181,7 +181,7 @@ class AnswerIndex:
 
     def plain(self) -> dict[str, Any]:
         """Return it as the page reads it: JSON, with whole numbers packed."""
-        shown = {key: one.plain() for key, one in self.columns.items() if key[:2] != _TAG or self._is_facet(key)}
+        shown = {key: words.plain() for key, words in self.columns.items() if key[:2] != _TAG or self._is_facet(key)}
         return {"columns": shown, "sample": integers(self.samples)}
 
 

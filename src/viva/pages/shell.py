@@ -83,22 +83,22 @@ PAGE = 50
 """Lines on a page of a list."""
 
 
-def paged(found: Sequence[T], page: int, size: int = PAGE) -> tuple[Sequence[T], dict[str, int]]:
+def paged(items: Sequence[T], page: int, size: int = PAGE) -> tuple[Sequence[T], dict[str, int]]:
     """Return the lines on a page of what was found, and what its template says: how many there are, and on which page
     of how many it is.
     """
-    pages = max(1, -(-len(found) // size))
+    pages = max(1, -(-len(items) // size))
     page = min(page, pages)
-    return found[(page - 1) * size : page * size], {"found": len(found), "page": page, "pages": pages}
+    return items[(page - 1) * size : page * size], {"found": len(items), "page": page, "pages": pages}
 
 
 def around(listed: Sequence[T], here: T, name: Callable[[T], object]) -> dict[str, Any]:
     """Return what a page that walks through a list says: how many there are, which of them it is (0 for none), and the
     names of those before and after it.
     """
-    at = listed.index(here) if here in listed else -2
-    before, after = (name(listed[n]) if 0 <= n < len(listed) else "" for n in (at - 1, at + 1))
-    return {"found": len(listed), "place": max(0, at + 1), "before": before, "after": after}
+    place = listed.index(here) if here in listed else -2
+    before, after = (name(listed[n]) if 0 <= n < len(listed) else "" for n in (place - 1, place + 1))
+    return {"found": len(listed), "place": max(0, place + 1), "before": before, "after": after}
 
 
 class Kept(Generic[T]):

@@ -26,14 +26,14 @@ def export(root: Path, out: Path) -> tuple[list[str], list[str]]:
     """
     check_out(out)
     views = RunViews(root)
-    found = views.found()
-    cards = views.cards(found, wait=True)
-    shown = {one.path: f"runs/{one.slug.replace('~', 'run-')}.html" for one, card in zip(found, cards, strict=True)
-             if card.results}  # fmt: skip
+    entries = views.found()
+    cards = views.cards(entries, wait=True)
+    shown = {entry.path: f"runs/{entry.slug.replace('~', 'run-')}.html"
+             for entry, card in zip(entries, cards, strict=True) if card.results}  # fmt: skip
     left_out = [f"{one_line(card.name, 80)}: {card.problem or 'not graded'}" for card in cards if not card.results]
     ranking = study(LeaderboardConfig(sources=(root,))).found
     site = SitePages(ranking.site, {path.name: f"{page}#" for path, page in shown.items()}, RUNS)
-    slugs = {one.slug: shown[one.path] for one in found if one.path in shown}
+    slugs = {entry.slug: shown[entry.path] for entry in entries if entry.path in shown}
     more = [(RUNS, functools.partial(_write_list, site, cards, slugs)),
             *((page, functools.partial(_write, path)) for path, page in shown.items())]  # fmt: skip
     return build(site, out, more), [*ranking.left_out, *left_out]

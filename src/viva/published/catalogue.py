@@ -141,10 +141,10 @@ def catalogue() -> dict[str, Benchmark]:
 
 def about(benchmark: str) -> Benchmark:
     """Return what is declared of a benchmark: its paper, tables and figures. Raises DataError naming the benchmarks."""
-    found = catalogue().get(benchmark)
-    if found is None:
+    paper = catalogue().get(benchmark)
+    if paper is None:
         raise DataError(f"no published tables of {benchmark!r}; there are those of {', '.join(catalogue())}")
-    return found
+    return paper
 
 
 @cache
@@ -153,16 +153,16 @@ def tables(benchmark: str) -> tuple[Table, ...]:
     if benchmark not in catalogue():
         return ()
     paper = catalogue()[benchmark]
-    return tuple(_read(benchmark, paper, one) for one in paper.tables)
+    return tuple(_read(benchmark, paper, declared) for declared in paper.tables)
 
 
 def table(benchmark: str, name: str) -> Table:
     """Raises DataError with the names that there are."""
     about(benchmark)
-    for found in tables(benchmark):
-        if found.name == name:
-            return found
-    known_names = ", ".join(found.name for found in tables(benchmark))
+    for candidate in tables(benchmark):
+        if candidate.name == name:
+            return candidate
+    known_names = ", ".join(candidate.name for candidate in tables(benchmark))
     raise DataError(f"{benchmark} has no published table {name!r}; it has: {known_names}")
 
 
@@ -171,59 +171,61 @@ def bibtex(benchmark: str) -> str:
     return about(benchmark).bibtex
 
 
-def _read(benchmark: str, paper: Benchmark, one: Declared) -> Table:
-    sizes = _sizes(paper, one.sizes) if one.sizes else {}
-    rows = [row for row in read_csv(one.file) if all(row[word] == value for word, value in one.where.items())]
+def _read(benchmark: str, paper: Benchmark, declared: Declared) -> Table:
+    sizes = _sizes(paper, declared.sizes) if declared.sizes else {}
+    rows = [row for row in read_csv(declared.file) if all(row[word] == value for word, value in declared.where.items())]
     return Table(
         benchmark=benchmark,
-        name=one.name,
-        title=one.title,
-        source=Source(paper=paper.paper, url=paper.url, table=one.table, version=paper.version, bibtex=paper.key),
-        columns=tuple(Column(name, label, one.units.get(name, one.unit)) for name, label in one.columns.items()),
-        entries=_arranged([_entry(row, one, sizes) for row in rows], one),
-        notes=one.notes,
+        name=declared.name,
+        title=declared.title,
+        source=Source(paper=paper.paper, url=paper.url, table=declared.table, version=paper.version, bibtex=paper.key),
+        columns=tuple(
+            Column(name, label, declared.units.get(name, declared.unit)) for name, label in declared.columns.items()
+        ),
+        entries=_arranged([_entry(row, declared, sizes) for row in rows], declared),
+        notes=declared.notes,
     )
 
 
-def _arranged(entries: list[Entry], one: Declared) -> tuple[Entry, ...]:
+def _arranged(entries: list[Entry], declared: Declared) -> tuple[Entry, ...]:
     """Return the rows as the paper has them: without some, ranked, and with a row of means."""
-    entries = [entry for entry in entries if entry.kind not in one.without]
+    entries = [entry for entry in entries if entry.kind not in declared.without]
     models = [entry for entry in entries if entry.kind == "model"]
-    if one.ranked:
-        models.sort(key=lambda entry: -entry.figures[one.ranked])
-        models = [replace(entry, words={"rank": str(at), **entry.words}) for at, entry in enumerate(models, 1)]
+    if declared.ranked:
+        models.sort(key=lambda entry: -entry.figures[declared.ranked])
+        models = [replace(entry, words={"rank": str(rank), **entry.words}) for rank, entry in enumerate(models, 1)]
         entries = models + [entry for entry in entries if entry.kind != "model"]
-    if one.mean:
-        columns = {name: [e.figures[name] for e in models if name in e.figures] for name in one.columns}
+    if declared.mean:
+        columns = {name: [e.figures[name] for e in models if name in e.figures] for name in declared.columns}
         means = {name: round(mean(figures), 2) for name, figures in columns.items() if figures}
-        entries.append(Entry(model=one.mean, figures=means, kind="average"))
+        entries.append(Entry(model=declared.mean, figures=means, kind="average"))
     return tuple(entries)
 
 
-def _entry(row: dict[str, str], one: Declared, sizes: dict[str, Size]) -> Entry:
-    model = row[one.key]
-    kind: Kind = one.kinds.get(model, one.kind)
-    for word, kinds in one.kind_by.items():
+def _entry(row: dict[str, str], declared: Declared, sizes: dict[str, Size]) -> Entry:
+    model = row[declared.key]
+    kind: Kind = declared.kinds.get(model, declared.kind)
+    for word, kinds in declared.kind_by.items():
         kind = kinds.get(row[word], kind)
-    said = stated(row[one.parameters]) if one.parameters else None
+    declared_size = stated(row[declared.parameters]) if declared.parameters else None
     return Entry(
         model=model,
-        figures={name: float(row[one.prefix + name]) for name in one.columns if row[one.prefix + name]},
-        words={word: row[word] for word in one.words if row[word]},
-        size=(known(model) or said or sizes.get(plain(model)) or size(model)) if kind != "count" else None,
+        figures={name: float(row[declared.prefix + name]) for name in declared.columns if row[declared.prefix + name]},
+        words={word: row[word] for word in declared.words if row[word]},
+        size=(known(model) or declared_size or sizes.get(plain(model)) or size(model)) if kind != "count" else None,
         kind=kind,
     )
 
 
 def _sizes(paper: Benchmark, name: str) -> dict[str, Size]:
     """Plain name → size, for a base model and for its chat version, which has the same."""
-    file = next(one.file for one in paper.tables if one.name == name)
-    found: dict[str, Size] = {}
+    file = next(each_table.file for each_table in paper.tables if each_table.name == name)
+    sizes: dict[str, Size] = {}
     for row in read_csv(file):
         billions = float(row["billions"])
         for version in ("", "chat", "instruct"):
-            found[plain(row["model"]) + version] = Size(billions, billions)
-    return found
+            sizes[plain(row["model"]) + version] = Size(billions, billions)
+    return sizes
 
 
 @cache

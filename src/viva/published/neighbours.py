@@ -34,15 +34,16 @@ def neighbours(
     if spec.rationale and not setting.rationale:
         return ()
     differs = differences(setting, spec, sample=sample, answers=answers, questions=questions, template=template)
-    said = f"{setting.said}; here: {', '.join(differs)}" if differs else setting.said
-    declared = {one.name: one for one in paper.tables}
+    condition = f"{setting.said}; here: {', '.join(differs)}" if differs else setting.said
+    declared = {each_table.name: each_table for each_table in paper.tables}
     ours = [declared[name] for name in setting.tables]
-    shown = [table(spec.benchmark, one.name) for one in ours]
+    shown = [table(spec.benchmark, our.name) for our in ours]
     entries = [
-        {plain(entry.name): entry for entry in one.entries if entry.kind not in setting.without} for one in shown
+        {plain(entry.name): entry for entry in each_table.entries if entry.kind not in setting.without}
+        for each_table in shown
     ]
     source = shown[0].source
-    found: list[Neighbour] = []
+    neighbours_found: list[Neighbour] = []
     for name, entry in entries[0].items():
         rows = [each.get(name) for each in entries]
         printed = {word: figure for row in rows if row is not None for word, figure in row.figures.items()}
@@ -54,49 +55,49 @@ def neighbours(
         cell = setting.comprehension_cell if spec.only else setting.shared_cell
         if cell is not None and shared is not None:
             figures[cell] = shared
-        found.append(
+        neighbours_found.append(
             Neighbour(
                 model=entry.name,
                 source=source,
                 score=score,
                 figures=figures,
-                condition=said,
+                condition=condition,
                 differs=differs,
                 kind=entry.kind,
             )
         )
-    return tuple(found)
+    return tuple(neighbours_found)
 
 
 def differences(
     setting: Setting, spec: ExamSpec, *, sample: bool, answers: int, questions: int, template: str = ""
 ) -> tuple[str, ...]:
     """Return what is otherwise in an exam than in the paper, a phrase each."""
-    found: list[str] = []
+    listed: list[str] = []
     if spec.language != setting.language:
-        found.append(f"in {language_name(spec.language)}")
+        listed.append(f"in {language_name(spec.language)}")
     if spec.shots not in setting.shots:
-        found.append(_SHOTS.get(spec.shots, f"{spec.shots}-shot"))
+        listed.append(_SHOTS.get(spec.shots, f"{spec.shots}-shot"))
     if spec.chain_of_thought:
-        found.append("chain of thought")
+        listed.append("chain of thought")
     if setting.form and spec.form != setting.form:
-        found.append(f"asked as a {spec.form} model")
+        listed.append(f"asked as a {spec.form} model")
     if template in setting.templates:
-        found.append(f"the template {template} as its makers have it (the authors sent {setting.templates[template]})")
+        listed.append(f"the template {template} as its makers have it (the authors sent {setting.templates[template]})")
     if spec.choose == "likelihood":
-        found.append("options chosen by their likelihood")
+        listed.append("options chosen by their likelihood")
     elif spec.choose and spec.choose != setting.choose:
-        found.append("options chosen by the next token")
+        listed.append("options chosen by the next token")
     if spec.only:
         counted = " and ".join(f"{count:,}" for count in setting.comprehension.values())
-        found.append(f"{spec.only} only, the published parts averaged by their {counted} questions")
+        listed.append(f"{spec.only} only, the published parts averaged by their {counted} questions")
     if answers and setting.answers and answers != setting.answers:
-        found.append(f"{answers} answer{'s' if answers > 1 else ''} to a question")
+        listed.append(f"{answers} answer{'s' if answers > 1 else ''} to a question")
     if sample:
-        found.append("Viva's bundled sample in place of the published questions")
+        listed.append("Viva's bundled sample in place of the published questions")
     if not sample and (number := _number(setting, spec, questions)):
-        found.append(number)
-    return tuple(found)
+        listed.append(number)
+    return tuple(listed)
 
 
 def _number(setting: Setting, spec: ExamSpec, questions: int) -> str:
@@ -131,14 +132,14 @@ def _figures(
     spec: ExamSpec, declared: Sequence[Declared], entries: Sequence[Entry | None]
 ) -> dict[tuple[str, str, str], float]:
     """Return the figures by the exam's cells, shares of 1. Of an exam of some formats, only those formats' own."""
-    found: dict[tuple[str, str, str], float] = {}
-    for one, entry in zip(declared, entries, strict=True):
+    figures: dict[tuple[str, str, str], float] = {}
+    for each_table, entry in zip(declared, entries, strict=True):
         printed = entry.figures if entry else {}
-        for block in one.cells:
+        for block in each_table.cells:
             for cell, name in block.named().items():
                 if name in printed and not (spec.only and _mixed(cell)):
-                    found[cell] = share(printed[name])
-    return found
+                    figures[cell] = share(printed[name])
+    return figures
 
 
 def _mixed(cell: tuple[str, str, str]) -> bool:
@@ -163,16 +164,16 @@ def published_rows(
             named = [called(everything, name.strip()) for name in wanted.split(",") if name.strip()]
         except DataError as problem:
             raise DataError(f"{option('published_rows')}: {problem}") from None
-        return tuple({one.model: one for one in named}.values())
+        return tuple({row.model: row for row in named}.values())
     same = find(everything, model)
-    others = [one for one in everything if one is not same and one.score is not None]
+    others = [row for row in everything if row is not same and row.score is not None]
     chosen = [same] if same is not None else []
     if score is not None:
-        above = min((one for one in others if _of(one) >= score), key=_of, default=None)
-        below = max((one for one in others if _of(one) < score), key=_of, default=None)
-        chosen = [one for one in (above, same, below) if one is not None]
+        above = min((other for other in others if _of(other) >= score), key=_of, default=None)
+        below = max((other for other in others if _of(other) < score), key=_of, default=None)
+        chosen = [row for row in (above, same, below) if row is not None]
     return tuple(chosen)
 
 
-def _of(one: Neighbour) -> float:
-    return one.score or 0.0
+def _of(row: Neighbour) -> float:
+    return row.score or 0.0

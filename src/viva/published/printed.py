@@ -145,8 +145,8 @@ def find(rows: Sequence[N], model: str) -> N | None:
     tells them apart; nor is a name that two rows have.
     """
     wanted = plain(model.rpartition("/")[2])
-    found = [row for row in rows if row.kind != "ablation" and wanted == plain(row.name)]
-    return found[0] if len(found) == 1 else None
+    matching = [row for row in rows if row.kind != "ablation" and wanted == plain(row.name)]
+    return matching[0] if len(matching) == 1 else None
 
 
 def called(rows: Sequence[N], name: str) -> N:
@@ -176,10 +176,10 @@ _MIXTURE = re.compile(r"\d+\s*[x×*]\s*\d+(?:\.\d+)?\s*b", re.IGNORECASE)
 
 def stated(text: str) -> Size | None:
     """Return what a table's cell says: "70B", "16B / 2.8B" (all / active); None for "?" and anything else."""
-    found = _STATED.fullmatch(text.strip())
-    if found is None:
+    match = _STATED.fullmatch(text.strip())
+    if match is None:
         return None
-    total, active = float(found[1]), float(found[2] or found[1])
+    total, active = float(match[1]), float(match[2] or match[1])
     return Size(total, active) if 0 < active <= total else None
 
 
@@ -205,9 +205,9 @@ def size(model_name: str) -> Size | None:
 def known(name: str) -> Size | None:
     """Return the size that `sizes.csv` gives; a mixture of experts is also known by what its name begins with."""
     wanted = plain(name)
-    for key, found in _listed().items():
-        if wanted == key or (found.active < found.total and wanted.startswith(key)):
-            return found
+    for key, listed in _listed().items():
+        if wanted == key or (listed.active < listed.total and wanted.startswith(key)):
+            return listed
     return None
 
 

@@ -52,15 +52,15 @@ def spec(chart: Chart) -> dict[str, Any]:
 
     # Altair's own default theme would set a size and a config; ours come later, by scheme.
     with altair.data_transformers.enable("default", max_rows=None), altair.theme.enable("none"):
-        found: dict[str, Any] = chart.to_dict(validate=False)  # by its schema: four fifths of the time
-    if found.get("width") == "container":
-        found.setdefault("autosize", {"type": "fit-x", "contains": "padding"})
-    return {name: _harmless(value) for name, value in found.items() if name != "config" or value}
+        content: dict[str, Any] = chart.to_dict(validate=False)  # by its schema: four fifths of the time
+    if content.get("width") == "container":
+        content.setdefault("autosize", {"type": "fit-x", "contains": "padding"})
+    return {name: _harmless(value) for name, value in content.items() if name != "config" or value}
 
 
-def as_json(found: dict[str, Any]) -> str:
+def as_json(content: dict[str, Any]) -> str:
     """Return a specification for a page's <script type="application/json">: nothing in it can end the script."""
-    return json.dumps(found, ensure_ascii=True, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return json.dumps(content, ensure_ascii=True, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def save(chart: Chart, path: Path) -> None:
@@ -76,44 +76,46 @@ def save(chart: Chart, path: Path) -> None:
         raise StorageError(f"cannot write {path}: {problem.strerror}") from None
 
 
-def _rendered(found: dict[str, Any], suffix: str) -> bytes:
+def _rendered(content: dict[str, Any], suffix: str) -> bytes:
     if suffix == ".json":
-        return (json.dumps(found, indent=2) + "\n").encode()
+        return (json.dumps(content, indent=2) + "\n").encode()
     if suffix == ".html":
-        return _page(found).encode()
+        return _page(content).encode()
     import vl_convert
 
     light = {**config("light"), "background": "#ffffff", "font": "sans-serif"}
-    wide: dict[str, Any] = {"width": FILE_WIDTH} if found.get("width") == "container" else {}  # a file is no container
-    title = found.get("title")
+    wide: dict[str, Any] = (
+        {"width": FILE_WIDTH} if content.get("width") == "container" else {}
+    )  # a file is no container
+    title = content.get("title")
     if isinstance(title, dict) and isinstance(title["text"], str):  # in a page its script does so
         wide["title"] = {**title, "text": wrap(title["text"], _LINE)}
-    whole = {**found, **wide, "config": {**light, **found.get("config", {})}}
+    whole = {**content, **wide, "config": {**light, **content.get("config", {})}}
     if suffix == ".svg":
         drawn = str(vl_convert.vegalite_to_svg(whole))
         return drawn.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1).encode()  # also in a narrow page
     return bytes(vl_convert.vegalite_to_png(whole, scale=PIXELS))
 
 
-def _page(found: dict[str, Any]) -> str:
+def _page(content: dict[str, Any]) -> str:
     from viva.web.chartpages import script
     from viva.web.pagetemplates import asset, environment, policy
 
-    title = found.get("title", "")
-    said = title.get("text", "") if isinstance(title, dict) else title
+    title = content.get("title", "")
+    text = title.get("text", "") if isinstance(title, dict) else title
     code, style = script(), asset("chart.css")
     page = environment("viva.render").get_template("chart.html")
-    said = " ".join(said) if isinstance(said, list) else str(said)
-    return page.render(title=said, spec=as_json(found), script=code, style=style, policy=policy([code], [style]))
+    text = " ".join(text) if isinstance(text, list) else str(text)
+    return page.render(title=text, spec=as_json(content), script=code, style=style, policy=policy([code], [style]))
 
 
 def _harmless(value: Any) -> Any:
     if isinstance(value, str):
         return escape_invisible(value[:_LONGEST] + "…" if len(value) > _LONGEST else value)
     if isinstance(value, dict):
-        return {escape_invisible(str(name)): _harmless(one) for name, one in value.items()}
+        return {escape_invisible(str(name)): _harmless(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_harmless(one) for one in value]
+        return [_harmless(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):  # JSON has no such number
         return None
     return value

@@ -43,11 +43,11 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def tables_markdown(tables: Sequence[Table], closing: Sequence[str]) -> str:
     """Markdown tables, `closing` as a list."""
     lines: list[str] = []
-    for found in tables:
-        lines += [f"### {markdown(found.title)}", ""]
-        lines.append("| " + " | ".join(map(markdown, found.header)) + " |")
-        lines.append("|" + "|".join("---" if index == 0 else "---:" for index in range(len(found.header))) + "|")
-        lines += ["| " + " | ".join(map(markdown, row)) + " |" for row in found.texts()]
+    for each_table in tables:
+        lines += [f"### {markdown(each_table.title)}", ""]
+        lines.append("| " + " | ".join(map(markdown, each_table.header)) + " |")
+        lines.append("|" + "|".join("---" if index == 0 else "---:" for index in range(len(each_table.header))) + "|")
+        lines += ["| " + " | ".join(map(markdown, row)) + " |" for row in each_table.texts()]
         lines.append("")
     lines += [f"- {markdown(line)}" for line in closing]
     return "\n".join(lines) + "\n"
@@ -56,11 +56,11 @@ def tables_markdown(tables: Sequence[Table], closing: Sequence[str]) -> str:
 def tables_latex(tables: Sequence[Table], closing: Sequence[str]) -> str:
     """LaTeX tables (booktabs), `closing` as comments."""
     lines: list[str] = ["% needs \\usepackage{booktabs}"]
-    for found in tables:
-        lines += [r"\begin{table}", rf"\caption{{{latex(found.title)}}}"]
-        lines += [rf"\begin{{tabular}}{{l{'r' * (len(found.header) - 1)}}}", r"\toprule"]
-        lines += [" & ".join(map(latex, found.header)) + r" \\", r"\midrule"]
-        lines += [" & ".join(map(latex, row)) + r" \\" for row in found.texts()]
+    for each_table in tables:
+        lines += [r"\begin{table}", rf"\caption{{{latex(each_table.title)}}}"]
+        lines += [rf"\begin{{tabular}}{{l{'r' * (len(each_table.header) - 1)}}}", r"\toprule"]
+        lines += [" & ".join(map(latex, each_table.header)) + r" \\", r"\midrule"]
+        lines += [" & ".join(map(latex, row)) + r" \\" for row in each_table.texts()]
         lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
     lines += [f"% {' '.join(escape_invisible(line).split())}" for line in closing]
     return "\n".join(lines) + "\n"

@@ -59,9 +59,9 @@ def marked(rows: Iterable[Mapping[str, Any]]) -> bool:
     return any(row.get(MARK) for row in rows)
 
 
-def subtitle(rows: Iterable[Mapping[str, Any]], *said: str) -> str:
+def subtitle(rows: Iterable[Mapping[str, Any]], *parts: str) -> str:
     """Return a chart's subtitle, with what the mark means where a row has it."""
-    return "; ".join([*filter(None, said), *([LEAVES_OUT] if marked(rows) else [])])
+    return "; ".join([*filter(None, parts), *([LEAVES_OUT] if marked(rows) else [])])
 
 
 def per_cent(share: float | None) -> float | None:
@@ -69,9 +69,9 @@ def per_cent(share: float | None) -> float | None:
     return None if share is None else round(100 * share, 3)
 
 
-def ends(one: Any) -> dict[str, Any]:
+def ends(bounded: Any) -> dict[str, Any]:
     """Return the fields `low` and `high`, in per cent, of whatever has an interval; and both in words."""
-    low, high = per_cent(one.low), per_cent(one.high)
+    low, high = per_cent(bounded.low), per_cent(bounded.high)
     return {"low": low, "high": high, "95 %": "" if low is None or high is None else f"{low:.2f} to {high:.2f}"}
 
 
@@ -79,11 +79,11 @@ def figures(cell: Estimate) -> dict[str, Any]:
     """Return what a chart's row has of an estimate, in per cent: its `score` with both ends and `MARK`; of a range in
     place of a mean `least` and `most`.
     """
-    found = {"score": per_cent(cell.mean), **ends(cell), "answers": cell.n}
+    values = {"score": per_cent(cell.mean), **ends(cell), "answers": cell.n}
     if not cell.ranged:
-        return found | mark_of(complete=cell.complete or cell.mean is None)
+        return values | mark_of(complete=cell.complete or cell.mean is None)
     least, most = per_cent(cell.floor), per_cent(cell.ceiling)
-    return found | {"least": least, "most": most, "range": f"{least:.0f}–{most:.0f}{UNSURE}"}
+    return values | {"least": least, "most": most, "range": f"{least:.0f}–{most:.0f}{UNSURE}"}
 
 
 def plot(rows: Iterable[Mapping[str, Any]], **look: Any) -> altair.Chart:
@@ -101,7 +101,7 @@ def tips(*shown: str | tuple[str, ...]) -> list[altair.Tooltip]:
         look: dict[str, Any] = {name: text for name, text in zip(("title", "format"), named, strict=False) if text}
         return altair.Tooltip(field, **look)
 
-    return [tip(one) if isinstance(one, str) else tip(*one) for one in shown]
+    return [tip(entry) if isinstance(entry, str) else tip(*entry) for entry in shown]
 
 
 def layered(*layers: Any, title: str, below: str | Sequence[str], height: Any) -> Layered:
@@ -413,5 +413,5 @@ def _has(rows: Rows, field: str) -> bool:
 def _title(title: str, below: Below) -> altair.TitleParams:
     import altair
 
-    said = one_line(title, _TITLE)
-    return altair.TitleParams(said, subtitle=below) if below else altair.TitleParams(said)
+    text = one_line(title, _TITLE)
+    return altair.TitleParams(text, subtitle=below) if below else altair.TitleParams(text)

@@ -79,13 +79,13 @@ class Decided(Struct, frozen=True):
     several: dict[str, Several] = {}
 
 
-def deciding_tables(found: Decided, about: str) -> list[Table]:
+def deciding_tables(decided: Decided, about: str) -> list[Table]:
     """Return who decided each aspect, in shares of all answers, and how far judges agreed."""
-    share = Kind(lambda count: f"{count:,} ({percent(count / found.answers, 1)} %)")
+    share = Kind(lambda count: f"{count:,} ({percent(count / decided.answers, 1)} %)")
     deciders = (Column(name, item("1", name), share) for name in (*DECIDERS, OPEN, UNREAD))
     titled = (
-        ("Who decided", (_ASPECT, *deciders), found.counts),
-        ("How far the judges agreed (`viva agreement` says more)", _AGREED, found.several),
+        ("Who decided", (_ASPECT, *deciders), decided.counts),
+        ("How far the judges agreed (`viva agreement` says more)", _AGREED, decided.several),
     )
     return [Table(f"{title}{about}", columns, list(rows.items())) for title, columns, rows in titled if rows]
 
@@ -239,18 +239,18 @@ def comparable(rows: Iterable[Neighbour], results: Sequence[Result]) -> tuple[Ne
     whole = all(result.overall.same_parts for result in results)
     kept = [
         msgspec.structs.replace(
-            one,
-            score=one.score if whole else None,
-            figures={cell: figure for cell, figure in one.figures.items() if cell not in apart},
+            neighbour,
+            score=neighbour.score if whole else None,
+            figures={cell: figure for cell, figure in neighbour.figures.items() if cell not in apart},
         )
-        for one in rows
+        for neighbour in rows
     ]
-    return tuple(one for one in kept if one.score is not None or one.figures)
+    return tuple(neighbour for neighbour in kept if neighbour.score is not None or neighbour.figures)
 
 
 def beside_of(results: Sequence[Result]) -> tuple[Neighbour, ...]:
     """Return the published rows beside the models that sat an exam, each once."""
-    rows = {(one.model, one.condition): one for result in results for one in result.beside}
+    rows = {(neighbour.model, neighbour.condition): neighbour for result in results for neighbour in result.beside}
     return comparable(rows.values(), results)
 
 
@@ -268,18 +268,18 @@ PUBLISHED = Kind(percent, none="")
 _EITHER = Kind(lambda cell: cell_text(cell) if isinstance(cell, Estimate) else percent(cell))
 
 
-def score_table(found: ScoreTable, beside: Sequence[Neighbour] = ()) -> Table:
+def score_table(scores: ScoreTable, beside: Sequence[Neighbour] = ()) -> Table:
     """Return the cells with, for every row, its number of answers and their outcomes (of its last column).
 
     A published row is a column, right of the one that its figures stand for.
     """
-    at, published = _published_columns(found, beside)
-    rows = [(label, *cells) for label, cells in zip(found.rows, found.cells, strict=True) if cells[-1].n]
-    last = str(len(found.columns))
-    columns = [Column(name, str(place), ESTIMATE) for place, name in enumerate(found.columns, 1)]
-    columns[at:at] = (Column(name, _figure(figures), PUBLISHED) for name, figures in published.items())
-    rest = (counted((cells[-1] for cells in found.cells), last), Column("outcomes", last, OUTCOMES))
-    return Table(f"{found.title} · {found.exam} · {found.model}", (Column("", "0", NAME), *columns, *rest), rows)
+    position, published = _published_columns(scores, beside)
+    rows = [(label, *cells) for label, cells in zip(scores.rows, scores.cells, strict=True) if cells[-1].n]
+    last = str(len(scores.columns))
+    columns = [Column(name, str(place), ESTIMATE) for place, name in enumerate(scores.columns, 1)]
+    columns[position:position] = (Column(name, _figure(figures), PUBLISHED) for name, figures in published.items())
+    rest = (counted((cells[-1] for cells in scores.cells), last), Column("outcomes", last, OUTCOMES))
+    return Table(f"{scores.title} · {scores.exam} · {scores.model}", (Column("", "0", NAME), *columns, *rest), rows)
 
 
 def _figure(figures: Mapping[str, float]) -> Callable[[Sequence[str]], float | None]:
@@ -293,15 +293,15 @@ def _published_columns(table: ScoreTable, beside: Sequence[Neighbour]) -> tuple[
     """
     of_columns = [
         {
-            f"{one.model} (published)": figures
-            for one in beside
+            f"{neighbour.model} (published)": figures
+            for neighbour in beside
             if (figures := {row: figure for row in table.rows
-                            if (figure := one.figures.get((table.name, row, column))) is not None})
+                            if (figure := neighbour.figures.get((table.name, row, column))) is not None})
         }
         for column in table.columns
     ]  # fmt: skip
-    at = max(range(len(of_columns)), key=lambda place: (sum(map(len, of_columns[place].values())), place))
-    return at + 1, of_columns[at]
+    fullest = max(range(len(of_columns)), key=lambda place: (sum(map(len, of_columns[place].values())), place))
+    return fullest + 1, of_columns[fullest]
 
 
 class Line(NamedTuple):
@@ -321,7 +321,7 @@ def score_lines(results: Sequence[Result], published: Published = ()) -> list[Li
     """Results, then published scores, each with its model and exam."""
     return [
         *(Line(result.model, result.exam, result) for result in results),
-        *(Line(f"{one.model} (published)", exam, None, one.score) for exam, one in published),
+        *(Line(f"{neighbour.model} (published)", exam, None, neighbour.score) for exam, neighbour in published),
     ]
 
 
@@ -375,8 +375,8 @@ def side_by_side(results: Sequence[Result]) -> list[Table]:
             if same[0].detail or same[0].across:
                 continue
             columns = [
-                (of.language, {label: cells[-1] for label, cells in zip(one.rows, one.cells, strict=True)})
-                for of, one in zip(of_exam, same, strict=True)
+                (of.language, {label: cells[-1] for label, cells in zip(scores.rows, scores.cells, strict=True)})
+                for of, scores in zip(of_exam, same, strict=True)
             ]
             title = f"{same[0].title}, languages side by side · {benchmark} · {model}"
             tables.append(crossed(title, "", columns, ESTIMATE))
@@ -402,10 +402,10 @@ def across_models(results: Sequence[Result], *, details: bool = True) -> list[Ta
                 if own.name == table.name
             ]
             names = list(dict.fromkeys(name for _, cells in rows for name in cells))
-            for one in beside_of(of_exam):
-                figures = {name: one.figures.get((table.name, table.rows[0], name)) for name in names}
+            for neighbour in beside_of(of_exam):
+                figures = {name: neighbour.figures.get((table.name, table.rows[0], name)) for name in names}
                 if any(figure is not None for figure in figures.values()):
-                    rows.append((f"{one.model} (published)", figures))
+                    rows.append((f"{neighbour.model} (published)", figures))
             if len(rows) > 1:
                 columns = (Column(name, item("1", name), _EITHER) for name in names)
                 tables.append(Table(f"{table.title} · {exam}", (Column("model", "0", NAME), *columns), rows))
@@ -416,8 +416,8 @@ def published_notes(results: Sequence[Result]) -> list[str]:
     """Return where published figures stand, and what was otherwise when they were asked: a line an exam and source."""
     lines: dict[tuple[str, str, str], None] = {}
     for result in results:
-        for one in result.beside:
-            lines[result.exam, one.source.cited, one.condition] = None
+        for neighbour in result.beside:
+            lines[result.exam, neighbour.source.cited, neighbour.condition] = None
     benchmarks = {result.exam: result.benchmark for result in results}
     apart = [
         f"{result.model} on {result.exam}: too little of {some(result.overall.lacks, _NAMED) or 'it'} is scored for a "
@@ -435,16 +435,16 @@ def published_notes(results: Sequence[Result]) -> list[str]:
 def constant_notes(results: Sequence[Result]) -> list[str]:
     """Return what the best constant answer scores on each exam, and how many tests prove nothing, in a line."""
     scores, tests = list[str](), list[str]()
-    for exam, one in {result.exam: result.constant for result in results}.items():
-        if one is None:
+    for exam, constant in {result.exam: result.constant for result in results}.items():
+        if constant is None:
             continue
         texts = dict.fromkeys(
             f"{text.count(chr(10)) + 1:,} keywords" if "\n" in text else one_line(text, 20)
-            for text in one.answers.values()
+            for text in constant.answers.values()
         )
-        scores.append(f"{percent(one.score)} on {exam} ({', '.join(texts)})")
-        if one.unproven:
-            tests.append(f"{len(one.unproven):,} of {one.tested:,} questions with tests on {exam}")
+        scores.append(f"{percent(constant.score)} on {exam} ({', '.join(texts)})")
+        if constant.unproven:
+            tests.append(f"{len(constant.unproven):,} of {constant.tested:,} questions with tests on {exam}")
     passed = f"; a program that does nothing passes {', '.join(tests)}" if tests else ""
     return [f"The best constant answer scores {', '.join(scores)}{passed}."] if scores else []
 
@@ -456,8 +456,12 @@ def headline_column(shown: Sequence[tuple[ScoreTable, Estimate]]) -> int:
     CMMLU's published average is over subjects, InfiBench's is the best of ten: neither is its tables' last column.
     """
     columns = range(len(shown[0][0].columns))
-    found = [at for at in columns if all(any(row[at] == overall for row in table.cells) for table, overall in shown)]
-    return found[0] if found else columns[-1]
+    places = [
+        column
+        for column in columns
+        if all(any(row[column] == overall for row in table.cells) for table, overall in shown)
+    ]
+    return places[0] if places else columns[-1]
 
 
 def _passed(result: Result) -> str:
@@ -468,17 +472,17 @@ def _passed(result: Result) -> str:
     if line is None or cell.mean is None or not cell.complete or not result.tables:
         return ""
     table = result.tables[0]
-    at = headline_column([(table, cell)])
+    column = headline_column([(table, cell)])
     groups: dict[str, list[str]] = {"above it": [], "below it": [], "too near to tell": []}
     for label, cells in zip(table.rows, table.cells, strict=True):
-        if (one := cells[at]).low is not None and one.high is not None:
-            side = "above it" if one.low >= line else "below it" if one.high < line else "too near to tell"
+        if (figure := cells[column]).low is not None and figure.high is not None:
+            side = "above it" if figure.low >= line else "below it" if figure.high < line else "too near to tell"
             groups[side].append(one_line(label, 40))
-    said = "; ".join(f"{side}: {', '.join(names)}" for side, names in groups.items() if names)
+    names_by_side = "; ".join(f"{side}: {', '.join(names)}" for side, names in groups.items() if names)
     verdict = "passes" if cell.mean >= line else "does not reach"
     return (
         f"{result.model} on {result.exam}: {percent(cell.mean)} {verdict} the pass line of {100 * line:g} %"
-        f"{f' (by 95 % intervals {said})' if said else ''}."
+        f"{f' (by 95 % intervals {names_by_side})' if names_by_side else ''}."
     )
 
 
@@ -491,14 +495,14 @@ def groups_text(cell: Estimate) -> str:
 def mixed(results: Sequence[Result]) -> dict[str, str]:
     """Return models that several models or providers answered for, over all exams → who they are."""
     served: dict[str, list[Served]] = {}
-    for one in results:
-        served.setdefault(one.model, []).extend(one.consumed.served if one.consumed else ())
-    return {model: said for model, found in served.items() if (said := who_answered(found))}
+    for result in results:
+        served.setdefault(result.model, []).extend(result.consumed.served if result.consumed else ())
+    return {model: who for model, answered_by in served.items() if (who := who_answered(answered_by))}
 
 
 def mixed_notes(models: Mapping[str, str]) -> list[str]:
     """Return what the mark behind the scores of such models says."""
-    return [f"{MIXED} {one_line(model)}: {said}." for model, said in models.items()]
+    return [f"{MIXED} {one_line(model)}: {who}." for model, who in models.items()]
 
 
 UNDECIDED = (
@@ -526,13 +530,14 @@ def footnotes(results: Sequence[Result]) -> list[str]:
         if cell.complete:
             continue
         left = {name: count for name, count in cell.outcomes.items() if count and name in UNANSWERED}
-        said = ", ".join(f"{count:,} {outcome_name(name)}" for name, count in left.items())
+        counts = ", ".join(f"{count:,} {outcome_name(name)}" for name, count in left.items())
         if not result.answered:
-            notes.append(f"{result.model} on {result.exam}: nothing was answered ({said}), so there is no table.")
+            notes.append(f"{result.model} on {result.exam}: nothing was answered ({counts}), so there is no table.")
             continue
         if result.estimated:
             notes.append(
-                f"{UNSURE} {result.model} on {result.exam}: {said} of the questions drawn; the estimate takes what was "
+                f"{UNSURE} {result.model} on {result.exam}: {counts} of the questions drawn; the estimate "
+                "takes what was "
                 "predicted for them."
             )
             continue
@@ -541,11 +546,12 @@ def footnotes(results: Sequence[Result]) -> list[str]:
         )
         hint = f" ({needs})" if "ungraded" in left else ""
         if cell.ranged:
-            notes.append(f"{UNSURE} {result.model} on {result.exam}: {said}{hint}, and the score is a range.")
+            notes.append(f"{UNSURE} {result.model} on {result.exam}: {counts}{hint}, and the score is a range.")
             continue
         bounds = f"over all {cell.n:,} the score lies between {bounds_text(cell).replace('–', ' and ')}"
         notes.append(
-            f"{UNSURE} {result.model} on {result.exam}: the mean leaves out {said}{hint}{groups_text(cell)}; {bounds}."
+            f"{UNSURE} {result.model} on {result.exam}: the mean leaves out {counts}{hint}{groups_text(cell)}; "
+            f"{bounds}."
         )
     printed = (cell for result in results for table in result.tables for row in table.cells for cell in row)
     if any(cell.ranged for cell in (*(result.overall for result in results), *printed)):

@@ -54,8 +54,8 @@ SPREAD = "± is the standard deviation over repeats"
 
 def legend(results: Sequence[Result]) -> str:
     """Return what the figures are, and the marks that any of these tables has."""
-    cells = [cell for one in results for table in one.tables for row in table.cells for cell in row]
-    cells += [one.overall for one in results]
+    cells = [cell for each in results for table in each.tables for row in table.cells for cell in row]
+    cells += [each.overall for each in results]
     marked = f" {UNSURE} {LEFT_OUT}." if any(not cell.complete for cell in cells) else ""
     repeated = f" {SPREAD}." if any(cell.sd is not None for cell in cells) else ""
     return f"{LEGEND}.{repeated}{marked}"
@@ -66,9 +66,9 @@ def own_tables(result: Result, *, across: bool = False, details: bool = True, ma
     row a model; `mark`: behind the titles of its scores.
     """
     tables = [
-        replace(table := score_table(found, result.beside), title=table.title + mark)
-        for found in result.tables
-        if (across or not found.across) and (details or not found.detail)
+        replace(table := score_table(score_table_of, result.beside), title=table.title + mark)
+        for score_table_of in result.tables
+        if (across or not score_table_of.across) and (details or not score_table_of.detail)
     ]
     tables += deciding_tables(result.decided, f" · {result.exam} · {result.model}")
     return [table for table in tables if table.rows]
@@ -102,7 +102,7 @@ _LINES = (
     *places("exam", "model", "table", "row", "column", "n", "mean"),
     *fields("7", "low", "high", "floor", "ceiling", "sd", "clusters"),
     *(Column(None, item("7.outcomes", outcome, 0), key=outcome) for outcome in OUTCOMES),
-    *(Column(None, str(at), key=name) for at, name in enumerate(("trained", "signature", "published"), 8)),
+    *(Column(None, str(index), key=name) for index, name in enumerate(("trained", "signature", "published"), 8)),
 )
 
 
@@ -114,17 +114,17 @@ def _lines(report: Report) -> Iterator[Line]:
     right and wrong answers.
     """
     for result in report.results:
-        for found in result.tables:
-            for label, cells in zip(found.rows, found.cells, strict=True):
-                for column, cell in zip(found.columns, cells, strict=True):
-                    where = (result.exam, result.model, found.name, label, column)
+        for score_table_of in result.tables:
+            for label, cells in zip(score_table_of.rows, score_table_of.cells, strict=True):
+                for column, cell in zip(score_table_of.columns, cells, strict=True):
+                    where = (result.exam, result.model, score_table_of.name, label, column)
                     yield *where, cell.n, cell.mean, cell, result.trained, result.signature, ""
-        tables = {found.name: found for found in result.tables}
-        for one in result.beside:
-            cited = f"{one.source.cited}; {one.condition}"
-            for (name, row, column), figure in one.figures.items():
+        tables = {score_table_of.name: score_table_of for score_table_of in result.tables}
+        for neighbour in result.beside:
+            cited = f"{neighbour.source.cited}; {neighbour.condition}"
+            for (name, row, column), figure in neighbour.figures.items():
                 if name in tables and row in tables[name].rows and column in tables[name].columns:
-                    yield result.exam, one.model, name, row, column, None, figure, None, None, "", cited
+                    yield result.exam, neighbour.model, name, row, column, None, figure, None, None, "", cited
     for canary in report.canaries:
         told = [("all", "agreement", canary.agreement, len(canary.known))]
         told += [
@@ -138,10 +138,10 @@ def _content(report: Report) -> Mapping[str, Any]:
     """Return everything, as plain data; a published row's figures are a list, since their keys have three parts."""
     content: dict[str, Any] = msgspec.to_builtins(report)
     for result in content["results"]:
-        for one in result["beside"]:
-            one["figures"] = [
+        for neighbour in result["beside"]:
+            neighbour["figures"] = [
                 {"table": table, "row": row, "column": column, "mean": figure}
-                for (table, row, column), figure in one["figures"].items()
+                for (table, row, column), figure in neighbour["figures"].items()
             ]
     return content
 
@@ -193,8 +193,8 @@ def _table(title: str, columns: Sequence[Column], rows: Sequence[tuple[str, str,
     which.
     """
     whole = Table(title, (Column("model", "0", NAME), Column("exam", "1", NAME), *columns), rows)
-    alone = next((at for at in (0, 1) if len({row[at] for row in rows}) == 1), None)
-    kept = tuple(column for at, column in enumerate(whole.filled().columns) if at != alone)
+    alone = next((index for index in (0, 1) if len({row[index] for row in rows}) == 1), None)
+    kept = tuple(column for index, column in enumerate(whole.filled().columns) if index != alone)
     return Table(title if alone is None else f"{title} · {rows[0][alone]}", kept, rows)
 
 
@@ -217,13 +217,13 @@ def judging_notes(took: Mapping[str, Consumed]) -> list[str]:
     """Return what each judge cost, where its price is known: US dollars, and the tokens of its prompts and replies. And
     which judges are several models.
     """
-    mixed = {f"the judge {judge}": said for judge, one in took.items() if (said := who_answered(one.served))}
+    mixed = {f"the judge {judge}": who for judge, consumed in took.items() if (who := who_answered(consumed.served))}
     return mixed_notes(mixed) + [
         f"Judging, in no row of the table: {one_line(judge)} US$ "
-        f"{UNKNOWN if one.cost is None else dollars(one.cost)} "
-        f"({short_number(one.input)}+{short_number(one.output)} tokens)."
-        for judge, one in took.items()
-        if one.priced and one.cost != 0
+        f"{UNKNOWN if consumed.cost is None else dollars(consumed.cost)} "
+        f"({short_number(consumed.input)}+{short_number(consumed.output)} tokens)."
+        for judge, consumed in took.items()
+        if consumed.priced and consumed.cost != 0
     ]
 
 
@@ -271,7 +271,7 @@ def summary_table(results: Sequence[Result]) -> Table:
     """
     published = published_scores(results)
     rows = score_lines(results, published)
-    models = {*(result.model for result in results), *(one.model for _, one in published)}
+    models = {*(result.model for result in results), *(neighbour.model for _, neighbour in published)}
     count = replace(count_column(results), drop=4)
     columns = (*(WHO if len(models) > 1 else WHO[1:]), score_column(results, mean_text), *_BOUNDS, count, *_TOOK)
     title = "Scores in per cent" + (f" · {rows[0].model}" if len(models) == 1 else "")
@@ -282,10 +282,10 @@ def summary_table(results: Sequence[Result]) -> Table:
 def published_scores(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
     """Return published scores that are the same quantity as those of an exam, each once."""
     return [
-        (exam, one)
+        (exam, neighbour)
         for exam in dict.fromkeys(result.exam for result in results)
-        for one in beside_of([result for result in results if result.exam == exam and result.answered])
-        if one.score is not None
+        for neighbour in beside_of([result for result in results if result.exam == exam and result.answered])
+        if neighbour.score is not None
     ]
 
 
@@ -335,23 +335,25 @@ def summary_lines(report: Report) -> list[str]:
         estimated = any(result.estimated for result in report.results)
         lines.append(f"{UNSURE} {FILLED if estimated else LEFT_OUT}{hint}.")
     lines += [
-        f"{one.model} on {one.exam}: the mean leaves out whole groups{groups}."
-        for one in report.results
-        if (groups := groups_text(one.overall)) and one.overall.mean is not None
+        f"{each.model} on {each.exam}: the mean leaves out whole groups{groups}."
+        for each in report.results
+        if (groups := groups_text(each.overall)) and each.overall.mean is not None
     ]
     if ranged := [judged for cell, judged in cells if cell.ranged]:
         why = f" ({UNDECIDED})." if all(ranged) else f". `viva resume` with {flag('judge', 'MODEL')} gives a mean."
         lines.append(f"{_WAITS}{why}")
     lines += [
-        f"{one.model} on {one.exam}: no verdict can move the score, since what it takes besides is wrong already."
-        for one in report.results
-        if one.overall.ranged and one.overall.floor == one.overall.ceiling
+        f"{each.model} on {each.exam}: no verdict can move the score, since what it takes besides is wrong already."
+        for each in report.results
+        if each.overall.ranged and each.overall.floor == each.overall.ceiling
     ]
     lines += mixed_notes(mixed(report.results))
     lines += cut_off_notes(report.results)
-    sources = dict.fromkeys((exam, one.source.cited, one.condition) for exam, one in published_scores(report.results))
+    sources = dict.fromkeys(
+        (exam, neighbour.source.cited, neighbour.condition) for exam, neighbour in published_scores(report.results)
+    )
     exams = [result.exam for result in report.results]
-    averages = dict.fromkeys(_average(one, alone=exams.count(one.exam) == 1) for one in report.results)
+    averages = dict.fromkeys(_average(each, alone=exams.count(each.exam) == 1) for each in report.results)
     published = (f"Published beside {exam}: {where}; {how}." for exam, where, how in sources)
     return [*lines, *filter(None, averages), *report.notes, *published]
 
@@ -359,13 +361,13 @@ def summary_lines(report: Report) -> list[str]:
 def _average(result: Result, *, alone: bool) -> str:
     """Return which column of a table of several a score is; `alone`: with what the others come to."""
     overall = result.overall
-    table = next((one for one in result.tables[:1] + result.tables[-1:] if len(one.columns) > 1), None)
+    table = next((table_of for table_of in result.tables[:1] + result.tables[-1:] if len(table_of.columns) > 1), None)
     if table is None:
         return ""
     row = next((row for row in table.cells if overall in row), None)
-    at = row.index(overall) if row else 0
-    if row is None or table.columns[at].casefold().startswith(SUMS_UP):
+    column = row.index(overall) if row else 0
+    if row is None or table.columns[column].casefold().startswith(SUMS_UP):
         return ""
-    others = [f"{name} {score_text(row[place])}" for place, name in enumerate(table.columns) if place != at]
+    others = [f"{name} {score_text(row[place])}" for place, name in enumerate(table.columns) if place != column]
     beside = f" ({', '.join(others)})" if alone else ""
-    return f"{result.exam}: the score is {table.columns[at]}{beside}."
+    return f"{result.exam}: the score is {table.columns[column]}{beside}."

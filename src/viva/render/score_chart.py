@@ -34,10 +34,10 @@ def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) ->
         if cell is not None and shown(cell)
     ]
     rows += [
-        {"model": f"{one.name} (published)", "from": PUBLISHED, "of": of, "score": 100 * score,
-         "how": one.condition}
-        for one in beside
-        for of, score in ((Q_AR, one.score), (Q_A, _answers(one) if two else None))
+        {"model": f"{neighbour.name} (published)", "from": PUBLISHED, "of": of, "score": 100 * score,
+         "how": neighbour.condition}
+        for neighbour in beside
+        for of, score in ((Q_AR, neighbour.score), (Q_A, _answers(neighbour) if two else None))
         if score is not None
     ]  # fmt: skip
     rows.sort(key=lambda row: (row["of"] == Q_A, -float(row["least"] if row["score"] is None else row["score"])))
@@ -50,9 +50,9 @@ def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) ->
     )  # fmt: skip
 
 
-def _answers(one: Neighbour) -> float | None:
+def _answers(neighbour: Neighbour) -> float | None:
     """Return a published row's Q→A over all questions."""
-    return next((figure for (_, *cell), figure in one.figures.items() if cell == ["Overall", Q_A]), None)
+    return next((figure for (_, *cell), figure in neighbour.figures.items() if cell == ["Overall", Q_A]), None)
 
 
 def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
@@ -62,14 +62,14 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
     """
     shown = [(result.tables[index], result.overall) for result in results if len(result.tables) > index]
     tables = [table for table, _ in shown]
-    at = headline_column(shown) if shown else 0
-    rows = [row for table in tables for row in _parts(table, at)]
+    headline = headline_column(shown) if shown else 0
+    rows = [row for table in tables for row in _parts(table, headline)]
     parts = list(dict.fromkeys(str(row["part"]) for row in rows))
     if len(parts) < 2:
         return None
     models = list(dict.fromkeys(str(row["model"]) for row in rows))
     table = tables[0]
-    column = f", {table.columns[at]}" if len(table.columns) > 1 else ""
+    column = f", {table.columns[headline]}" if len(table.columns) > 1 else ""
     title = f"{table.title}{column} · {table.exam}"
     if len(models) <= _FEW:
         return _dots(rows, "part", Kinds("model", models, offset=True), title, line=results[0].pass_line)
@@ -97,13 +97,19 @@ def languages_chart(results: Sequence[Result]) -> Drawn | None:
 
 
 def _dots(
-    rows: list[dict[str, Any]], place: str, kinds: Kinds, title: str, *said: str, line: float | None = None, **more: Any
+    rows: list[dict[str, Any]],
+    place: str,
+    kinds: Kinds,
+    title: str,
+    *notes: str,
+    line: float | None = None,
+    **more: Any,
 ) -> Drawn:
     """Return scores, or differences: a score is never below 0. `line`: the exam's pass line, as a share of 1."""
     signed = any((row.get("low") or row["score"] or 0) < 0 for row in rows)
     name = "" if line is None else f"the pass line, {100 * line:g} %"
     below = subtitle(
-        rows, "per cent, with 95 % intervals", *said, SAID_OF_RANGES if any("range" in row for row in rows) else "",
+        rows, "per cent, with 95 % intervals", *notes, SAID_OF_RANGES if any("range" in row for row in rows) else "",
         name and f"dashed: {name}",
     )  # fmt: skip
     axis = Axis("score", "difference, points of per cent" if signed else "score, per cent", {"domain": [0, 100]})
@@ -118,7 +124,7 @@ def shown(cell: Estimate) -> bool:
     return cell.mean is not None or cell.ranged
 
 
-def _parts(table: Table, at: int) -> Iterator[dict[str, Any]]:
+def _parts(table: Table, column: int) -> Iterator[dict[str, Any]]:
     for label, line in zip(table.rows, table.cells, strict=True):
-        if shown(line[at]):
-            yield {"part": label, "model": table.model, **figures(line[at])}
+        if shown(line[column]):
+            yield {"part": label, "model": table.model, **figures(line[column])}

@@ -157,7 +157,7 @@ def fields(path: str, /, *names: str, form: str = "", **renamed: str) -> tuple[C
 def item(path: str, key: Any, default: Any = None) -> Callable[[Any], Any]:
     """Return the function that takes what the mapping at `path` in a row has by a key; None where there is none."""
     get = _path(path)
-    return lambda row: None if (found := get(row)) is None else found.get(key, default)
+    return lambda row: None if (value := get(row)) is None else value.get(key, default)
 
 
 def places(*names: str) -> tuple[Column, ...]:
@@ -206,7 +206,7 @@ class Table(Struct, frozen=True):
     @property
     def flush(self) -> list[bool]:
         """Which of these columns are set flush left: words, and the first one."""
-        return [not at or column.kind.words for at, column in enumerate(self.printed)]
+        return [not index or column.kind.words for index, column in enumerate(self.printed)]
 
     def texts(self) -> list[tuple[str, ...]]:
         """Return the printed cells, row by row."""

@@ -159,12 +159,12 @@ def screen_terminal(
             show(line, "bold")
         for line in fit.header:
             show(line, "dim underline" if line is fit.header[-1] else "dim")
-        for at in (shown_rows := _shown(fit, share)):
-            if at is None:
+        for place in (shown_rows := _shown(fit, share)):
+            if place is None:
                 show(f"… {plural(len(fit.rows) - len(shown_rows) + 1, 'more row')} ({more})", "dim")
                 continue
-            published = at >= len(fit.rows) - fit.table.dim
-            for line in fit.rows[at]:
+            published = place >= len(fit.rows) - fit.table.dim
+            for line in fit.rows[place]:
                 text = Text(line, style="dim" if published else "")
                 for start, end, style in () if published else fit.spans:
                     text.stylize(style, start, end)
@@ -281,11 +281,11 @@ def _notes(closing: Sequence[str], wide: int, more: str, lines: int = NOTES) -> 
     left = 0
     ranked = sorted(_one_of_each(closing, more), key=lambda note: (not _FIRST.search(note), not _MISSING.search(note)))
     for number, note in enumerate(ranked):
-        found = folded(one_lined(note), wide).splitlines()
-        if number and len(shown) + len(found) > lines - 1 and not _FIRST.search(note):
+        folded_note = folded(one_lined(note), wide).splitlines()
+        if number and len(shown) + len(folded_note) > lines - 1 and not _FIRST.search(note):
             left += 1
         else:
-            shown += found
+            shown += folded_note
     return [*shown, f"{plural(left, 'more note')} ({more})."] if left else shown
 
 
@@ -336,7 +336,7 @@ def _shown(fit: _Fitted, share: int) -> list[int | None]:
     if sum(heights) <= share:
         return [*range(len(heights))]
     last = [len(heights) - 1] if fit.sums_up and len(heights) > 1 else []
-    spare = share - 1 - sum(heights[at] for at in last)
+    spare = share - 1 - sum(heights[index] for index in last)
     ends = accumulate(heights[: len(heights) - len(last)])
     return [*range(max(1, sum(end <= spare for end in ends))), None, *last]
 
@@ -396,8 +396,8 @@ def _fit(table: Table, wide: int, more: str, fewer: int = 0) -> _Fitted:
             column.cells[1:] = column.short
     starts = accumulate((column.width + _GAP for column in kept), initial=0)
     spans = [
-        (at, at + column.width, column.kind.style)
-        for at, column in zip(starts, kept, strict=False)
+        (start, start + column.width, column.kind.style)
+        for start, column in zip(starts, kept, strict=False)
         if column.kind.style
     ]
 
@@ -441,11 +441,11 @@ def _shortened(names: Sequence[str]) -> list[str]:
 def _order(table: Table) -> list[int]:
     """In which order columns give way; the first never does."""
 
-    def rank(at: int) -> tuple[int, int, int]:
-        drop, yields = table.printed[at].drop, table.printed[at].kind.yields
-        return (0, drop, at) if drop else (1, 0, at) if yields else (2, 0, -at)
+    def rank(index: int) -> tuple[int, int, int]:
+        drop, yields = table.printed[index].drop, table.printed[index].kind.yields
+        return (0, drop, index) if drop else (1, 0, index) if yields else (2, 0, -index)
 
-    return sorted((at for at, column in enumerate(table.printed) if at and not column.keep), key=rank)
+    return sorted((index for index, column in enumerate(table.printed) if index and not column.keep), key=rank)
 
 
 def _shorter(text: str, wide: int) -> list[str]:

@@ -95,12 +95,12 @@ def tags(items: Sequence[Item], most: int = 80) -> dict[str, tuple[str, ...]]:
     `most`.
     """
     names = [name for name in dict.fromkeys(name for item in items for name in item.about) if name not in UNTAGGED]
-    found: dict[str, tuple[str, ...]] = {}
+    tags_of: dict[str, tuple[str, ...]] = {}
     for name in dict.fromkeys((*names, DECIDED)):
         values = {value for item in items for value in item.values(name)}
         if (len(values) > (name != FINER)) and len(values) <= most:
-            found[name] = tuple(sorted(values))
-    return found
+            tags_of[name] = tuple(sorted(values))
+    return tags_of
 
 
 K = TypeVar("K", bound=Any)
@@ -228,17 +228,17 @@ class Filter(Struct, frozen=True, kw_only=True):
 
     def query(self, **changes: object) -> str:
         """Return the query string that says the same, or with changes."""
-        one = msgspec.structs.replace(self, **changes) if changes else self
-        pairs: list[tuple[str, str | int]] = [(f"t.{name}", value) for name, value in one.tags.items()]
-        if one.sample:
-            pairs += [("sample", one.sample), ("seed", one.seed), *([("by", one.by)] if one.by else [])]
-        if one.order != "given":
-            pairs.append(("order", one.order))
-        if one.todo != "all":
-            pairs.append(("todo", one.todo))
-        pairs.append(("blind", int(one.blind)))
-        if one.page > 1:
-            pairs.append(("page", one.page))
+        changed = msgspec.structs.replace(self, **changes) if changes else self
+        pairs: list[tuple[str, str | int]] = [(f"t.{name}", value) for name, value in changed.tags.items()]
+        if changed.sample:
+            pairs += [("sample", changed.sample), ("seed", changed.seed), *([("by", changed.by)] if changed.by else [])]
+        if changed.order != "given":
+            pairs.append(("order", changed.order))
+        if changed.todo != "all":
+            pairs.append(("todo", changed.todo))
+        pairs.append(("blind", int(changed.blind)))
+        if changed.page > 1:
+            pairs.append(("page", changed.page))
         return urlencode(pairs, errors="replace")
 
     @property
@@ -252,12 +252,12 @@ class Filter(Struct, frozen=True, kw_only=True):
 
     def select(self, items: Sequence[Item]) -> tuple[Item, ...]:
         """Return the items, in order, without regard to who marked what. A sample is drawn from what the tags leave."""
-        found = [item for item in items if all(value in item.values(tag) for tag, value in self.tags.items())]
+        selected = [item for item in items if all(value in item.values(tag) for tag, value in self.tags.items())]
         if self.sample:
-            found = sample_items(found, read_size(self.sample), self.seed, self.by)
+            selected = sample_items(selected, read_size(self.sample), self.seed, self.by)
         if self.order == "disagreement":
-            found.sort(key=lambda item: -item.disagreement)
-        return tuple(found)
+            selected.sort(key=lambda item: -item.disagreement)
+        return tuple(selected)
 
 
 def _number(text: str, name: str, least: int) -> int:

@@ -209,8 +209,8 @@ def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reaso
             )
             lines.append(f"--- why: {escape_invisible(reason(score.explanation, response.text), limit=1000)}")
             lines += [
-                f"--- {escape_invisible(who)}: {escape_invisible(said, limit=2000)}"
-                for who, said in describe_evidence(evidence)
+                f"--- {escape_invisible(who)}: {escape_invisible(text, limit=2000)}"
+                for who, text in describe_evidence(evidence)
             ]
             yield Described(
                 "\n".join(lines) + "\n",
@@ -221,8 +221,8 @@ def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reaso
                 response,
                 score,
                 any(
-                    one is not None and one.verdict == "passed" and one.isolation == "shared"
-                    for one in evidence.executions
+                    execution is not None and execution.verdict == "passed" and execution.isolation == "shared"
+                    for execution in evidence.executions
                 ),
             )
 
@@ -257,10 +257,10 @@ def _replied(request: Request, response: Response) -> list[str]:
     if not isinstance(request, Choose) or response.error:
         return ["--- reply", escape_invisible(response.text, limit=4000)]
     lines = [f"--- log-probability, by {request.by}"]
-    for text, one in zip(request.continuations, response.likelihoods, strict=False):
-        least = "at most " if one.bound else ""
-        of = f" ({one.tokens} tokens)" if one.tokens != 1 else ""
-        lines.append(f"    {least}{one.logprob:.4f}{of}  {escape_invisible(repr(text), limit=200)}")
+    for text, likelihood in zip(request.continuations, response.likelihoods, strict=False):
+        least = "at most " if likelihood.bound else ""
+        of = f" ({likelihood.tokens} tokens)" if likelihood.tokens != 1 else ""
+        lines.append(f"    {least}{likelihood.logprob:.4f}{of}  {escape_invisible(repr(text), limit=200)}")
     return lines
 
 
@@ -304,7 +304,7 @@ def read_run(path: Path, beside: str) -> Reported:
     opened_run, warnings = _opened(folder)
     results, strata = list[Result](), array("i")
     layouts: dict[str, tuple[Aggregate, tuple[TableSpec, ...]] | None] = {}
-    known = {(one.exam, one.model): one for one in known_results(opened_run)} if opened_run else {}
+    known = {(scored.exam, scored.model): scored for scored in known_results(opened_run)} if opened_run else {}
     for exam, model, rows in rows_by_evaluation(path, folder.record):
         label = exam.spec.label
         if label not in layouts:

@@ -104,7 +104,9 @@ def ask_judges(
     """
     run = new_run(opened.limits, journal, Budget(opened.limits.max_requests, opened.limits.max_cost), total)
     judges = judge_panel.judges
-    stage = Stage(doing, run, ending_of(dispatcher, name, "the same command"), [one.model for one in judges])
+    stage = Stage(
+        doing, run, ending_of(dispatcher, name, "the same command"), [opened_judge.model for opened_judge in judges]
+    )
     queues = [Queue(judge.model, functools.partial(wanted, judge)) for judge in judges]
     return ask_one_stage(opened, name, stage, queues, dispatcher)
 
@@ -132,8 +134,8 @@ async def ask_all(asked: Sequence[Queues], opened: OpenRun, dispatcher: BatchDis
             groups.setdefault(name, []).append((number if _opens_weights(name) else -number, sources[-1]))
         works.append(_carry_part(part, sources, in_batches, dispatcher, left))
     plans = {
-        name: _plan(name, [source for _, source in sorted(found, key=itemgetter(0))], opened.limits)
-        for name, found in groups.items()
+        name: _plan(name, [source for _, source in sorted(members, key=itemgetter(0))], opened.limits)
+        for name, members in groups.items()
     }
     asking = limited(run, opened, carry_out(run, plans))
     await together(run, asking, *works)
@@ -403,11 +405,11 @@ async def _listen(run: Run, opened: OpenRun) -> None:
     ignored: tuple[int, int] | None = None
     while True:
         try:
-            found = (folder / ASKED).lstat()
+            status = (folder / ASKED).lstat()
         except OSError:
-            found = None
-        if found and (found.st_ino, found.st_mtime_ns) != ignored:
-            ignored = (found.st_ino, found.st_mtime_ns)  # what cannot be removed is looked at once
+            status = None
+        if status and (status.st_ino, status.st_mtime_ns) != ignored:
+            ignored = (status.st_ino, status.st_mtime_ns)  # what cannot be removed is looked at once
             request, wrong = None, ""
             try:
                 request = read_file(folder / ASKED, LimitRequest)

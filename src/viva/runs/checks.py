@@ -66,12 +66,12 @@ def sample(exam: Exam, at_most: int) -> list[Question]:
     """So many questions of an exam, evenly spread, and the first of each kind."""
     chosen = frozenset(spread(len(exam), at_most))
     kinds: set[Kind] = set()
-    found = []
+    drawn = []
     for index, question in enumerate(exam.questions()):
         if index in chosen or question.kind not in kinds:
             kinds.add(question.kind)
-            found.append(question)
-    return found
+            drawn.append(question)
+    return drawn
 
 
 def failures(exam: Exam, questions: Iterable[Question] | None = None) -> list[str]:
@@ -165,7 +165,8 @@ def _chosen_problems(exam: Exam, question: Question, options: int) -> Iterator[s
     """Yield a chosen answer: each option in turn is nearly certain, and one of them is right."""
     scores = [
         exam.score(
-            question, Response(likelihoods=tuple(Likelihood(-0.1 if at == sure else -9.0) for at in range(options)))
+            question,
+            Response(likelihoods=tuple(Likelihood(-0.1 if place == sure else -9.0) for place in range(options))),
         )
         for sure in range(options)
     ]
@@ -306,26 +307,26 @@ def check_rubrics(exam: RubricExam, *, unsafe: bool = False) -> RubricCheck:
 
 def weak_tests(exam: RubricExam, *, unsafe: bool = False) -> list[Defect]:
     """Return the questions whose tests a program passes that solves nothing."""
-    found = {question.id: _trivial(exam, question) for question in exam.questions() if question.answer is not None}
-    return list(_weak(found, run_programs(_requests(found), [], unsafe=unsafe)))
+    requests = {question.id: _trivial(exam, question) for question in exam.questions() if question.answer is not None}
+    return list(_weak(requests, run_programs(_requests(requests), [], unsafe=unsafe)))
 
 
 def proposed_calls(exam: RubricExam) -> list[list[str]]:
     """For every test that runs in its program's process: the calls that it can be instead, or why it can be none."""
-    found = []
+    proposals = []
     for question in exam.questions():
         tests = exam.rubric_of(question).tests
         for number, test in enumerate(tests.tests if tests else (), 1):
             if tests is None or test.calls:
                 continue
             calls, why = proposed(canonical(tests.language), test.code)
-            said = f"{question.id}: test {number} may share its program's process"
+            where = f"{question.id}: test {number} may share its program's process"
             if calls:
                 written = [f"    - {json.dumps(call, ensure_ascii=False)}" for call in calls]
-                found.append([f"{said}; as calls it never does:", "  calls:", *written])
+                proposals.append([f"{where}; as calls it never does:", "  calls:", *written])
             elif why:
-                found.append([f"{said} ({one_line(why, 150)}): write `calls`"])
-    return found
+                proposals.append([f"{where} ({one_line(why, 150)}): write `calls`"])
+    return proposals
 
 
 Trivial = Mapping[str, Mapping[str, tuple[Execute, ...]]]
@@ -333,7 +334,9 @@ Trivial = Mapping[str, Mapping[str, tuple[Execute, ...]]]
 
 
 def _requests(trivial: Trivial) -> dict[bytes, Execute]:
-    return {program_key(one): one for each in trivial.values() for requests in each.values() for one in requests}
+    return {
+        program_key(request): request for each in trivial.values() for requests in each.values() for request in requests
+    }
 
 
 def _weak(trivial: Trivial, fared: Mapping[bytes, Execution]) -> Iterator[Defect]:
@@ -341,7 +344,7 @@ def _weak(trivial: Trivial, fared: Mapping[bytes, Execution]) -> Iterator[Defect
         passing = [
             does
             for does, requests in programs.items()
-            if all((ran := fared.get(program_key(one))) and ran.verdict == "passed" for one in requests)
+            if all((ran := fared.get(program_key(request))) and ran.verdict == "passed" for request in requests)
         ]
         if passing:
             yield Defect(question, PROVES_NOTHING, f"a program passes that {' or '.join(passing)}", "noted")
@@ -445,8 +448,10 @@ def check_supported(opened: OpenRun, samples: Sequence[Sequence[Question]]) -> N
             raise VivaError(next(iter(troubles.values())))
         for kind, trouble in troubles.items():
             if trouble:
-                said = f"{evaluation.model.name} on {evaluation.label}: questions of the kind {kind!r} stay unanswered"
-                notify(f"{said}: {trouble}")
+                consequence = (
+                    f"{evaluation.model.name} on {evaluation.label}: questions of the kind {kind!r} stay unanswered"
+                )
+                notify(f"{consequence}: {trouble}")
 
 
 def refuse_unopened(opening: WeightsOptions, form: str, models: Sequence[str]) -> None:
@@ -466,24 +471,24 @@ def refuse_unopened(opening: WeightsOptions, form: str, models: Sequence[str]) -
 
 
 def _first_of_each_kind(questions: Sequence[Question]) -> dict[Kind, Question]:
-    found: dict[Kind, Question] = {}
+    first: dict[Kind, Question] = {}
     for question in questions:
-        found.setdefault(question.kind, question)
-    return found
+        first.setdefault(question.kind, question)
+    return first
 
 
 def _troubles(evaluation: Evaluation, firsts: Mapping[Kind, Question]) -> dict[Kind, str]:
     """Kind of question → why it cannot be answered; "" where it can."""
-    found: dict[Kind, str] = {}
+    troubles: dict[Kind, str] = {}
     for kind, question in firsts.items():
         request = evaluation.request(question, 0)
         try:
             evaluation.model.check_supported(request)
         except VivaError as problem:
-            found[kind] = str(problem)
+            troubles[kind] = str(problem)
         else:
-            found[kind] = ""
-    return found
+            troubles[kind] = ""
+    return troubles
 
 
 class Works(Struct, frozen=True):
@@ -496,11 +501,11 @@ class Works(Struct, frozen=True):
 
 def commands(report: Report) -> list[Works]:
     """Return what can be done with a server that answers so."""
-    found = report.findings
-    chat, text = found["chat"].usable, found["completions"].usable
+    findings = report.findings
+    chat, text = findings["chat"].usable, findings["completions"].usable
 
     def has(name: str) -> bool:
-        return name in found and found[name].usable
+        return name in findings and findings[name].usable
 
     echo = has("echo with logprobs")
     scored = "it scores a text that it is sent" if echo else "it does not score a text that it is sent"
@@ -514,7 +519,7 @@ def commands(report: Report) -> list[Works]:
             f"{scored}; with {option('form', 'base')}, or {option('template', 'FAMILY')}" if echo else scored,
         ),
         Works("viva perplexity", echo, scored),
-        Works(option("samples"), chat or text, _samples(found)),
+        Works(option("samples"), chat or text, _samples(findings)),
     ]
 
 
@@ -541,8 +546,8 @@ def _next_token(chat: bool, text: bool) -> tuple[bool, str]:
     return False, "it lists no probable tokens"
 
 
-def _samples(found: Mapping[str, Finding]) -> str:
-    seed = found["seed"].verdict if "seed" in found else "unknown"
+def _samples(findings: Mapping[str, Finding]) -> str:
+    seed = findings["seed"].verdict if "seed" in findings else "unknown"
     again = {
         "yes": f"with {option('seed')} they can be drawn again",
         "no": "they cannot be drawn again, since it ignores the seed",

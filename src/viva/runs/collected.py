@@ -159,29 +159,29 @@ def _as_they_are(paths: Sequence[Path]) -> Collected:
     one.
     """
     named = [plain_stem(path) if len(paths) > 1 else "" for path in paths]
-    shown = [f"{name}#{at}" if name and named.count(name) > 1 else name for at, name in enumerate(named, 1)]
-    found = Collected(replays=[], models=[])
+    shown = [f"{name}#{number}" if name and named.count(name) > 1 else name for number, name in enumerate(named, 1)]
+    collected = Collected(replays=[], models=[])
     for path, name in zip(paths, shown, strict=True):
         where = path.resolve()
-        found.replays.append(open_replay(str(where), Endpoint(shown=name)))
-        found.models.append(ModelRecord(name=f"replay/{where}", shown=name))
-    if len(paths) > 1 and not _answer_the_same(found.replays):
+        collected.replays.append(open_replay(str(where), Endpoint(shown=name)))
+        collected.models.append(ModelRecord(name=f"replay/{where}", shown=name))
+    if len(paths) > 1 and not _answer_the_same(collected.replays):
         raise DataError(
             f"{paths[0]} and {paths[1]} answer different questions: are they parts of one model's answers? Name the "
             f"column with {option('text_column', 'NAME')}, which joins them, or make one file of them"
         )
-    return found
+    return collected
 
 
 def _answer_the_same(replays: Sequence[Replay]) -> bool:
     """Return whether a question was answered in two files: then each is a model's."""
     known, first = KeyTable(), array("I")  # by a question's number: the file that answers it first
-    for at, replay in enumerate(replays):
+    for index, replay in enumerate(replays):
         for question in replay.questions():
             number = known.add(text_key(question))
             if number == len(first):
-                first.append(at)
-            elif first[number] != at:
+                first.append(index)
+            elif first[number] != index:
                 return True
     return False
 
@@ -194,14 +194,16 @@ def _questions(benchmark: str, choice: TaskOptions) -> list[Question]:
     languages = languages_of(benchmark)
     if len(languages) == 1 or choice.language:
         return [question for exam, _ in open_exams((benchmark,), everything) for question in exam.questions()]
-    found: list[Question] = []
+    questions: list[Question] = []
     for language in languages:
         with suppress(DataError):  # a language whose files are not there
-            one = msgspec.structs.replace(everything, language=(language,))
-            found += [question for exam, _ in open_exams((benchmark,), one) for question in exam.questions()]
-    if not found:
+            one_language = msgspec.structs.replace(everything, language=(language,))
+            questions += [
+                question for exam, _ in open_exams((benchmark,), one_language) for question in exam.questions()
+            ]
+    if not questions:
         open_exams((benchmark,), everything)  # says what is wrong
-    return found
+    return questions
 
 
 def _progress(total: int, *, quiet: bool) -> Callable[[int], None]:
@@ -240,20 +242,20 @@ def _tell(log: Log, matching: Matching) -> None:
 
 
 def _kept(logs: Sequence[Log], matchings: Sequence[Matching]) -> Collected:
-    found = Collected(replays=[], models=[], kept={})
+    collected = Collected(replays=[], models=[], kept={})
     missed: list[Missed] = []
     lines_of = msgspec.json.Encoder().encode_lines
     for number, (log, matching) in enumerate(zip(logs, matchings, strict=True), 1):
         name = "answers.jsonl" if len(logs) == 1 else f"answers-{number}.jsonl"
         content = lines_of(rows_of(matching.found))
         shown = _shown(log.model, number, [other.model for other in logs])
-        found.models.append(ModelRecord(name=f"replay/{KEPT}{name}", shown=shown))
-        found.replays.append(Replay(Path(name), shown=shown, content=content))
-        found.kept[name] = content
+        collected.models.append(ModelRecord(name=f"replay/{KEPT}{name}", shown=shown))
+        collected.replays.append(Replay(Path(name), shown=shown, content=content))
+        collected.kept[name] = content
         missed += matching.missed
     if missed:
-        found.kept[UNMATCHED] = lines_of({"where": one.item.where, "why": one.why} for one in missed)
-    return found
+        collected.kept[UNMATCHED] = lines_of({"where": miss.item.where, "why": miss.why} for miss in missed)
+    return collected
 
 
 def _shown(model: str, number: int, models: Sequence[str]) -> str:
@@ -271,7 +273,7 @@ def samples_and_repeats(answers: int, exams: list[Exam]) -> tuple[int, int]:
 def language_of(benchmark: str, answered: set[str], choice: TaskOptions) -> tuple[str, ...]:
     """Return the language whose ids the answers carry: CS-Bench numbers its languages apart."""
     languages = languages_of(benchmark)
-    found: list[str] = []
+    named: list[str] = []
     for language in languages:
         candidate = TaskOptions(data=choice.data, language=(language,), only=choice.only)
         try:
@@ -279,8 +281,8 @@ def language_of(benchmark: str, answered: set[str], choice: TaskOptions) -> tupl
         except DataError:
             continue  # this language's files are not there; if no other fits either, grading says so below
         if any(question.id in answered for question in exam.questions()):
-            found.append(language)
-    return tuple(found) or languages[:1]
+            named.append(language)
+    return tuple(named) or languages[:1]
 
 
 def check_gaps(replay: Replay, answers: Path) -> None:

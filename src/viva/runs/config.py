@@ -518,17 +518,17 @@ class RunPlan(Struct, frozen=True, kw_only=True):
         command: Sequence[str],
     ) -> RunPlan:
         """Return the plan that options say, by their names; `settings`: options of single models."""
-        own = {name: pick(ModelPlan, {**values, "revision": None, **said}) for name, said in settings.items()}
+        own = {name: pick(ModelPlan, {**values, "revision": None, **changes}) for name, changes in settings.items()}
         return pick(cls, values, benchmarks=(*benchmarks,), models=(*models,), own=own, command=(*command,))
 
     def kept(self, without: Collection[str] = ()) -> dict[str, Any]:
         """Return what is not at its default, as a configuration file says it; never what only the user agrees to."""
 
-        def said(options: Struct) -> dict[str, Any]:
+        def non_default(options: Struct) -> dict[str, Any]:
             left_out = (*_NOT_OPTIONS, *CONSENT, *without)
             return {name: value for name, value in changed(options).items() if name not in left_out}
 
-        usual, own = said(self), {name: said(one) for name, one in self.own.items()}
+        usual, own = non_default(self), {name: non_default(model_plan) for name, model_plan in self.own.items()}
         models = [
             {"name": name, **{key: value for key, value in own[name].items() if usual.get(key) != value}}
             if name in own
@@ -554,8 +554,8 @@ class ResumePlan(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> ResumePlan:
         """Return the plan that options say, by their names; None and () are not given."""
-        said = {name: value for name, value in values.items() if value not in (None, ())}
-        return pick(cls, said, given=frozenset(said))
+        given = {name: value for name, value in values.items() if value not in (None, ())}
+        return pick(cls, given, given=frozenset(given))
 
     def limits_after(self, known: RunLimits | None) -> LimitOptions:
         """Return the limits: those of the run where none are given. Caps count all that the run ever spent."""
@@ -579,13 +579,13 @@ class GradePlan(Struct, frozen=True, kw_only=True):
 
 def per_provider(values: tuple[str, ...], field: str) -> dict[str, str]:
     """Return `64` and `openai=32` → {"": "64", "openai": "32"}."""
-    found: dict[str, str] = {}
+    amounts: dict[str, str] = {}
     for value in values:
         provider, _, amount = value.rpartition("=")
         if not amount or provider not in ("", *PROVIDERS):
             raise VivaError(f"{value!r}: write N or PROVIDER=N, with a provider of {', '.join(PROVIDERS)}", field=field)
-        found[provider] = amount
-    return found
+        amounts[provider] = amount
+    return amounts
 
 
 def refuse_unjudged(choice: TaskOptions, judging: JudgeOptions) -> None:

@@ -78,8 +78,8 @@ def config_text(
     """
     import yaml
 
-    said = {name: written(given[name]) for name, option in own.items() if given[name] != option.default}
-    content = {**plan.kept(), **said}
+    chosen = {name: written(given[name]) for name, option in own.items() if given[name] != option.default}
+    content = {**plan.kept(), **chosen}
     bare = "\\x85" not in repr(content)  # a line's end to YAML: PyYAML writes it as it is, and reads a blank
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=bare, width=1000))
 
@@ -97,7 +97,7 @@ class _Reader:
     def fields(self, node: Node, known: Sequence[str]) -> dict[str, Node]:
         if not isinstance(node, Mapping):
             raise self._wrong(node, "a configuration is a mapping of options and values, such as `shots: 5`")
-        found: dict[str, Node] = {}
+        nodes: dict[str, Node] = {}
         for key, value in node.entries:
             name = key.value
             if name in CONSENT:
@@ -106,10 +106,10 @@ class _Reader:
             problem = unknown(known, [name])
             if problem:
                 raise self._wrong(key, one_line(problem, 200))
-            if name in found:
+            if name in nodes:
                 raise self._wrong(key, f"{name} is there twice")
-            found[name] = value
-        return found
+            nodes[name] = value
+        return nodes
 
     def models(self, node: Node) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
         settings: dict[str, dict[str, Any]] = {}

@@ -46,8 +46,8 @@ class Until(Struct, frozen=True):
 
 def read_until(text: str) -> Until:
     """Return `500`, `interval<2`, `score>60`, `a>b`. Raises VivaError for what is none of these."""
-    found = _UNTIL.fullmatch(text.strip().lower())
-    name, sign, value = found.group("name", "sign", "value") if found else ("", "?", "")
+    match = _UNTIL.fullmatch(text.strip().lower())
+    name, sign, value = match.group("name", "sign", "value") if match else ("", "?", "")
     if (name, sign) == ("", "") and value.isdecimal() and int(value) >= 2:
         return Until("number", int(value))
     if (name, sign) == ("interval", "<") and value != "b" and 0 < float(value) < 100:
@@ -74,24 +74,24 @@ def read_draws(folder: RunFolder) -> tuple[Until, list[Draw]]:
     terms = wanted + (wanted > 1)
     decode = msgspec.json.Decoder(Draw).decode
     try:
-        found = [decode(line) for line in read_regular(path / DRAWS).splitlines()]
+        draws = [decode(line) for line in read_regular(path / DRAWS).splitlines()]
     except FileNotFoundError:
         return until, []
     except OSError as problem:
         raise StorageError(f"cannot read {path / DRAWS}: {problem.strerror}") from None
     except UNREADABLE as problem:
         raise StorageError(f"{path / DRAWS} is damaged: {problem}") from None
-    if len({one.question for one in found}) < len(found) or any(len(one.terms) != terms for one in found):
+    if len({draw.question for draw in draws}) < len(draws) or any(len(draw.terms) != terms for draw in draws):
         raise StorageError(f"{path / DRAWS} is damaged: a question is drawn twice, or predictions are missing")
-    return until, found
+    return until, draws
 
 
 def question_scores(scores: Columns, headline: Aggregate) -> dict[str, float]:
     """Return question → its score as the headline counts it, of one model's scores; without those that have none."""
     from viva.analysis.items.itemscores import item_scores
 
-    found = item_scores("", {"": scores}, headline)
-    return dict(zip(found.questions, found.scores[0].tolist(), strict=True)) if found.questions else {}
+    scored = item_scores("", {"": scores}, headline)
+    return dict(zip(scored.questions, scored.scores[0].tolist(), strict=True)) if scored.questions else {}
 
 
 def estimate(draws: Sequence[Draw], scores: Sequence[Mapping[str, float]], target: int, until: Until) -> Estimate:
@@ -104,7 +104,7 @@ def estimate(draws: Sequence[Draw], scores: Sequence[Mapping[str, float]], targe
     from viva.analysis.items.weightedsampling import Answers, anytime, fixed
 
     lowest = -1.0 if len(scores) == 2 else 0.0
-    columns = [np.array([mine.get(one.question, math.nan) for one in draws]) for mine in scores]
+    columns = [np.array([mine.get(draw.question, math.nan) for draw in draws]) for mine in scores]
     values = columns[0] - columns[1] if len(columns) == 2 else columns[0]
     missing = ~np.isfinite(values)
 
@@ -115,7 +115,7 @@ def estimate(draws: Sequence[Draw], scores: Sequence[Mapping[str, float]], targe
 
     if not missing.any():
         return of(0.0)
-    middle, least, most = of([one.terms[target].predicted for one in draws]), of(lowest), of(1.0)
+    middle, least, most = of([draw.terms[target].predicted for draw in draws]), of(lowest), of(1.0)
     return msgspec.structs.replace(middle, low=least.low, high=most.high, floor=least.floor, ceiling=most.ceiling)
 
 
@@ -125,8 +125,8 @@ def estimated_cell(
     """Return a model's score: the cell of the questions drawn, with the estimate for all questions in place of their
     mean.
     """
-    if not any(one.question in scores for one in draws):
+    if not any(draw.question in scores for draw in draws):
         return cell  # what is predicted alone is no score
-    found = estimate(draws, [scores], target, until)
-    numbers = {name: getattr(found, name) for name in ("mean", "low", "high", "floor", "ceiling")}
+    estimated = estimate(draws, [scores], target, until)
+    numbers = {name: getattr(estimated, name) for name in ("mean", "low", "high", "floor", "ceiling")}
     return msgspec.structs.replace(cell, **numbers, lacks=(), groups=0, scored_groups=0)

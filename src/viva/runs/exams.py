@@ -153,19 +153,19 @@ def read_rubric(path: Path) -> dict[str, object]:
     for name, table in content.items():
         if name not in ("answer", "rationale") or not isinstance(table, dict):
             raise DataError(f"{path}: {name!r} belongs into a table [answer] or [rationale]: which judge is it for?")
-        said = cast("dict[str, object]", table).get("rubric")
-        if not isinstance(said, dict) or not {"name", "version"} <= said.keys():
+        rubric = cast("dict[str, object]", table).get("rubric")
+        if not isinstance(rubric, dict) or not {"name", "version"} <= rubric.keys():
             raise DataError(
                 f"{path}: [{name}.rubric] must give a name and a version: they tell your numbers from those of others"
             )
     if not content:
         raise DataError(f"{path} holds no rubric: it needs a table [answer] or [rationale]")
-    found: dict[str, object] = {}
+    rubrics: dict[str, object] = {}
     if "answer" in content:
-        found["judge"] = content["answer"]
+        rubrics["judge"] = content["answer"]
     if "rationale" in content:
-        found[RATIONALE_EXAM] = {"rubric": content["rationale"]}
-    return found
+        rubrics[RATIONALE_EXAM] = {"rubric": content["rationale"]}
+    return rubrics
 
 
 def _templates(path: Path | None, names: list[str]) -> dict[str, dict[str, object]]:
@@ -262,9 +262,9 @@ def set_notes(exam: Exam) -> list[str]:
     for defect in exam.defects:
         counted[defect.kind, defect.action] = counted.get((defect.kind, defect.action), 0) + 1
     if counted:
-        found = ", ".join(f"{kind} {count} ({outcome_name(action)})" for (kind, action), count in counted.items())
+        defects = ", ".join(f"{kind} {count} ({outcome_name(action)})" for (kind, action), count in counted.items())
         listed = exam.spec.benchmark if exam.spec.benchmark in BENCHMARKS else name if is_set(name) else f"{name}.yaml"
-        notes.append(f"{name}: defects in the data: {found}; `viva check {listed}` lists them.")
+        notes.append(f"{name}: defects in the data: {defects}; `viva check {listed}` lists them.")
         if exam.spec.benchmark in (CARD, CUSTOM) and any(action == "unsound" for _, action in counted):
             sound = sum(question.answer is not None for question in exam.questions())
             notes.append(f"{name}: scored are {sound:,} sound questions of {len(exam):,}.")
@@ -374,10 +374,10 @@ def read_listed(path: Path) -> tuple[str, ...]:
     id.
     """
     kind = path.name.removesuffix(".gz").rpartition(".")[2].lower()
-    found = _of_rows(path) if kind in ("csv", "jsonl") else _of_lines(path)
-    if not found:
+    ids = _of_rows(path) if kind in ("csv", "jsonl") else _of_lines(path)
+    if not ids:
         raise DataError(f"{path} lists no questions; write an id a line, or rows with a column `question`")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(ids))
 
 
 def read_level_file(path: Path) -> dict[str, int]:
@@ -391,13 +391,13 @@ def read_level_file(path: Path) -> dict[str, int]:
 
 
 def _of_rows(path: Path) -> list[str]:
-    found: list[str] = []
+    ids: list[str] = []
     for line, row in rows_of(path):
         value = next((row[name] for name in QUESTION if name in row), None)
         if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
             raise DataError(f"{path}, line {line}: no id of a question; it needs a column {QUESTION[1]!r}")
-        found.append(unguarded(str(value)))
-    return found
+        ids.append(unguarded(str(value)))
+    return ids
 
 
 def unguarded(text: str) -> str:

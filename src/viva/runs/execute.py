@@ -116,7 +116,7 @@ def spent(opened: OpenRun) -> Spent:
     known, limits = opened.folder.record.spent, opened.limits
     if limits.max_cost is None and limits.max_requests is None:
         return known
-    prices = {one.model.name: one.price for one in opened.evaluations}
+    prices = {evaluation.model.name: evaluation.price for evaluation in opened.evaluations}
     prices |= {judge.model.name: judge.price for judge in (opened.judge_panel.judges if opened.judge_panel else ())}
     requests, cost = 0, 0.0
     for stage in ("responses", "annotations"):
@@ -197,7 +197,7 @@ class _Execution:
         opened, asking = self._opened, self._asking.run
         asking.tally.total += opened.answers_wanted
         self._programs: Feed[Ready] = Feed(
-            self._running.run, bounded=self._bounded, wants=lambda one: one.question.kind == "free"
+            self._running.run, bounded=self._bounded, wants=lambda answered: answered.question.kind == "free"
         )
         self._answered, self._released, self._compared, self._judged = (asyncio.Event() for _ in range(4))
         self._verdicts: list[Feed[Ready]] = []
@@ -241,8 +241,8 @@ class _Execution:
 
     async def _end_round(self, stage: Stage) -> None:
         if self._share_memory:
-            for one in stage.used:
-                await one.close()
+            for model in stage.used:
+                await model.close()
 
     async def _carry_out(self, end: End) -> None:
         asked = [Queues("responses", self._asking.run, self._answer_queues(), self._answered)]
@@ -308,7 +308,9 @@ class _Execution:
         """Run the programs that the answers hold, where an exam has any."""
         run, limits = self._running.run, self._opened.limits
         answered = taken(self._programs, self._answers)
-        first = await upcoming(run, (one for one in answered if one is None or _executions(one)))
+        first = await upcoming(
+            run, (answered_one for answered_one in answered if answered_one is None or _executions(answered_one))
+        )
         if first is None:
             return
         answered = itertools.chain([first], answered)
@@ -334,8 +336,8 @@ class _Execution:
         if self._new and any(traits_of(model.identity.get("provider", "")).paid for model in self._opened.models):
             run.finish("refused")
         wanted = KeyTable()
-        while one := await upcoming(run, answered):
-            for request in _executions(one):
+        while answered_one := await upcoming(run, answered):
+            for request in _executions(answered_one):
                 wanted.add(program_key(request))
             run.tally.total = len(wanted)
 
@@ -400,8 +402,8 @@ class _Execution:
         return [(folder.path.name, self._journal(stage, folder)) for folder in self._earlier]
 
 
-def _executions(one: Answered) -> tuple[Execute, ...]:
-    return one.ready.evaluation.exam.executions(one.ready.question, one.response)
+def _executions(answered: Answered) -> tuple[Execute, ...]:
+    return answered.ready.evaluation.exam.executions(answered.ready.question, answered.response)
 
 
 def _mixed(canaries: Iterator[Task], others: Iterator[Task | None]) -> Iterator[Task | None]:
@@ -425,8 +427,8 @@ def keep_adaptations(opened: OpenRun) -> None:
             model.adapting.changed = functools.partial(_adapted, opened.folder, model, known)
 
 
-def _adapted(folder: RunFolder, model: AdaptingModel, known: ModelRecord, said: str) -> None:
-    notify(f"{known.shown or known.name}: {said}")
+def _adapted(folder: RunFolder, model: AdaptingModel, known: ModelRecord, message: str) -> None:
+    notify(f"{known.shown or known.name}: {message}")
     known.adapted = model.adapting.known
     if folder.writable:
         folder.remember(folder.record)

@@ -89,11 +89,11 @@ class Followed:
         except OSError as problem:
             raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
         try:
-            found = os.fstat(file)
-            if (found.st_dev, found.st_ino) != self._file or found.st_size < self.end:
+            status = os.fstat(file)
+            if (status.st_dev, status.st_ino) != self._file or status.st_size < self.end:
                 self._forget()
-                self._file = (found.st_dev, found.st_ino)
-            return found.st_size == self.end or self._read(file, most)
+                self._file = (status.st_dev, status.st_ino)
+            return status.st_size == self.end or self._read(file, most)
         except OSError as problem:
             raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
         finally:
@@ -115,30 +115,30 @@ class Followed:
     def _take(self, line: bytes) -> None:
         self.lines += 1
         try:
-            said = self._decode(line)
-            key = bytes.fromhex(said.key)
+            entry = self._decode(line)
+            key = bytes.fromhex(entry.key)
         except UNREADABLE as problem:
             self.damaged.append(f"line {self.lines}: {problem}")
             return
         place = self.end << 32 | len(line)
-        if said.error is None:
+        if entry.error is None:
             if self.failed.pop(key, None) is not None:
-                self.failed_of[said.model] -= 1
+                self.failed_of[entry.model] -= 1
             self.answered[key] = place
-            tokens = self.used[said.model, said.benchmark]
+            tokens = self.used[entry.model, entry.benchmark]
             tokens.answers += 1
-            if said.usage:
-                tokens.input += said.usage.input
-                tokens.output += said.usage.output
+            if entry.usage:
+                tokens.input += entry.usage.input
+                tokens.output += entry.usage.output
             else:
                 tokens.uncounted += 1
-            if not said.reused and said.at:
-                self.times.append(said.at)
+            if not entry.reused and entry.at:
+                self.times.append(entry.at)
         elif key not in self.answered:
             if key not in self.failed:
-                self.failed_of[said.model] += 1
+                self.failed_of[entry.model] += 1
             self.failed[key] = place
-            self.failures[said.error.kind] += 1
+            self.failures[entry.error.kind] += 1
 
     def place(self, key: bytes) -> int:
         """Return where the latest word on a request stands: another number for every other word; 0 where there is
@@ -174,7 +174,7 @@ class Followed:
 
     def rate(self, now: float, window: float = 60.0) -> float:
         """New answers a second over the last `window` seconds; 0.0 where there was none."""
-        recent = list(itertools.takewhile(lambda at: at >= now - window, reversed(self.times)))
+        recent = list(itertools.takewhile(lambda moment: moment >= now - window, reversed(self.times)))
         since = max(now - window, self.times[0]) if self.times else now
         return len(recent) / max(now - since, 1.0)
 
@@ -213,11 +213,13 @@ def runs_in(root: Path) -> list[RunEntry]:
     if is_run(root):
         return [_found(root)]
     try:
-        inside = [Path(one.path) for one in os.scandir(root) if not one.name.startswith(".") and _is_folder(one)]
+        inside = [
+            Path(entry.path) for entry in os.scandir(root) if not entry.name.startswith(".") and _is_folder(entry)
+        ]
     except OSError as problem:
         raise StorageError(f"cannot read the folder {root}: {problem.strerror}") from None
-    found = [_found(path) for path in inside if is_run(path)]
-    return sorted(found, key=lambda one: (-one.changed, one.slug))
+    entries = [_found(path) for path in inside if is_run(path)]
+    return sorted(entries, key=lambda entry: (-entry.changed, entry.slug))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -239,19 +241,19 @@ Sizes = tuple[tuple[int, int, int], ...]
 
 def sizes(path: Path, names: Iterable[str]) -> Sizes:
     """Return what tells whether files of a folder are others than before; zeros for one that is not there."""
-    found = []
+    stamps = []
     for name in names:
         try:
             stat = (path / name).lstat()
-            found.append((stat.st_ino, stat.st_size, stat.st_mtime_ns))
+            stamps.append((stat.st_ino, stat.st_size, stat.st_mtime_ns))
         except OSError:
-            found.append((0, 0, 0))
-    return tuple(found)
+            stamps.append((0, 0, 0))
+    return tuple(stamps)
 
 
 def _found(path: Path) -> RunEntry:
     *written, (*_, graded) = sizes(path, ("run.json", *(f"{stage}.jsonl" for stage in STAGES), SCORES))
-    return RunEntry(path, slug(path.resolve().name), max(at for *_, at in written) / 1e9, graded)
+    return RunEntry(path, slug(path.resolve().name), max(stamp for *_, stamp in written) / 1e9, graded)
 
 
 def answers_wanted(path: Path, record: RunRecord) -> int:

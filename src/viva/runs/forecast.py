@@ -104,26 +104,26 @@ def estimate(opened: OpenRun) -> Iterator[str]:
                 wanted = evaluation.exam.judgements(
                     question, _typical(evaluation.exam.spec, question), judge_panel.samples, {}
                 )
-                for one in judged:
-                    one.add(wanted, times, worst.output)
+                for judging in judged:
+                    judging.add(wanted, times, worst.output)
         line = f"{evaluation.model.name} on {evaluation.label}: {requests:,} requests, "
         line += f"about {tokens:,} + {output:,} tokens"
         costs = _costs(evaluation.price, Usage(tokens, output), Usage(tokens, limit))
         total, most, known = total + costs[0], most + costs[1], known and evaluation.price is not None
         yield line + _money(evaluation.price, costs)
-        for one in filter(Judged.asked, judged):
-            costs, line = _judging(one)
+        for judging in filter(Judged.asked, judged):
+            costs, line = _judging(judging)
             yield line
-            total, most, known = total + costs[0], most + costs[1], known and one.judge.price is not None
+            total, most, known = total + costs[0], most + costs[1], known and judging.judge.price is not None
     marked = [Judged(judge, judges_think[judge.model.name]) for judge in judges]
     for exam, question, canary in with_questions(opened.folder.record.canaries, opened.exams):
         wanted = exam.judgements(question, Response(text=canary.text), judge_panel.samples if judge_panel else 0, {})
-        for one in marked:
-            one.add(wanted, 1, 0)
-    for one in filter(Judged.asked, marked):
-        costs, line = _judging(one, " of canaries")
+        for judging in marked:
+            judging.add(wanted, 1, 0)
+    for judging in filter(Judged.asked, marked):
+        costs, line = _judging(judging, " of canaries")
         yield line
-        total, most, known = total + costs[0], most + costs[1], known and one.judge.price is not None
+        total, most, known = total + costs[0], most + costs[1], known and judging.judge.price is not None
     if not known and not most:
         yield f"in all: price unknown ({option('price', 'MODEL=IN/OUT')})"
         return
@@ -137,27 +137,28 @@ def estimate_verdicts(
     thoughts = _thoughts([judge.model for judge in judges], records)
     yield from _assumed(thoughts)
     for judge, asked in zip(judges, requests, strict=True):
-        one = Judged(judge, thoughts[judge.model.name])
-        one.add(asked, 1, 0)
-        yield _judging(one)[1]
+        judging = Judged(judge, thoughts[judge.model.name])
+        judging.add(asked, 1, 0)
+        yield _judging(judging)[1]
 
 
 def _thoughts(models: Sequence[Model], records: Sequence[ModelRecord]) -> dict[str, int]:
     """Return tokens that each model is assumed to think for before a reply; 0 for one that does not reason."""
-    found: dict[str, int] = {}
+    tokens: dict[str, int] = {}
     for model, record in zip(models, records, strict=True):
-        said = record.request or RequestOptions()
+        options = record.request or RequestOptions()
         thinks = isinstance(model, AdaptingModel) and model.adapting.thinks
-        assumed = min(REASONING[said.effort], said.budget) if said.budget else REASONING[said.effort]
-        found[model.name] = assumed if thinks else 0
-    return found
+        assumed = min(REASONING[options.effort], options.budget) if options.budget else REASONING[options.effort]
+        tokens[model.name] = assumed if thinks else 0
+    return tokens
 
 
 def _assumed(thoughts: Mapping[str, int]) -> Iterator[str]:
-    said = ", ".join(f"{name} {count:,}" for name, count in thoughts.items() if count)
-    if said:
+    assumptions = ", ".join(f"{name} {count:,}" for name, count in thoughts.items() if count)
+    if assumptions:
         yield (
-            f"Models that reason are assumed to think for so many tokens before a reply: {said}; real thoughts differ "
+            f"Models that reason are assumed to think for so many tokens before a reply: {assumptions}; real "
+            "thoughts differ "
             f"tenfold: a run with {option('limit', '20')} shows theirs."
         )
 

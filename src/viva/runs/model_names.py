@@ -60,27 +60,27 @@ def named_models(
 
     Raises VivaError for a pattern that fits nothing, and for revisions of what has none.
     """
-    found = [one for pattern in given if pattern not in settings for one in _named(pattern)]
+    listed = [model for pattern in given if pattern not in settings for model in _named(pattern)]
     if revision is not None:
-        found = _revised(found, _revisions(revision))
+        listed = _revised(listed, _revisions(revision))
     for pattern, own in settings.items():
         named = _named(pattern)
         if own.weights.revision is not None:
             named = _revised(named, _revisions(own.weights.revision))
-        found += [msgspec.structs.replace(one, own=own) for one in named]
-    found += [
+        listed += [msgspec.structs.replace(model, own=own) for model in named]
+    listed += [
         Named(name=name, revision=split_revision(name)[1], trained=tokens) for name, tokens in _listed(checkpoints)
     ]
-    if not found:
+    if not listed:
         raise VivaError(
             f"whom to ask? {option('model', 'PROVIDER/NAME')} (repeat for several), or {option('checkpoints', 'FILE')}"
         )
-    shown = _shown([one.name for one in found])
+    shown = _shown([model.name for model in listed])
     once: dict[str, Named] = {}
-    for one, display in zip(found, shown, strict=True):
-        mine = msgspec.structs.replace(one, name=placed(one.name), shown=display)
+    for model, display in zip(listed, shown, strict=True):
+        mine = msgspec.structs.replace(model, name=placed(model.name), shown=display)
         once[mine.name] = _merged(once[mine.name], mine) if mine.name in once else mine
-    return [_said_by_itself(one) for one in once.values()]
+    return [_said_by_itself(model) for model in once.values()]
 
 
 def separate_benchmarks_and_models(arguments: Iterable[str], models: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -126,9 +126,9 @@ def _expanded(name: str) -> list[str]:
     if not name.startswith(HF) or folder_of(name) or not glob.has_magic(name):
         return [name]
     pattern = os.path.expanduser(name.removeprefix(HF))  # noqa: PTH111 - Path raises for an unknown user
-    found = in_natural_order(path for path in glob.glob(pattern, recursive=True) if Path(path).is_dir())  # noqa: PTH207
-    models = [path for path in found if is_model(path)]
-    strange = [one_line(path, 200) for path in found if path not in models]
+    folders = in_natural_order(path for path in glob.glob(pattern, recursive=True) if Path(path).is_dir())  # noqa: PTH207
+    models = [path for path in folders if is_model(path)]
+    strange = [one_line(path, 200) for path in folders if path not in models]
     listed = some(strange, 5)
     if not models:
         why = f"none of these has a config.json: {listed}" if strange else "there is no such folder"
@@ -140,7 +140,7 @@ def _expanded(name: str) -> list[str]:
 
 def _revisions(text: str) -> dict[str, float | None]:
     """Return `step1=2.1B,main` → {"step1": 2.1e9, "main": None}. Raises VivaError for what names no revision."""
-    found: dict[str, float | None] = {}
+    revisions: dict[str, float | None] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, tokens = part.rpartition("=")
         name = (name if equals else part).strip()
@@ -155,28 +155,28 @@ def _revisions(text: str) -> dict[str, float | None]:
             raise VivaError(
                 f"{part[:80]!r} is no branch, tag or commit; write NAME,NAME or NAME=TOKENS,...", field="revision"
             )
-        if found.get(name, trained) != trained:
+        if revisions.get(name, trained) != trained:
             raise VivaError(f"names {name[:80]!r} twice, after different numbers of tokens", field="revision")
-        found[name] = trained
-    if not found:
+        revisions[name] = trained
+    if not revisions:
         raise VivaError(f"{text[:80]!r} names none; write NAME,NAME or NAME=TOKENS,...", field="revision")
-    return found
+    return revisions
 
 
-def _revised(found: Sequence[Named], revisions: dict[str, float | None]) -> list[Named]:
+def _revised(listed: Sequence[Named], revisions: dict[str, float | None]) -> list[Named]:
     """With the revisions in the place of the only model that has any."""
     first = next(iter(revisions))
-    weights = [one for one in found if one.name.startswith(HF)]
+    weights = [model for model in listed if model.name.startswith(HF)]
     if not weights:
         raise VivaError(
             f"{first[:80]} is of weights on the Hugging Face Hub: it needs one {option('model')} hf/OWNER/NAME",
             field="revision",
         )
     # An error about one folder says more than one about many.
-    for one in weights:
-        if folder_of(one.name) or not HUB_NAME.fullmatch(split_revision(one.name)[0]):
+    for weight in weights:
+        if folder_of(weight.name) or not HUB_NAME.fullmatch(split_revision(weight.name)[0]):
             raise VivaError(
-                f"{first[:80]}: {one_line(one.name, 200)} names a folder, and a folder has no revisions; "
+                f"{first[:80]}: {one_line(weight.name, 200)} names a folder, and a folder has no revisions; "
                 f"name the folders of its checkpoints, as in {option('model')} 'hf/checkpoints/step*'",
                 field="revision",
             )
@@ -195,7 +195,7 @@ def _revised(found: Sequence[Named], revisions: dict[str, float | None]) -> list
             "place"
         )
     many = [Named(name=f"{HF}{name}@{part}", revision=part, trained=tokens) for part, tokens in revisions.items()]
-    return [new for one in found for new in (many if one is weights[0] else [one])]
+    return [new for model in listed for new in (many if model is weights[0] else [model])]
 
 
 def _listed(checkpoints: Checkpoints | None) -> list[tuple[str, float | None]]:
@@ -219,24 +219,26 @@ def _shown(names: Sequence[str]) -> list[str]:
     ]
 
 
-def _merged(one: Named, same: Named) -> Named:
+def _merged(model: Named, same: Named) -> Named:
     """Return a model that is named twice."""
-    if None not in (one.trained, same.trained) and one.trained != same.trained:
-        raise VivaError(f"{one_line(one.name, 200)} is there twice, after {one.trained:g} and {same.trained:g} tokens")
-    return msgspec.structs.replace(one, trained=same.trained if one.trained is None else one.trained)
+    if None not in (model.trained, same.trained) and model.trained != same.trained:
+        raise VivaError(
+            f"{one_line(model.name, 200)} is there twice, after {model.trained:g} and {same.trained:g} tokens"
+        )
+    return msgspec.structs.replace(model, trained=same.trained if model.trained is None else model.trained)
 
 
-def _said_by_itself(one: Named) -> Named:
+def _said_by_itself(model: Named) -> Named:
     """With the tokens that a folder of transformers' Trainer says it has seen, where nobody said anything else."""
-    folder = folder_of(one.name)
-    if one.trained is not None or not folder:
-        return one
+    folder = folder_of(model.name)
+    if model.trained is not None or not folder:
+        return model
     try:
         seen = read_json(Path(folder) / "trainer_state.json").get("num_input_tokens_seen")
     except ValueError:
-        return one
+        return model
     known = isinstance(seen, int | float) and not isinstance(seen, bool) and 0 < seen < _MOST
-    return msgspec.structs.replace(one, trained=float(seen)) if known else one  # type: ignore[arg-type]
+    return msgspec.structs.replace(model, trained=float(seen)) if known else model  # type: ignore[arg-type]
 
 
 HF = "hf/"
@@ -274,11 +276,11 @@ def typed_folder(name: str, beside: str = "") -> str:
     """
     if not name.startswith(HF):
         return ""
-    found = existing(name.removeprefix(HF), beside)
-    if not found:
+    folder = existing(name.removeprefix(HF), beside)
+    if not folder:
         itself = existing(name, beside)
-        found = itself if is_model(itself) else ""
-    return found
+        folder = itself if is_model(itself) else ""
+    return folder
 
 
 def folder_of(name: str, beside: str = "") -> str:
@@ -293,8 +295,8 @@ def split_revision(name: str) -> tuple[str, str]:
     Raises VivaError for FOLDER@REVISION.
     """
     rest = name.removeprefix(HF)
-    before, at, revision = rest.partition("@")
-    if not name.startswith(HF) or not at or typed_folder(name):
+    before, separator, revision = rest.partition("@")
+    if not name.startswith(HF) or not separator or typed_folder(name):
         return rest, ""
     if typed_folder(HF + before):
         raise VivaError(f"{one_line(name, 200)}: {before[:200]!r} is a folder, and a folder has no revisions")
@@ -405,14 +407,14 @@ class Checkpoints(Struct, frozen=True, kw_only=True):
 
         Raises DataError where it has several.
         """
-        found = [row for row in self.rows if row.is_of(run, model, recorded)]
-        if len(found) > 1:
-            lines = " and ".join(str(row.line) for row in found[:2])
+        matching = [row for row in self.rows if row.is_of(run, model, recorded)]
+        if len(matching) > 1:
+            lines = " and ".join(str(row.line) for row in matching[:2])
             raise DataError(
                 f"{self.path}, lines {lines}: both are {one_line(model, 80)} of {run}; tell them apart by `base_url` "
                 "or `run`"
             )
-        return found[0] if found else None
+        return matching[0] if matching else None
 
 
 def read_checkpoints(path: Path) -> Checkpoints:
@@ -424,12 +426,12 @@ def read_checkpoints(path: Path) -> Checkpoints:
     unknown = [name for name in header if name not in COLUMNS]
     if unknown:
         raise DataError(f"{path}, line 1: unknown column {unknown[0][:40]!r}; there are: {', '.join(COLUMNS)}")
-    found = tuple(_checkpoint(path, line, row, axis) for line, row in rows)
-    if not found:
+    checkpoints = tuple(_checkpoint(path, line, row, axis) for line, row in rows)
+    if not checkpoints:
         raise DataError(
             f"{path} names no checkpoint; a row is, for example: my-model-step1000,2.1B under `model,tokens`"
         )
-    return Checkpoints(path=path, axis=AXES.get(axis, ""), rows=found)
+    return Checkpoints(path=path, axis=AXES.get(axis, ""), rows=checkpoints)
 
 
 def models_of(checkpoints: Checkpoints) -> list[tuple[str, Checkpoint]]:
@@ -472,10 +474,10 @@ def _check_weights(where: str, row: Checkpoint) -> None:
 
 def amount(text: str) -> float | None:
     """Return `300B`, `2.1e9`, `1000`, `1.5 T` as a number; None for what is none."""
-    found = _NUMBER.fullmatch(text.strip())
-    if found is None:
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None:
         return None
-    value = float(found[1]) * _SIZES[found[2].lower()]
+    value = float(match[1]) * _SIZES[match[2].lower()]
     return value if math.isfinite(value) else None
 
 
@@ -484,8 +486,8 @@ def _checkpoint(path: Path, line: int, row: Mapping[str, str], axis: str) -> Che
     where = f"{path}, line {line}"
     if not given["model"] and not given["run"]:
         raise DataError(f"{where}: neither a model nor a run")
-    at = amount(given[axis]) if axis else None
-    if axis and given[axis] and at is None:
+    trained = amount(given[axis]) if axis else None
+    if axis and given[axis] and trained is None:
         raise DataError(
             f"{where}: {axis} {given[axis][:40]!r} is no number from 0 on; write 300000000000, 3e11 or 300B"
         )
@@ -499,7 +501,7 @@ def _checkpoint(path: Path, line: int, row: Mapping[str, str], axis: str) -> Che
         base_url=given["base_url"].rstrip("/"),
         run=given["run"],
         revision=given["revision"],
-        at=at,
+        at=trained,
         beside=str(path.parent),
     )
 

@@ -245,16 +245,16 @@ def open_encoder_of(opened: OpenRun, *, new: bool) -> None:
     except VivaError as problem:
         raise MissingEncoderError(str(problem)) from None
     folder = opened.folder
-    found = EncoderRecord(name=encoder.name, identity=dict(encoder.identity))
+    record = EncoderRecord(name=encoder.name, identity=dict(encoder.identity))
     known = folder.record.encoder
     if known is None or new:
-        folder.record.encoder = found
-    elif known.identity != found.identity:
-        both = {**known.identity, **found.identity}
-        differing = next((key for key in both if known.identity.get(key) != found.identity.get(key)), "name")
+        folder.record.encoder = record
+    elif known.identity != record.identity:
+        both = {**known.identity, **record.identity}
+        differing = next((key for key in both if known.identity.get(key) != record.identity.get(key)), "name")
         raise VivaError(
             f"another {known.name} compared this run: its {differing} was "
-            f"{known.identity.get(differing)!r}, and is {found.identity.get(differing)!r} now; put the old one back, "
+            f"{known.identity.get(differing)!r}, and is {record.identity.get(differing)!r} now; put the old one back, "
             f"or start a new run ({option('reuse')} takes the answers over)"
         )
     opened.encoder = encoder
@@ -293,9 +293,9 @@ def prices_said(values: tuple[str, ...]) -> dict[str, Price]:
     return prices
 
 
-def prices_of(record: RunRecord, said: Mapping[str, Price]) -> dict[str, Price]:
+def prices_of(record: RunRecord, given: Mapping[str, Price]) -> dict[str, Price]:
     """Return a run's prices with those `said` now, which come first: one for all is over what each model had."""
-    return dict(said) if "" in said else {**record.prices, **said}
+    return dict(given) if "" in given else {**record.prices, **given}
 
 
 def price_of(model: Model, given: Price | None) -> Price | None:
@@ -312,20 +312,20 @@ def price_of(model: Model, given: Price | None) -> Price | None:
 def recorded_price(model: ModelRecord, given: Mapping[str, Price], *, batched: bool = False) -> Price | None:
     """Return what a model of run.json costs: as the user says, else the vendor's list price, of batches its share."""
     provider, _, name = model.name.partition("/")
-    traits, said = traits_of(model.name), given.get(model.shown or model.name) or given.get("")
-    if said or model.base_url is not None:  # a server of one's own: its list price would be somebody else's
-        return said
-    found = list_price(traits.priced_as or provider, name)
-    return found.times(traits.batch_share) if found and batched else found
+    traits, price = traits_of(model.name), given.get(model.shown or model.name) or given.get("")
+    if price or model.base_url is not None:  # a server of one's own: its list price would be somebody else's
+        return price
+    listed = list_price(traits.priced_as or provider, name)
+    return listed.times(traits.batch_share) if listed and batched else listed
 
 
 def _price(model: Model, given: Mapping[str, Price], limits: LimitOptions) -> Price | None:
     """Return the user's price unchanged, or the list price with the batch discount."""
-    said = given.get(model.name) or given.get("")
-    found = price_of(model, said)
-    if limits.batch and found and not said and isinstance(model, BatchModel):
-        return found.times(model.batches().share)
-    return found
+    given_price = given.get(model.name) or given.get("")
+    price = price_of(model, given_price)
+    if limits.batch and price and not given_price and isinstance(model, BatchModel):
+        return price.times(model.batches().share)
+    return price
 
 
 def earlier_runs(reuse: tuple[Path, ...]) -> list[RunFolder]:
@@ -335,7 +335,7 @@ def earlier_runs(reuse: tuple[Path, ...]) -> list[RunFolder]:
 
 def ceilings(limits: LimitOptions) -> dict[str, int]:
     """Return requests in flight by provider; 0 is `auto`. Raises VivaError for what is no number."""
-    found: dict[str, int] = {}
+    ceilings_by_provider: dict[str, int] = {}
     for provider, amount in per_provider(limits.concurrency, "concurrency").items():
         if provider == "hf":
             raise VivaError(
@@ -344,13 +344,13 @@ def ceilings(limits: LimitOptions) -> dict[str, int]:
             )
         if amount != "auto" and not (amount.isdecimal() and int(amount) > 0):
             raise VivaError(f"{amount!r} is neither a number from 1 on nor `auto`", field="concurrency")
-        found[provider] = 0 if amount == "auto" else int(amount)
-    return found
+        ceilings_by_provider[provider] = 0 if amount == "auto" else int(amount)
+    return ceilings_by_provider
 
 
 def paces(values: tuple[str, ...], field: str) -> dict[str, float]:
     """So many a minute by provider; 0.0 for `none`. Raises VivaError for what is no positive number."""
-    found: dict[str, float] = {}
+    pace_by_provider: dict[str, float] = {}
     for provider, amount in per_provider(values, field).items():
         try:
             pace = 0.0 if amount == "none" else float(amount)
@@ -358,8 +358,8 @@ def paces(values: tuple[str, ...], field: str) -> dict[str, float]:
             pace = -1.0
         if not 0 <= pace <= MOST_A_MINUTE or (not pace and amount != "none"):
             raise VivaError(f"{amount!r} is neither a number above 0 nor `none`", field=field)
-        found[provider] = pace
-    return found
+        pace_by_provider[provider] = pace
+    return pace_by_provider
 
 
 def open_evidence(opened: OpenRun, stack: ExitStack) -> EvidenceStore:
@@ -448,12 +448,12 @@ def read_environment(path: Path | None) -> None:
         raise VivaError(f"{option('env_file')}: cannot read {path}: {problem.strerror or problem}") from None
     except UnicodeDecodeError:
         raise VivaError(f"{option('env_file')}: {path} is not UTF-8") from None
-    for found in parse_stream(io.StringIO(text)):
-        if found.error:
-            where = f"{option('env_file')}: {path}, line {found.original.line}"
+    for binding in parse_stream(io.StringIO(text)):
+        if binding.error:
+            where = f"{option('env_file')}: {path}, line {binding.original.line}"
             raise VivaError(f"{where}: write NAME=VALUE, quotes closed; comments begin with #")
-        if found.key and found.value is not None and "\0" not in found.value:
-            os.environ.setdefault(found.key, found.value)
+        if binding.key and binding.value is not None and "\0" not in binding.value:
+            os.environ.setdefault(binding.key, binding.value)
 
 
 _NO_KEY = "VIVA_SENDS_NOTHING"
@@ -471,7 +471,7 @@ def confirm_endpoints(folder: RunFolder, limits: LimitOptions, ask: Callable[[st
     """
     if is_approved(folder.path, folder.record):
         return
-    named = list(dict.fromkeys(_described(one) for one in addressed(folder.record)))
+    named = list(dict.fromkeys(_described(model) for model in addressed(folder.record)))
     shown = [*named[:_SHOWN], *([f"and {len(named) - _SHOWN} more in run.json"] if named[_SHOWN:] else [])]
     if not limits.trust_endpoints:
         if ask is None:
@@ -479,8 +479,8 @@ def confirm_endpoints(folder: RunFolder, limits: LimitOptions, ask: Callable[[st
                 f"{folder.path} was not begun by you here, and says where requests and keys go: {'; '.join(shown)}. "
                 f"Nothing was sent. If you know these addresses, say {option('trust_endpoints')}"
             )
-        said = f"{folder.path} was not begun by you here. Going on with it sends requests and keys:"
-        if not ask("\n  ".join([said, *shown]), "Do you know these addresses, and may the keys go there?"):
+        heading = f"{folder.path} was not begun by you here. Going on with it sends requests and keys:"
+        if not ask("\n  ".join([heading, *shown]), "Do you know these addresses, and may the keys go there?"):
             raise VivaError(f"nothing was sent; {option('trust_endpoints')} agrees without asking")
     keep_approval(folder)
 
@@ -494,23 +494,23 @@ def keep_approval(folder: RunFolder) -> None:
         )
 
 
-def _described(one: ModelRecord) -> str:
+def _described(model: ModelRecord) -> str:
     """Return `openai/NAME at http://… with the key in GITHUB_TOKEN`."""
-    address = f" at {one_line(one.base_url, 200)}" if one.base_url else ""
-    key = f"the key in {one_line(one.key_variable, 80)}" if one.key_variable else "its provider's usual key"
+    address = f" at {one_line(model.base_url, 200)}" if model.base_url else ""
+    key = f"the key in {one_line(model.key_variable, 80)}" if model.key_variable else "its provider's usual key"
     headers = "".join(
-        f" and {one_line(f'{name}: {value}', 120)}" for name, value in (one.request or RequestOptions()).headers
+        f" and {one_line(f'{name}: {value}', 120)}" for name, value in (model.request or RequestOptions()).headers
     )
-    return f"{one_line(one.name, 200)}{address} with {key}{headers}"
+    return f"{one_line(model.name, 200)}{address} with {key}{headers}"
 
 
 def refuse_inherited_code(records: Sequence[ModelRecord], limits: LimitOptions) -> None:
     """Raise VivaError where run.json alone says that code which comes with weights is to be run."""
-    for one in records:
-        if one.weights and one.weights.trust_remote_code and not limits.trust_remote_code:
+    for record in records:
+        if record.weights and record.weights.trust_remote_code and not limits.trust_remote_code:
             raise VivaError(
                 f"this run was begun with {option('trust_remote_code')}, and code that comes with "
-                f"{one_line(one.name, 200)} "
+                f"{one_line(record.name, 200)} "
                 f"would run with all your rights: look at it, and then say {option('trust_remote_code')} again"
             )
 
@@ -546,9 +546,9 @@ class Approval(Struct, kw_only=True):
 def addressed(record: RunRecord) -> list[ModelRecord]:
     """Return the models and judges for which run.json names an address or the variable of a key."""
     return [
-        one
-        for one in (*record.models, *record.judges)
-        if one.base_url or one.key_variable or "://" in one.name or _headers(one)
+        model
+        for model in (*record.models, *record.judges)
+        if model.base_url or model.key_variable or "://" in model.name or _headers(model)
     ]
 
 
@@ -557,13 +557,13 @@ def is_approved(folder: Path, record: RunRecord) -> bool:
     if not addressed(record):
         return True
     try:
-        found = msgspec.json.decode(read_regular(folder / FILE, 1 << 16), type=Approval)
+        approval = msgspec.json.decode(read_regular(folder / FILE, 1 << 16), type=Approval)
     except (OSError, *UNREADABLE):
         return False
     secret = existing_key(_PURPOSE)
     if secret is None:
         return False
-    return hmac.compare_digest(found.mac.encode("utf-8", "replace"), _mac(secret, record).encode())
+    return hmac.compare_digest(approval.mac.encode("utf-8", "replace"), _mac(secret, record).encode())
 
 
 def approve(folder: Path, record: RunRecord) -> str:
@@ -585,15 +585,15 @@ def approve(folder: Path, record: RunRecord) -> str:
     return ""
 
 
-def _headers(one: ModelRecord) -> tuple[tuple[str, str], ...]:
+def _headers(model: ModelRecord) -> tuple[tuple[str, str], ...]:
     """Headers may have variables of the environment in them."""
-    return one.request.headers if one.request else ()
+    return model.request.headers if model.request else ()
 
 
 def _mac(secret: bytes, record: RunRecord) -> str:
     """Over names, addresses and variables of models and judges; whatever else run.json says, it chooses no address."""
-    said = [
-        [[one.name, one.base_url, one.key_variable, *_headers(one)] for one in many]
+    content = [
+        [[model.name, model.base_url, model.key_variable, *_headers(model)] for model in many]
         for many in (record.models, record.judges)
     ]
-    return hmac.new(secret, msgspec.json.encode(said), hashlib.sha256).hexdigest()
+    return hmac.new(secret, msgspec.json.encode(content), hashlib.sha256).hexdigest()

@@ -58,8 +58,8 @@ async def watched(
     async def end(stage: Stage) -> None:
         over.add(stage.name)
         try:
-            for one in stage.used:
-                await one.close()
+            for model in stage.used:
+                await model.close()
         finally:
             progress.end(stage.name)
 
@@ -154,25 +154,29 @@ def ending_of_asking(run: Run, path: Path, resume: str = "", *, verdicts: bool =
     if not missing and not run.refused:
         return EXIT_OK
     if run.stop == "interrupted":
-        said, code = f"interrupted, {left}{yet}; go on with: {resume}", EXIT_INTERRUPTED
+        message, code = f"interrupted, {left}{yet}; go on with: {resume}", EXIT_INTERRUPTED
     elif run.stop == "budget":
         full, more, larger = run.budget.full
-        said = f"{full}{_held(tally)}, {left}{yet}; {more}go on with: {resume} {'' if elsewhere else 'with '}{larger}"
+        message = (
+            f"{full}{_held(tally)}, {left}{yet}; {more}go on with: {resume} {'' if elsewhere else 'with '}{larger}"
+        )
         if run.budget.spent == run.budget.before and not (tally.answered or tally.failed):
-            raise VivaError(said)
+            raise VivaError(message)
     elif run.refused:
-        said = f"{left}; once that is right, go on with: {resume}"
+        message = f"{left}; once that is right, go on with: {resume}"
         if elsewhere and run.lasting:
             reuse = f" ({option('reuse')} {path} takes over what was answered)" if tally.answered or tally.kept else ""
-            said = f"{left}; this run keeps its models and options: begin another `viva run` with the right ones{reuse}"
+            message = (
+                f"{left}; this run keeps its models and options: begin another `viva run` with the right ones{reuse}"
+            )
         elif run.absent:
-            said += f" ({option('wait_for_server', '600')} waits for a server that still loads){elsewhere}"
+            message += f" ({option('wait_for_server', '600')} waits for a server that still loads){elsewhere}"
         code = EXIT_INCOMPLETE if run.unreached == run.refused.keys() else EXIT_REFUSED
     elif run.stop == "refused":
-        said = f"stopped, as the grading would not work; {left}{yet}"
+        message = f"stopped, as the grading would not work; {left}{yet}"
     else:
-        said = _failed(run, number, left, resume)
-    conclude(said)
+        message = _failed(run, number, left, resume)
+    conclude(message)
     return code
 
 
@@ -298,12 +302,12 @@ def _fitting(parts: Sequence[tuple[int, str]], width: int | None) -> list[str]:
     """Return the parts that find place, in their order: of the smallest number first, and of 0 and 1 always."""
     taken: list[int] = []
     free = float("inf") if width is None else float(width)
-    for at in sorted(range(len(parts)), key=lambda at: parts[at][0]):
-        weight, text = parts[at]
+    for index in sorted(range(len(parts)), key=lambda index: parts[index][0]):
+        weight, text = parts[index]
         if weight <= 1 or len(text) + 3 <= free:
-            taken.append(at)
+            taken.append(index)
             free -= len(text) + 3
-    return [parts[at][1] for at in sorted(taken)]
+    return [parts[index][1] for index in sorted(taken)]
 
 
 def cost_text(tally: Tally) -> str:

@@ -62,7 +62,7 @@ def _pairs(given: tuple[str, ...], field: str, refused: frozenset[str] = frozens
     """Return `KEY=JSON` → (key, JSON); what is no JSON is taken as a text where it cannot be meant for anything
     else.
     """
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for each in given:
         name, equals, value = each.partition("=")
         name = name.strip()
@@ -70,10 +70,10 @@ def _pairs(given: tuple[str, ...], field: str, refused: frozenset[str] = frozens
             raise VivaError(f"{one_line(each, 80)!r}: write KEY=JSON, such as top_k=20", field=field)
         if name in refused:
             raise VivaError(f"{name}: Viva writes this field itself", field=field)
-        if name in found:
+        if name in pairs:
             raise VivaError(f"{name} is there twice", field=field)
-        found[name] = _json(value, field, name)
-    return tuple(found.items())
+        pairs[name] = _json(value, field, name)
+    return tuple(pairs.items())
 
 
 def _json(text: str, field: str, name: str) -> str:

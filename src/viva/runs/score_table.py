@@ -59,7 +59,7 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
     Raises DataError with the line and the value: not there, torn, a missing column, a score that is none, an answer
     that is there twice, a question with two values of a tag.
     """
-    found: dict[str, ModelScores] = {}
+    models: dict[str, ModelScores] = {}
     answers: dict[tuple[str, str], dict[tuple[int, int], tuple[int, float | None]]] = {}
     named: bool | None = None
     for line, row in rows_of(path):
@@ -80,24 +80,24 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
                 f"first is in line {given[place][0]}"
             )
         given[place] = (line, _score(row, where))
-        mine = found.setdefault(model, ModelScores()).tags.setdefault(question, {})
+        mine = models.setdefault(model, ModelScores()).tags.setdefault(question, {})
         for tag in (*tags, CLUSTER) if CLUSTER in row else tags:
             value = text_in(row, column_of(row, (tag,), where), where)
             if mine.setdefault(tag, value) != value:
                 raise DataError(
                     f"{where}: {tag} of case {brief(question)} is {brief(value)}, and {brief(mine[tag])} above"
                 )
-    if not found:
+    if not models:
         raise DataError(f"the table {path} holds no scores; it needs rows of model, question, sample, score")
     for (model, question), given in answers.items():
-        found[model].scores[question] = [given[place][1] for place in sorted(given)]
-    everything = {question: mine for own in reversed(found.values()) for question, mine in own.tags.items()}
-    for own in found.values():
+        models[model].scores[question] = [given[place][1] for place in sorted(given)]
+    everything = {question: mine for own in reversed(models.values()) for question, mine in own.tags.items()}
+    for own in models.values():
         most = max(map(len, own.scores.values()))
         own.missing = frozenset(everything.keys() - own.scores.keys())
         for question in (name for name in everything if name in own.missing):
             own.scores[question], own.tags[question] = [None] * most, everything[question]
-    return found
+    return models
 
 
 def rows_of(path: Path) -> Iterator[tuple[int, Row]]:
@@ -156,12 +156,12 @@ def number_in(row: Row, column: str, where: str, hint: str) -> float | None:
     if not text:
         return None
     try:
-        found = float("no number") if isinstance(row[column], bool) or "_" in text else float(text)
+        value = float("no number") if isinstance(row[column], bool) or "_" in text else float(text)
     except ValueError:
         if _DECIMAL_COMMA.fullmatch(text):
             raise DataError(f"{where}: {column} {brief(text)} has a decimal comma: write decimal points") from None
         raise DataError(f"{where}: {column} {brief(row[column])} is no number; {hint}") from None
-    return found + 0.0  # no minus zero
+    return value + 0.0  # no minus zero
 
 
 _DECIMAL_COMMA = re.compile(r"[-+]?[0-9]{0,20},[0-9]{1,20}")

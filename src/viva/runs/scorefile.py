@@ -67,7 +67,7 @@ def fault(folder: Path) -> Fault | None:
     Reads all of these files once. Raises StorageError for one that cannot be read.
     """
     try:
-        found = msgspec.json.decode(read_regular(folder / MADE, _LONGEST), type=Made)
+        made = msgspec.json.decode(read_regular(folder / MADE, _LONGEST), type=Made)
     except FileNotFoundError:
         if not (folder / SCORES).exists():
             return Fault("missing", "is not graded yet")
@@ -79,10 +79,10 @@ def fault(folder: Path) -> Fault | None:
     scores = _hash(folder / SCORES)
     if not scores:
         return Fault("missing", "is not graded yet")
-    if scores != found.scores:
+    if scores != made.scores:
         return Fault("changed", f"has another {SCORES} than grading made: it was edited or damaged")
     now = _sources(folder)
-    changed = sorted(name for name in {*now, *found.sources} if now.get(name) != found.sources.get(name))
+    changed = sorted(name for name in {*now, *made.sources} if now.get(name) != made.sources.get(name))
     return Fault("changed", f"has scores of other files than lie there: {changed[0]} was changed") if changed else None
 
 
@@ -211,10 +211,10 @@ def runs_in(path: Path) -> list[Path]:
     """Return the folder itself where it is a run, else all runs in it. Raises VivaError where there is none."""
     if (path / "run.json").exists():
         return [path]
-    found = sorted(one.parent for one in path.glob("*/run.json"))
-    if not found:
+    folders = sorted(record.parent for record in path.glob("*/run.json"))
+    if not folders:
         raise VivaError(f"{path} is no run folder and holds none (no run.json in it): `viva run` makes some")
-    return found
+    return folders
 
 
 def find_run(path: Path) -> Path:
@@ -238,9 +238,9 @@ def is_fresh(folder: RunFolder) -> bool:
     """Return whether scores.jsonl is what was made of the run's other files; of an earlier Viva's run, as new as all of
     them.
     """
-    found = fault(folder.path)
-    if found is None or found.kind != "unrecorded":
-        return found is None
+    problem = fault(folder.path)
+    if problem is None or problem.kind != "unrecorded":
+        return problem is None
     made = (folder.path / SCORES).lstat().st_mtime_ns
     journals = (folder.path / f"{name}.jsonl" for name in SOURCES)
     return all(made >= path.lstat().st_mtime_ns for path in journals if path.exists())
@@ -248,13 +248,13 @@ def is_fresh(folder: RunFolder) -> bool:
 
 def refuse_strange_scores(path: Path) -> None:
     """Raise StorageError where a run's scores are not what was made of its files; say where nobody can know."""
-    found = fault(path)
-    if found is None or found.kind == "missing":  # that is said by who reads them
+    problem = fault(path)
+    if problem is None or problem.kind == "missing":  # that is said by who reads them
         return
-    if found.kind == "unrecorded":
-        notify(f"{path} {found.why}; `viva score {path}` grades it again, asking nobody")
+    if problem.kind == "unrecorded":
+        notify(f"{path} {problem.why}; `viva score {path}` grades it again, asking nobody")
         return
-    raise StorageError(f"{path} {found.why}; `viva score {path}` grades it again, asking nobody")
+    raise StorageError(f"{path} {problem.why}; `viva score {path}` grades it again, asking nobody")
 
 
 def refuse_adaptive(path: Path, record: RunRecord) -> None:

@@ -75,7 +75,7 @@ def refuse_unknown(asked: str, exams: Iterable[tuple[ExamSpec, bool]]) -> None:
             f"{asked!r}: {_SAMPLE}; ask the published questions ({option('data', 'DIR')}), or leave it out",
             field="published_rows",
         )
-    sets = [found for spec, sample in exams if not sample and (found := neighbours(spec))]
+    sets = [rows for spec, sample in exams if not sample and (rows := neighbours(spec))]
     for name in _names(asked):
         problem: DataError | None = None
         for everything in sets:
@@ -103,12 +103,12 @@ def with_published_rows(result: Result, asked: str, exam: ExamRecord, run: RunRe
         exam.spec, answers=exam.samples or run.samples, questions=exam.questions, template=_template(run, result.model)
     )
     if result.model.startswith(BASELINE):
-        everything = tuple(one for one in everything if one.kind == "baseline")
+        everything = tuple(neighbour for neighbour in everything if neighbour.kind == "baseline")
     score = result.overall.mean
     if not result.overall.same_parts:
         cell, score = _largest(everything, result.tables)
-        parts = [msgspec.structs.replace(one, score=one.figures.get(cell)) for one in everything]
-        everything = tuple(one for one in parts if one.score is not None or _names(asked))
+        parts = [msgspec.structs.replace(neighbour, score=neighbour.figures.get(cell)) for neighbour in everything]
+        everything = tuple(part for part in parts if part.score is not None or _names(asked))
     rows = published_rows(everything, asked, score, result.model) if not _names(asked) else _named(everything, asked)
     kept = comparable(rows, [result])
     lost = bool(everything) and asked != NONE and not result.overall.same_parts
@@ -124,20 +124,22 @@ def _template(run: RunRecord, model: str) -> str:
 
 
 def _named(everything: tuple[Neighbour, ...], asked: str) -> tuple[Neighbour, ...]:
-    return tuple({one.model: one for name in _names(asked) for one in _known(everything, name)}.values())
+    return tuple(
+        {neighbour.model: neighbour for name in _names(asked) for neighbour in _known(everything, name)}.values()
+    )
 
 
 def _largest(rows: Sequence[Neighbour], tables: Sequence[Table]) -> tuple[tuple[str, str, str], float | None]:
     """Return the cell with most answers of those that published figures may stand beside, and its mean."""
-    known = {cell for one in rows for cell in one.figures}
-    found = [
+    known = {cell for neighbour in rows for cell in neighbour.figures}
+    means = [
         (cell.n, (table.name, row, column), cell.mean)
         for table in tables
         for row, cells in zip(table.rows, table.cells, strict=True)
         for column, cell in zip(table.columns, cells, strict=True)
         if (table.name, row, column) in known and cell.same_parts and cell.mean is not None
     ]
-    _, place, mean = max(found, default=(0, ("", "", ""), None), key=lambda one: one[0])
+    _, place, mean = max(means, default=(0, ("", "", ""), None), key=lambda candidate: candidate[0])
     return place, mean
 
 
@@ -364,12 +366,12 @@ def _by_tag(tags: Mapping[str, Collection[str]]) -> Iterator[TableSpec]:
 
 def _consumed(opened: OpenRun) -> list[Consumed | None]:
     """Return what the answers of every evaluation took; None for recorded replies."""
-    found: list[Consumed | None] = []
+    totals: list[Consumed | None] = []
     with ExitStack() as stack:
         journal: Journal | None = None
         for evaluation in opened.evaluations:
             if recorded(evaluation):
-                found.append(None)
+                totals.append(None)
                 continue
             if journal is None:
                 journal = opened.folder.journal("responses", write=False)
@@ -378,8 +380,8 @@ def _consumed(opened: OpenRun) -> list[Consumed | None]:
             for _, _, entry in evaluation.answers(journal):
                 if entry:
                     consumption.count(entry)
-            found.append(consumption.consumed(0))
-    return found
+            totals.append(consumption.consumed(0))
+    return totals
 
 
 @functools.lru_cache(maxsize=4)
@@ -408,20 +410,20 @@ def judging_consumed(opened: OpenRun) -> dict[str, Consumed]:
     """Judge → what all its replies took, also those that held no verdict or were asked for again. Recorded ones, and
     verdicts of another run, took nothing."""
     judges = opened.judge_panel.judges if opened.judge_panel else ()
-    found = {
+    totals = {
         judge.model.name: Consumption(judge.price)
         for judge in judges
         if not traits_of(judge.model.identity.get("provider", "")).recorded
     }
-    if found:
+    if totals:
         journal = opened.folder.journal("annotations", write=False)
         try:
             for entry in journal.lines():
-                if entry.model in found:
-                    found[entry.model].count_judging(entry)
+                if entry.model in totals:
+                    totals[entry.model].count_judging(entry)
         finally:
             journal.close()
-    return {name: took.consumed(0) for name, took in found.items() if took.replies}
+    return {name: took.consumed(0) for name, took in totals.items() if took.replies}
 
 
 def canary_marks(opened: OpenRun) -> tuple[CanaryMarks, ...]:
@@ -439,9 +441,9 @@ def canary_marks(opened: OpenRun) -> tuple[CanaryMarks, ...]:
                 for opinion in evidence_store.opinions(judge, exam, question, response, {}):
                     into.append((canary.mark, exam.mark(question, opinion) if opinion else None))
     return tuple(
-        CanaryMarks(exam=exam, judge=judge, known=tuple(k for k, _ in found), given=tuple(g for _, g in found))
-        for (exam, judge), found in marks.items()
-        if found
+        CanaryMarks(exam=exam, judge=judge, known=tuple(k for k, _ in pairs), given=tuple(g for _, g in pairs))
+        for (exam, judge), pairs in marks.items()
+        if pairs
     )
 
 
@@ -468,7 +470,7 @@ def with_estimates(
         frames = [frame(mine) for mine in rows]
     if len(frames) < len(results):  # nothing was drawn yet
         return list(results), []
-    found = [question_scores(mine, headline) for mine in frames]
+    scored = [question_scores(mine, headline) for mine in frames]
     read = set(frames[0].texts["question"].values)
     until, draws = read_draws(folder)
     draws = [draw for draw in draws if draw.question in read]
@@ -479,9 +481,9 @@ def with_estimates(
             tables=(),
             estimated=adaptive.questions,
         )
-        for target, (result, mine) in enumerate(zip(results, found, strict=True))
+        for target, (result, mine) in enumerate(zip(results, scored, strict=True))
     ]
-    answers = min(sum(draw.question in mine for draw in draws) for mine in found)
+    answers = min(sum(draw.question in mine for draw in draws) for mine in scored)
     notes = [_note(estimated[0].exam, answers, len(draws), adaptive, until)]
     if until.kind == "score":
         low, high = estimated[0].overall.low, estimated[0].overall.high
@@ -489,7 +491,7 @@ def with_estimates(
         side = "above" if above else "below" if below else "not known to be above or below"
         notes.append(f"{one_line(results[0].model, 40)}: the score is {side} {100 * until.value:g} %.")
     if until.kind == "difference":
-        known = estimate(draws, found, len(found), until)
+        known = estimate(draws, scored, len(scored), until)
         a, b = (one_line(result.model, 40) for result in results)
         low, high = known.low or 0.0, known.high or 0.0
         better = f"{a} is better" if low > 0 else f"{b} is better" if high < 0 else "it is not known yet"
@@ -551,7 +553,7 @@ class DeciderCounts:
     @property
     def reviewed(self) -> bool:
         """Whether experts decided anything."""
-        return any(found["expert"] for found in self._by.values())
+        return any(deciders["expert"] for deciders in self._by.values())
 
     def decided(self) -> Decided:
         """Return the counts; none where rules decided everything."""
@@ -567,11 +569,12 @@ class DeciderCounts:
         return Decided(self._answers, counts, several)
 
 
-def canary_notes(found: Sequence[CanaryMarks]) -> list[str]:
+def canary_notes(marks_by_judge: Sequence[CanaryMarks]) -> list[str]:
     """Return a line for every judge that marks known answers otherwise."""
     return [
-        f"{one.judge} gave {percent(one.agreement, 0)} % of the canaries of {one.exam} their known marks: read its "
+        f"{marks.judge} gave {percent(marks.agreement, 0)} % of the canaries of {marks.exam} their known "
+        "marks: read its "
         "verdicts with care."
-        for one in found
-        if one.agreement is not None and one.agreement < POOR
+        for marks in marks_by_judge
+        if marks.agreement is not None and marks.agreement < POOR
     ]

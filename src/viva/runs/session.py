@@ -97,8 +97,10 @@ def plan_run(plan: RunPlan, own: Mapping[str, Model], way: Way, *, asking: bool)
     benchmarks, typed = separate_benchmarks_and_models(plan.benchmarks, plan.models)
     checkpoints = read_checkpoints(reach.checkpoints) if reach.checkpoints else None
     named = [] if own and not typed else named_models(typed, opening.revision, checkpoints, plan.own)
-    models = (*(one.name for one in named), *own)
-    if any(one.name.startswith("replay/") for one in named) and (drawing := [*filter(draws_order, benchmarks)]):
+    models = (*(each_model.name for each_model in named), *own)
+    if any(each_model.name.startswith("replay/") for each_model in named) and (
+        drawing := [*filter(draws_order, benchmarks)]
+    ):
         notify(
             f"{drawing[0]} puts options in an order of Viva's own, and letters in a file are read by that: of answers "
             f"collected elsewhere `viva grade {drawing[0]} FILE` asks for the order"
@@ -119,7 +121,7 @@ def plan_run(plan: RunPlan, own: Mapping[str, Model], way: Way, *, asking: bool)
         plan=plan.kept(NOT_IN_RUNS),
         exams=[drawn(remember(exam, data), draw, choice.seed) for exam, data in exams_with_data],
         models=[
-            *(_record(one, plan, limit_kept=limit_kept) for one in named),
+            *(_record(each_model, plan, limit_kept=limit_kept) for each_model in named),
             *(
                 ModelRecord(name=name, shown=model.name, request=RequestOptions(system=system) if system else None)
                 for name, model in own.items()
@@ -180,7 +182,7 @@ def _without_encoder(opened: OpenRun) -> OpenRun:
     """Return the same run, its exams without an encoder; models and judges are those that are open."""
     folder = opened.folder
     folder.record, exams = rejudge(folder.record, RejudgeOptions(encoder="none"), folder.record.judges)
-    own = {model.name: one for model, one in zip(folder.record.models, opened.models, strict=True)}
+    own = {model.name: opened_model for model, opened_model in zip(folder.record.models, opened.models, strict=True)}
     again = prepare(folder, opened.limits, exams, own, asking=True)
     again.kept = opened.kept
     return again
@@ -222,10 +224,10 @@ def rejudge_records(record: RunRecord, rejudging: RejudgeOptions) -> list[ModelR
             f"{strangers[0]}@URL"
         )
     address, key = places.pop() if len(places) == 1 else (None, None)
-    found = judge_records(judging, address, key, tuple(model.name for model in reached))
+    records = judge_records(judging, address, key, tuple(model.name for model in reached))
     if rejudging.judge_base_url or rejudging.judge_key_env:
-        return found
-    return [known.get(judge.name, judge) for judge in found]
+        return records
+    return [known.get(judge.name, judge) for judge in records]
 
 
 def _check_addresses(models: tuple[str, ...], judging: JudgeOptions, reach: ModelOptions) -> None:
@@ -299,9 +301,11 @@ def _refuse_unasked(given: ServerOptions, models: tuple[str, ...], own: Mapping[
     own gets the system text, as part of its prompt."""
     if any(traits_of(name).takes_options for name in models):
         return
-    said = [name for name in changed(given) if not (own and name == "system")]
-    if said:
-        raise VivaError(f"is for models that are sent requests; here is only {', '.join(models)}", field=said[0])
+    changed_names = [name for name in changed(given) if not (own and name == "system")]
+    if changed_names:
+        raise VivaError(
+            f"is for models that are sent requests; here is only {', '.join(models)}", field=changed_names[0]
+        )
 
 
 def _record(named: Named, plan: RunPlan, *, limit_kept: bool) -> ModelRecord:
@@ -346,10 +350,10 @@ def self_test(exams: list[Exam]) -> list[list[Question]]:
 
     samples = [sample(exam, SELF_TESTED) for exam in exams]
     for exam, questions in zip(exams, samples, strict=True):
-        found = failures(exam, questions)
-        if found:
+        problems = failures(exam, questions)
+        if problems:
             raise VivaError(
-                f"the self-test of {exam.spec.label} failed, nothing was asked: {found[0]}; "
+                f"the self-test of {exam.spec.label} failed, nothing was asked: {problems[0]}; "
                 f"`viva check {exam.spec.name or exam.spec.benchmark}` shows all"
             )
     return samples
@@ -461,8 +465,8 @@ def _with_rubric(old: ExamRecord, file: Path) -> dict[str, object]:
         templates["judge"] = bundled["judge"]
     if RATIONALE_EXAM in bundled and (RATIONALE_EXAM in over or not over):
         protocol = cast("dict[str, object]", bundled[RATIONALE_EXAM])
-        said = cast("dict[str, object]", templates[RATIONALE_EXAM])
-        templates[RATIONALE_EXAM] = {**said, "rubric": protocol["rubric"]}
+        table = cast("dict[str, object]", templates[RATIONALE_EXAM])
+        templates[RATIONALE_EXAM] = {**table, "rubric": protocol["rubric"]}
     return merged(templates, over) or {}
 
 

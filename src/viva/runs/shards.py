@@ -96,26 +96,26 @@ def find_parts(paths: Sequence[Path], *, any_address: bool) -> Parts:
     Raises VivaError for a run that is no shard, and for shards of different runs, with what differs; StorageError for
     one that cannot be read, or that somebody is writing to.
     """
-    found: dict[Path, Part] = {}
+    by_folder: dict[Path, Part] = {}
     left_out: list[Path] = []
     for path in paths:
         for run in runs_in(path):
             folder = RunFolder.open(run)
             shard = folder.record.shard
             if shard:
-                found.setdefault(run.resolve(), Part(read_shard(shard), folder))
+                by_folder.setdefault(run.resolve(), Part(read_shard(shard), folder))
             elif run == path:
                 raise VivaError(
                     f"{run} is a whole run, no shard of one (`viva run {flag('shard', 'I/N')}` makes shards)"
                 )
             else:
                 left_out.append(run)
-    if not found:
+    if not by_folder:
         raise VivaError(
             f"{paths[0]} holds {len(left_out):,} whole runs and no shard of one (`viva run "
             f"{flag('shard', 'I/N')}` makes shards)"
         )
-    parts = sorted(found.values(), key=lambda part: (part.shard, part.folder.record.created, str(part.folder.path)))
+    parts = sorted(by_folder.values(), key=lambda part: (part.shard, part.folder.record.created, str(part.folder.path)))
     _refuse_strangers(parts, any_address=any_address)
     for part in parts:
         with part.folder.still():
@@ -143,20 +143,20 @@ def _refuse_strangers(parts: Sequence[Part], *, any_address: bool) -> None:
         both = f"{first.folder.path} and {part.folder.path} are no shards of one run: "
         if part.shard.of != first.shard.of:
             raise VivaError(f"{both}one is {first.shard}, the other {part.shard}")
-        found = list(_differences(_compared(first.folder, any_address), _compared(part.folder, any_address)))
-        if found:
-            more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-            moved = all(name.endswith("base_url") for name, _, _ in found)
+        differences = list(_differences(_compared(first.folder, any_address), _compared(part.folder, any_address)))
+        if differences:
+            more = f"; and {len(differences) - _SHOWN} more" if len(differences) > _SHOWN else ""
+            moved = all(name.endswith("base_url") for name, _, _ in differences)
             hint = (
                 f"; where both served the same model, say so with {option('any_address')}"
                 if moved
                 else "; merge what belongs together, or grade or judge the one as the other first"
             )
-            said = "; ".join(
-                f"{name} is {_short(one)} in the first, {_short(two)} in the second"
-                for name, one, two in found[:_SHOWN]
+            listed = "; ".join(
+                f"{name} is {_short(first_value)} in the first, {_short(two)} in the second"
+                for name, first_value, two in differences[:_SHOWN]
             )
-            raise VivaError(f"{both}{said}{more}{hint}")
+            raise VivaError(f"{both}{listed}{more}{hint}")
 
 
 def _compared(folder: RunFolder, any_address: bool) -> dict[str, object]:
@@ -206,10 +206,10 @@ def _flat(name: str, value: object) -> Iterator[tuple[str, object]]:
         yield name, value
 
 
-def _differences(one: dict[str, object], two: dict[str, object]) -> Iterator[tuple[str, object, object]]:
-    for name in dict.fromkeys([*one, *two]):
-        if one.get(name) != two.get(name):
-            yield one_line(name, 80), one.get(name), two.get(name)
+def _differences(first_record: dict[str, object], two: dict[str, object]) -> Iterator[tuple[str, object, object]]:
+    for name in dict.fromkeys([*first_record, *two]):
+        if first_record.get(name) != two.get(name):
+            yield one_line(name, 80), first_record.get(name), two.get(name)
 
 
 def _short(value: object) -> str:
@@ -218,13 +218,13 @@ def _short(value: object) -> str:
 
 def spans(numbers: Sequence[int]) -> str:
     """1, 2, 3, 7 as `1-3, 7`."""
-    found: list[list[int]] = []
+    ranges: list[list[int]] = []
     for number in numbers:
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
         else:
-            found.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
+            ranges.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
 
 
 STAGES = ("responses", "executions", "similarities", "annotations", LABELS)
@@ -245,15 +245,18 @@ def merged_record(parts: Parts, command: Sequence[str]) -> RunRecord:
         plan={name: value for name, value in parts.record.plan.items() if name not in OF_SHARD},
     )
     record.limits = msgspec.structs.replace(record.limits or RunLimits(), max_requests=None, max_cost=None)
-    record.spent = Spent(sum(one.spent.requests for one in records), sum(one.spent.cost for one in records))
-    record.canaries = list(dict.fromkeys(canary for one in records for canary in one.canaries))
+    record.spent = Spent(
+        sum(each_record.spent.requests for each_record in records),
+        sum(each_record.spent.cost for each_record in records),
+    )
+    record.canaries = list(dict.fromkeys(canary for each_record in records for canary in each_record.canaries))
     record.exams = [_whole_exam([record.exams[index] for record in records]) for index in range(len(record.exams))]
     return record
 
 
 def _whole_exam(records: list[ExamRecord]) -> ExamRecord:
     """Return the whole exam, with its data where one of the shards found it and it still is."""
-    here = next((one for one in records if one.data is None or Path(one.data).exists()), records[0])
+    here = next((record for record in records if record.data is None or Path(record.data).exists()), records[0])
     whole = msgspec.structs.replace(here, spec=msgspec.structs.replace(here.spec, shard=""))
     return msgspec.structs.replace(whole, questions=len(reopen(whole)))
 
@@ -365,7 +368,7 @@ class JournalMerge:
         """
         read = ServedChanges()
         for entry, raw in _lines(source, self._decode):
-            key, said = bytes.fromhex(entry.key), (entry.served, entry.by)
+            key, answerer = bytes.fromhex(entry.key), (entry.served, entry.by)
             read.resolve(entry)
             moved = keys is not None and key in keys
             if keys and moved:
@@ -380,7 +383,7 @@ class JournalMerge:
             if entry.error is None:
                 self.answered.add(key)
             written = self._written.shortened(entry)
-            self._write(self._encode(written) + b"\n" if moved or (written.served, written.by) != said else raw)
+            self._write(self._encode(written) + b"\n" if moved or (written.served, written.by) != answerer else raw)
             self._written.resolve(written)
 
     def _write(self, raw: bytes) -> None:
@@ -439,7 +442,7 @@ def merge_reviews(sources: Sequence[Path], path: Path) -> int:
     were left out since they cannot be read. Raises StorageError for files that cannot be read or written.
     """
     decode = msgspec.json.Decoder(Review).decode
-    found: dict[str, tuple[float, bytes]] = {}
+    latest_by_id: dict[str, tuple[float, bytes]] = {}
     damaged = 0
     for source in sources:
         latest = float("-inf")
@@ -450,11 +453,13 @@ def merge_reviews(sources: Sequence[Path], path: Path) -> int:
                 damaged += 1
                 continue
             latest = max(latest, review.at)  # a clock that was set back changes nothing of a file's order
-            found.setdefault(review.id, (latest, line))
-    if found:
+            latest_by_id.setdefault(review.id, (latest, line))
+    if latest_by_id:
         try:
             with path.open("xb") as out:
-                out.writelines(line for _, line in sorted(found.values(), key=lambda one: one[0]))
+                out.writelines(
+                    line for _, line in sorted(latest_by_id.values(), key=lambda latest_line: latest_line[0])
+                )
                 out.flush()
                 os.fsync(out.fileno())
         except OSError as problem:
@@ -480,9 +485,9 @@ Renamed = dict[bytes, bytes]
 """Key in the one run → key in the other."""
 
 
-def moved(one: RunRecord, other: RunRecord) -> bool:
+def moved(record: RunRecord, other: RunRecord) -> bool:
     """Return whether their models or judges have different addresses."""
-    return [model.base_url for model in (*one.models, *one.judges)] != [
+    return [model.base_url for model in (*record.models, *record.judges)] != [
         model.base_url for model in (*other.models, *other.judges)
     ]
 
@@ -495,7 +500,7 @@ def keys_elsewhere(folder: RunFolder, record: RunRecord) -> dict[str, Renamed]:
     models = list(map(_there, opened.models, folder.record.models, record.models))
     judges = list(map(_there, (judge.model for judge in judged), folder.record.judges, record.judges))
     elsewhere = dict(zip((model.name for model in opened.models), models, strict=True))
-    found: dict[str, Renamed] = {"responses": {}, "annotations": {}}
+    renamed: dict[str, Renamed] = {"responses": {}, "annotations": {}}
     with ExitStack() as stack:
         journal = folder.journal("responses", write=False)
         stack.callback(journal.close)
@@ -503,12 +508,12 @@ def keys_elsewhere(folder: RunFolder, record: RunRecord) -> dict[str, Renamed]:
         for evaluation in opened.evaluations:
             keys = Keys(elsewhere[evaluation.model.name].identity, evaluation.exam.spec.benchmark)
             for question, key, request in evaluation.requests():
-                found["responses"][key] = keys.of(request)
+                renamed["responses"][key] = keys.of(request)
                 if judges:
-                    found["annotations"].update(
+                    renamed["annotations"].update(
                         _verdicts(opened, evidence_store, evaluation, question, key, journal, judges)
                     )
-    return found
+    return renamed
 
 
 def _there(model: Model, here: ModelRecord, there: ModelRecord) -> Model:
@@ -535,11 +540,11 @@ def _verdicts(
         if evidence_store.similarity_store
         else {}
     )
-    found: Renamed = {}
+    renamed: Renamed = {}
     for judge, other in zip(judge_panel.judges, judges, strict=True):
         here, there = (
             judge_panel.requests(model, evaluation.exam, question, response, similarities)
             for model in (judge.model, other)
         )
-        found.update((old, new) for (old, _), (new, _) in zip(here, there, strict=True))
-    return found
+        renamed.update((old, new) for (old, _), (new, _) in zip(here, there, strict=True))
+    return renamed

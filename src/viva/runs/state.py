@@ -75,9 +75,9 @@ class Part(Struct, frozen=True):
 def graded_parts(results: Sequence[Result]) -> list[Part]:
     """Return the same by scores, which count every sample of a question."""
     parts = []
-    for one in results:
-        total, failed = sum(one.answers.values()), one.answers.get("error", 0)
-        parts.append(Part(one.model, one.exam, total - failed - one.answers.get(NOT_ASKED, 0), failed, total))
+    for scored in results:
+        total, failed = sum(scored.answers.values()), scored.answers.get("error", 0)
+        parts.append(Part(scored.model, scored.exam, total - failed - scored.answers.get(NOT_ASKED, 0), failed, total))
     return parts
 
 
@@ -148,8 +148,8 @@ def progress_of(
     absent = sum(count for name, count in lost if recorded(name))
     left = max(0, total - answered - failed)
     rate = answers.rate(now) if writer else 0.0
-    came = {name: count for name, one in stages.items() if (count := len(one.answered) + len(one.failed))}
-    ungraded = sum(one.answers.get("ungraded", 0) for one in results)
+    came = {name: count for name, stage in stages.items() if (count := len(stage.answered) + len(stage.failed))}
+    ungraded = sum(each_result.answers.get("ungraded", 0) for each_result in results)
     lacking = _lacking(record, stages)
     # Verdicts that were never asked for: one that came can be `none`, which stands.
     unasked = bool(record.judges) and not lacking and ungraded > came.get("annotations", 0)
@@ -169,7 +169,7 @@ def progress_of(
         else "done" if ended else "incomplete"
     )  # fmt: skip
     if state == "running":
-        brief = "being graded" if all(recorded(one.name) for one in record.models) else "running"
+        brief = "being graded" if all(recorded(model.name) for model in record.models) else "running"
         sentence = f"{'running' if left or failed else 'all answered, still at work'} (process {writer})"
         sentence += f"; {waiting.sentence}" if waiting.batches else ""
     elif state == "waiting":
@@ -190,14 +190,14 @@ def progress_of(
         answered=answered,
         failed=failed,
         left=left,
-        input=sum(one.input for one in used),
-        output=sum(one.output for one in used),
-        uncounted=sum(one.uncounted for one in used) if asked else 0,
+        input=sum(usage.input for usage in used),
+        output=sum(usage.output for usage in used),
+        uncounted=sum(usage.uncounted for usage in used) if asked else 0,
         rate=60 * rate,
         seconds_left=(left + failed) / rate if rate else 0.0,
         resumable=bool(left)
         or unasked
-        or any(not one.failures.keys() <= LASTING for one in (answers, *stages.values())),
+        or any(not stage.failures.keys() <= LASTING for stage in (answers, *stages.values())),
         parts=parts,
         stages=came,
         failures=dict(answers.failures) if failed else {},
@@ -210,6 +210,8 @@ def progress_of(
 def _lacking(record: RunRecord, stages: Mapping[str, Followed]) -> list[str]:
     """Return what the stages after the answers failed at, in words; of verdicts those of the run's judges."""
     judges = {name for judge in record.judges for name in (judge.name, judge.shown)}
-    found = {stage: len(one.failed) for stage, one in stages.items()}
-    found["annotations"] = sum(stages["annotations"].failed_of[judge] for judge in judges)
-    return [f"{plural(found[stage], what)} {said}" for stage, (what, said) in _LACKING.items() if found[stage]]
+    failures = {stage: len(stage_read.failed) for stage, stage_read in stages.items()}
+    failures["annotations"] = sum(stages["annotations"].failed_of[judge] for judge in judges)
+    return [
+        f"{plural(failures[stage], what)} {ending}" for stage, (what, ending) in _LACKING.items() if failures[stage]
+    ]

@@ -59,21 +59,21 @@ def _tasks(pid: int) -> list[str]:
 
 def children(pid: int) -> list[int]:
     """List the processes that one has started or adopted."""
-    found: list[int] = []
+    pids: list[int] = []
     for task in _tasks(pid):
         with suppress(OSError):
-            found += map(int, Path(f"/proc/{pid}/task/{task}/children").read_bytes().split())
-    return found
+            pids += map(int, Path(f"/proc/{pid}/task/{task}/children").read_bytes().split())
+    return pids
 
 
 def tree(root: int) -> list[int]:
     """Return the process and all its descendants; those that died meanwhile are left out."""
-    found, queue = [], [root]
+    pids, queue = [], [root]
     while queue:
         pid = queue.pop()
-        found.append(pid)
+        pids.append(pid)
         queue += children(pid)
-    return found
+    return pids
 
 
 def _bytes(pid: int, file: str, name: bytes) -> int:
@@ -210,11 +210,11 @@ class Group:
 
     def members(self) -> set[int]:
         """Return the processes inside."""
-        found: set[int] = set()
+        pids: set[int] = set()
         for place in self._places:
             with suppress(OSError, ValueError):
-                found.update(map(int, place.read_text().split()))
-        return found
+                pids.update(map(int, place.read_text().split()))
+        return pids
 
     def usage(self) -> Usage:
         """Return what it has taken so far."""
@@ -303,7 +303,7 @@ def locate(root: Path) -> Groups | str:
     mounts = _mounts(root)
     own = _own(root)
     if all(controller in mounts and controller in own for controller in CONTROLLERS):
-        parents = {one: _below(root, mounts[one], own[one]) for one in CONTROLLERS}
+        parents = {name: _below(root, mounts[name], own[name]) for name in CONTROLLERS}
         closed = [str(parent) for parent in parents.values() if not os.access(parent, os.W_OK)]
         return f"{closed[0]} cannot be written" if closed else Groups(1, parents)
     if "" not in mounts or "" not in own:
@@ -344,28 +344,28 @@ def _gives_controllers(parent: Path, *, may_move: bool) -> bool:
 
 def _mounts(root: Path) -> dict[str, tuple[str, str]]:
     """By controller ("" for version 2): which group is mounted, and where (proc_pid_mountinfo(5))."""
-    found: dict[str, tuple[str, str]] = {}
+    mounts: dict[str, tuple[str, str]] = {}
     for line in _read(root / "proc/self/mountinfo").splitlines():
         before, _, after = line.partition(" - ")
         fields, kind = before.split(), after.split()
         if len(fields) < 5 or not kind:
             continue
         if kind[0] == "cgroup2":
-            found.setdefault("", (fields[3], fields[4]))
+            mounts.setdefault("", (fields[3], fields[4]))
         elif kind[0] == "cgroup":
             for controller in kind[-1].split(","):
-                found.setdefault(controller, (fields[3], fields[4]))
-    return found
+                mounts.setdefault(controller, (fields[3], fields[4]))
+    return mounts
 
 
 def _own(root: Path) -> dict[str, str]:
     """By controller ("" for version 2): our own group (cgroups(7), /proc/pid/cgroup)."""
-    found = {}
+    paths = {}
     for line in _read(root / "proc/self/cgroup").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
-        found.update(dict.fromkeys(controllers.split(","), path))
-    return found
+        paths.update(dict.fromkeys(controllers.split(","), path))
+    return paths
 
 
 def _below(root: Path, mount: tuple[str, str], group: str) -> Path:

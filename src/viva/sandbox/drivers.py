@@ -26,8 +26,8 @@ _PUBLIC = re.compile(
 def _java(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
     """Return the program in a file named for its public class, and the list of files to compile."""
     del calls
-    found = min(_PUBLIC.findall(program), key=lambda one: len(one[0]), default=("", "Main"))
-    name = f"{found[1]}.java"
+    declared = min(_PUBLIC.findall(program), key=lambda match: len(match[0]), default=("", "Main"))
+    name = f"{declared[1]}.java"
     return {name: program, f"{entry}.files": name}
 
 

@@ -216,8 +216,8 @@ class Plan:
                 commands = script([], list(map(self._filled, words)), proved=role == "test")
                 started.append(start(_Process(role, commands, sources, separate.harness, link)))
         except BaseException:
-            for one in started:
-                abandon(one)
+            for process in started:
+                abandon(process)
             raise
         finally:
             for descriptor in descriptors:
@@ -301,10 +301,10 @@ class Plan:
 
     def _verdict(self, ending: Ending) -> tuple[Verdict, str]:  # noqa: PLR0911  a list of cases
         """Return what the way it ended says about the program, and why."""
-        said = self._repeatable(ending.output)
+        text = self._repeatable(ending.output)
         if ending.failure:
             failure = self._repeatable(ending.failure.encode(errors="replace"))
-            return "failed", f"{failure}; {said}".rstrip("; ")
+            return "failed", f"{failure}; {text}".rstrip("; ")
         killed = ending.status in {128 + 24, 137} and ending.cpu >= self.request.seconds
         if stopped := ending.stopped or ("time" if ending.compiled and killed else ""):
             why = limits().stopped.get(stopped, stopped)
@@ -312,22 +312,22 @@ class Plan:
                 seconds=self.request.seconds,
                 wall=self.bounds.wall,
                 memory=self.row.memory,
-                output=limits().output,
+                text=limits().output,
                 processes=self.row.processes,
                 inodes=self.bounds.inodes,
             )
             return "timeout" if stopped in {"time", "wall"} else "limit", f"stopped: {why}"
         if not ending.compiled:
             if ending.status in {COMPILE_FAILED, FORBIDDEN}:
-                return "compile" if ending.status == COMPILE_FAILED else "failed", said
-            return "failed", f"ended with status {ending.status} before it ran: {self._repeatable(ending.said)} {said}"
+                return "compile" if ending.status == COMPILE_FAILED else "failed", text
+            return "failed", f"ended with status {ending.status} before it ran: {self._repeatable(ending.said)} {text}"
         if ending.status == 128 + 25:
             return "limit", f"stopped: it wrote a file larger than {limits().process['FSIZE'][0] // _MB} MB"
         if ending.status != 0:
-            return "failed", f"ended with status {ending.status}: {said}"
+            return "failed", f"ended with status {ending.status}: {text}"
         if ending.proved or not self.proved:
-            return "passed", said
-        return "failed", f"it ended before its test did; {said}"
+            return "passed", text
+        return "failed", f"it ended before its test did; {text}"
 
     def _repeatable(self, output: bytes) -> str:
         """Return what was printed, without what is another each time: the harness's one-time name, addresses."""

@@ -91,8 +91,8 @@ def isolation_problem() -> str:
     for tool, package in (("bwrap", "bubblewrap"), ("setpriv", "util-linux"), ("prlimit", "util-linux")):
         if not Path("/usr/bin", tool).exists():
             elsewhere = shutil.which(tool)
-            found = f" (found {elsewhere}, but only /usr/bin is trusted)" if elsewhere else ""
-            return f"/usr/bin/{tool} is missing{found}: apt-get install {package}"
+            elsewhere_note = f" (found {elsewhere}, but only /usr/bin is trusted)" if elsewhere else ""
+            return f"/usr/bin/{tool} is missing{elsewhere_note}: apt-get install {package}"
     command = [*walled(0, disk=1), "/bin/true"]
     try:
         done = subprocess.run(  # noqa: S603
@@ -101,10 +101,10 @@ def isolation_problem() -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bubblewrap does not start: {error}"
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip()[-300:]
-        if "disable-userns" in said:
-            return f"bubblewrap is older than 0.8: {said}"
-        return f"bubblewrap cannot make its namespaces (are unprivileged user namespaces allowed here?): {said}"
+        complaint = done.stderr.decode(errors="replace").strip()[-300:]
+        if "disable-userns" in complaint:
+            return f"bubblewrap is older than 0.8: {complaint}"
+        return f"bubblewrap cannot make its namespaces (are unprivileged user namespaces allowed here?): {complaint}"
     return ""
 
 

@@ -160,9 +160,9 @@ def missing_parts(name: str) -> tuple[str, ...]:
     gone = [need for need in row.needs if not Path(need).exists()]
     folder = package_folder()
     for package in row.node_packages:
-        at = package.rfind("@")
-        if folder is None or not (folder / "node_modules" / package[:at]).is_dir():
-            gone.append(package[:at])
+        index = package.rfind("@")
+        if folder is None or not (folder / "node_modules" / package[:index]).is_dir():
+            gone.append(package[:index])
     return tuple(gone)
 
 

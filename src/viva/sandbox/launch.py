@@ -130,8 +130,8 @@ class Started:
         """Return why it could not be started; empty if it could."""
         os.set_blocking(self.answers, False)
         with suppress(OSError):
-            said = os.read(self.answers, 2000)
-            return b"" if RUNNING.startswith(said[: len(RUNNING)]) else said
+            content = os.read(self.answers, 2000)
+            return b"" if RUNNING.startswith(content[: len(RUNNING)]) else content
         return b""
 
     def wait(self) -> tuple[int, float]:
@@ -437,7 +437,7 @@ class Watching:
             if elapsed - self.failed_at > _LAST_WORDS:
                 self.stopped = "failed"
                 return
-        taken = footprint([one.pid for one in self.members], memory_limit=bounds.memory)
+        taken = footprint([member.pid for member in self.members], memory_limit=bounds.memory)
         used = self.group.usage() if self.group else Usage(0.0, out_of_memory=False)
         own = self.clock.own(elapsed, taken)
         self.cpu = max(self.cpu, taken.cpu, used.cpu)

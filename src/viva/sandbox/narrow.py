@@ -156,7 +156,7 @@ def _text(node: Node | None) -> str:
 
 def _parts(node: Node) -> list[Node]:
     """Return the named nodes in a node, comments aside."""
-    return [one for one in node.named_children if "comment" not in one.type]
+    return [child for child in node.named_children if "comment" not in child.type]
 
 
 def _field(node: Node, *names: str) -> Node | None:
@@ -174,8 +174,8 @@ def _needed(node: Node, *names: str) -> Node:
 
 def _operator(node: Node) -> str:
     """Return the operator of an expression."""
-    found = _field(node, "operator") or next((one for one in node.children if not one.is_named), None)
-    return _text(found)
+    operator = _field(node, "operator") or next((child for child in node.children if not child.is_named), None)
+    return _text(operator)
 
 
 def _collected(kind: str, items: list[object]) -> object:
@@ -200,14 +200,14 @@ class _Reader:
     def of_file(self, root: Node) -> tuple[tuple[Call, ...], str]:
         """Return all calls, and what the program lacks at its end. Raises _WideError."""
         self._block(root if self.language == "ruby" else self._main(root))
-        if not self.calls or any(isinstance(one, Call) for one in self.known.values()):
+        if not self.calls or any(isinstance(value, Call) for value in self.known.values()):
             raise _WideError
         return tuple(self.calls), self.closing
 
     def _main(self, node: Node) -> Node:
         """Return the body of the only function of a file, or of its only class."""
-        inside = [one for one in _parts(node) if one.type not in self.row.skipped]
-        self.includes += "".join(_text(one) for one in _parts(node) if one.type == "preproc_include")
+        inside = [part for part in _parts(node) if part.type not in self.row.skipped]
+        self.includes += "".join(_text(part) for part in _parts(node) if part.type == "preproc_include")
         if len(inside) != 1:
             raise _WideError
         (only,) = inside
@@ -219,15 +219,15 @@ class _Reader:
         return body
 
     def _block(self, node: Node) -> None:
-        for one in _parts(node):
-            if one.type == "statement_list":
-                self._block(one)
-            elif one.type not in self.row.skipped:
+        for part in _parts(node):
+            if part.type == "statement_list":
+                self._block(part)
+            elif part.type not in self.row.skipped:
                 try:
-                    self._statement(one)
+                    self._statement(part)
                 except _WideError:
                     raise _WideError(
-                        f"line {one.start_point[0] + 1} ({_text(one).partition(chr(10))[0]}) is no call on literals "
+                        f"line {part.start_point[0] + 1} ({_text(part).partition(chr(10))[0]}) is no call on literals "
                         "that is compared with a literal"
                     ) from None
 
@@ -281,14 +281,14 @@ class _Reader:
 
     def _declared(self, node: Node) -> None:
         """A name for a literal, or for what one call comes to."""
-        found = node
-        while _is(found, "declared"):
-            if any(one.type == "," for one in found.children):
+        declarator = node
+        while _is(declarator, "declared"):
+            if any(child.type == "," for child in declarator.children):
                 raise _WideError
-            found = _parts(found)[-1]
-        name = self._inner(_needed(found, "declarator", "left", "name"))
-        bare = found.type == "variable_declarator" and _field(found, "value") is None
-        value = _parts(found)[-1] if bare else _needed(found, "value", "right")
+            declarator = _parts(declarator)[-1]
+        name = self._inner(_needed(declarator, "declarator", "left", "name"))
+        bare = declarator.type == "variable_declarator" and _field(declarator, "value") is None
+        value = _parts(declarator)[-1] if bare else _needed(declarator, "value", "right")
         if name.type != "identifier" or _text(name) in self.known:
             raise _WideError
         kind = _text(_field(node, "type"))
@@ -328,12 +328,12 @@ class _Reader:
         """Return a literal, or a call of the program's. Raises _WideError."""
         node = self._inner(node)
         if node.type == "identifier" and _text(node) in self.known:
-            found = self.known[_text(node)]
-            if isinstance(found, Call):
+            value = self.known[_text(node)]
+            if isinstance(value, Call):
                 self.known[_text(node)] = _Spent
-            if found is _Spent:
+            if value is _Spent:
                 raise _WideError
-            return found
+            return value
         called = self._called(node)
         if called.path and called.name not in self.library:
             args = tuple(map(self._plain, called.args))
@@ -369,7 +369,7 @@ class _Reader:
             return self._written(node, text)
         parts = _parts(node)
         if _is(node, "lists"):
-            if not any(_is(one, "pairs") for one in parts):
+            if not any(_is(each_part, "pairs") for each_part in parts):
                 return _collected(kind.replace("std::", ""), [self._plain(part) for part in parts])
             return self._pairs(parts)
         if node.type == "hash":
@@ -400,7 +400,7 @@ class _Reader:
         """Return what a text or a character is, if all that is escaped in it is the same in every language."""
         quote, inner = text[0], text[1:-1]
         raw = quote == "`" or (self.language == "ruby" and quote == "'")
-        if text.startswith('"""') or quote not in "\"'`" or "interpolation" in {one.type for one in node.children}:
+        if text.startswith('"""') or quote not in "\"'`" or "interpolation" in {child.type for child in node.children}:
             raise _WideError
         if (raw and "\\" in inner) or (not raw and not _ESCAPES.fullmatch(inner)):
             raise _WideError
@@ -427,8 +427,8 @@ class _Reader:
         if _is(node, "unary") and _operator(node) in ("!", "not"):
             self._holds(_parts(node)[-1], not truth)
         elif operator in ("&&", "and") if truth else operator in ("||", "or"):
-            for one in _parts(node):
-                self._holds(one, truth)
+            for part in _parts(node):
+                self._holds(part, truth)
         elif operator in ("==", "!="):
             if (operator == "==") != truth:
                 raise _WideError

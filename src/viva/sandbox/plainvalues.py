@@ -48,9 +48,9 @@ def read_json(line: bytes) -> object:
     for _ in range(MAX_DEPTH + 1):
         level = [
             inner
-            for one in level
-            if isinstance(one, (list, dict))
-            for inner in (one.values() if isinstance(one, dict) else one)
+            for container in level
+            if isinstance(container, (list, dict))
+            for inner in (container.values() if isinstance(container, dict) else container)
         ]
         if not level:
             return value
@@ -74,7 +74,7 @@ def words(value: object) -> str:
     if isinstance(inner, str):
         return f"r{inner}" if tag == "$float" else f"b{form(value)[1].hex()}"
     if isinstance(value, dict) and not tag:
-        inner = [part for key, one in value.items() for part in (key[1:] if key.startswith("$") else key, one)]
+        inner = [part for key, item in value.items() for part in (key[1:] if key.startswith("$") else key, item)]
     assert isinstance(inner, (list, tuple))
     parts = [part for pair in inner for part in pair] if tag == "$map" else inner
     letter = _LETTERS.get(tag, "o" if isinstance(value, dict) else "l")
@@ -114,11 +114,11 @@ def _next_value(given: Iterator[str], depth: int) -> object:
     inner = [_next_value(given, depth - 1) for _ in range(int(rest))]
     if letter in "mo":
         pairs = list(zip(inner[::2], inner[1::2], strict=True))
-        named = {f"${key}" if key.startswith("$") else key: one for key, one in pairs if isinstance(key, str)}
+        named = {f"${key}" if key.startswith("$") else key: item for key, item in pairs if isinstance(key, str)}
         if len(named) == len(pairs):
             return named
         inner = [list(pair) for pair in pairs]
-    tag = next((tag for tag, one in _LETTERS.items() if one == letter), "")
+    tag = next((tag for tag, sign in _LETTERS.items() if sign == letter), "")
     return {tag: inner} if tag else inner
 
 

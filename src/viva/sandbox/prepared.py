@@ -39,8 +39,8 @@ class Prepared(msgspec.Struct, frozen=True):
 
     def files(self, entry: str) -> dict[str, bytes]:
         """Return the files for a run whose one-time name is `entry`, of as many characters as the placeholder."""
-        one, other = _PLACEHOLDER.encode(), entry.encode()
-        return {name.replace(_PLACEHOLDER, entry): text.replace(one, other) for name, text in self.named.items()}
+        old, new = _PLACEHOLDER.encode(), entry.encode()
+        return {name.replace(_PLACEHOLDER, entry): text.replace(old, new) for name, text in self.named.items()}
 
 
 def prepared(preparation: Preparation) -> Prepared:
@@ -88,6 +88,6 @@ def _compiled(preparation: Preparation, sources: Mapping[str, str]) -> dict[str,
         environment = {"PATH": "/usr/bin:/bin", "HOME": name, "TMPDIR": name, "LANG": "C.UTF-8"}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)  # noqa: S603
         if done.returncode != 0:
-            said = (done.stderr or done.stdout).decode(errors="replace").strip()
-            raise VivaError(f"{command[0]} does not compile Viva's own harness (is it broken?): {said[-1000:]}")
+            output = (done.stderr or done.stdout).decode(errors="replace").strip()
+            raise VivaError(f"{command[0]} does not compile Viva's own harness (is it broken?): {output[-1000:]}")
         return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in sources}

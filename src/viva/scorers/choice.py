@@ -98,11 +98,11 @@ def read_letter(reply: str, extraction: Extraction, known: AskedFor) -> Reading:
 
 
 def _by_place(text: str, letters: str, extraction: Extraction) -> Reading:
-    found = list(re.finditer(rf"(?<![A-Za-z0-9])[{letters}](?![A-Za-z0-9'’])", text))
-    if not found:
+    matches = list(re.finditer(rf"(?<![A-Za-z0-9])[{letters}](?![A-Za-z0-9'’])", text))
+    if not matches:
         return Reading(UNPARSED)
-    at = found[0 if extraction == "first" else -1]
-    return Reading(at.group(), at.span(), f"{extraction} letter")
+    match = matches[0 if extraction == "first" else -1]
+    return Reading(match.group(), match.span(), f"{extraction} letter")
 
 
 @lru_cache(maxsize=4096)
@@ -188,7 +188,7 @@ def _read_part(text: str, known: AskedFor) -> Reading:
 
 
 def _by_rules(part: Part) -> Reading:
-    return next((found for rule in RULES if (found := rule(part))), _NOTHING)
+    return next((read for rule in RULES if (read := rule(part))), _NOTHING)
 
 
 _NOTHING = Reading(UNPARSED)
@@ -342,7 +342,7 @@ def _of_contradicting(plain: list[Candidate], kinds: str) -> Candidate:
     A model that does not stop adds bare letters to its reasoned answer; one that begins with those of the exemplars
     reasons last; one that answers part by part reasons for each, and for which of them it is cannot be known.
     """
-    said = [letter for letter, _ in groupby(each.letters for each in plain)]
+    named = [letter for letter, _ in groupby(each.letters for each in plain)]
     last = plain[-1]
     reasoned: list[Candidate] = []
     before = 0
@@ -356,8 +356,8 @@ def _of_contradicting(plain: list[Candidate], kinds: str) -> Candidate:
         return last  # "The answer to (a) is A, that to (b) is B. Therefore, the answer is B."
     if not reasoned and [each for each in plain if each.strength is Firmness.FINAL] == [last]:
         return last
-    listed = " in a list" if len(said) > 2 and not reasoned else ""
-    rule = f"several answers: {said[0]}, then {', '.join(said[1:6])}{listed}"
+    listed = " in a list" if len(named) > 2 and not reasoned else ""
+    rule = f"several answers: {named[0]}, then {', '.join(named[1:6])}{listed}"
     return Candidate("", last.strength, rule, last.at, last.span)
 
 
@@ -400,18 +400,20 @@ def concluded(marked: Marked) -> Candidate | None:
     alone = start < 3 and not kinds.endswith("=P", start, end)
     if end - start > _REACH or alone or kinds.startswith("?", end - 1):
         return None
-    at = [index for index in range(start, end) if kinds[index] in "LPM" or _introduced(marked, index, start, end)]
-    named = {letter for index in at for letter in marked.letters(index)}
-    if len(named) != 1 or not (finished(marked.text) or at[-1] == end - 1):
+    indices = [index for index in range(start, end) if kinds[index] in "LPM" or _introduced(marked, index, start, end)]
+    named = {letter for index in indices for letter in marked.letters(index)}
+    if len(named) != 1 or not (finished(marked.text) or indices[-1] == end - 1):
         return None
     letter = named.pop()
-    first = 0 if kinds[at[-1]] == "l" else start  # letters that name things: process A, node B
+    first = 0 if kinds[indices[-1]] == "l" else start  # letters that name things: process A, node B
     others = [index for index in range(first + 1, end) if kinds[index] == "l" and kinds[index - 1] in "wl#"]
-    if _UNSURE.search(kinds, start, end) or not {*others} <= {*at}:
+    if _UNSURE.search(kinds, start, end) or not {*others} <= {*indices}:
         return None
-    if found_in("comparison", marked.said(start, end)) or not any(_points(marked, index, start, end) for index in at):
+    if found_in("comparison", marked.said(start, end)) or not any(
+        _points(marked, index, start, end) for index in indices
+    ):
         return None
-    return Candidate(letter, Firmness.STATED, _CLOSING_RULE, at[-1], marked.span(start, end))
+    return Candidate(letter, Firmness.STATED, _CLOSING_RULE, indices[-1], marked.span(start, end))
 
 
 def _pointed_at(marked: Marked) -> Candidate | None:

@@ -66,32 +66,32 @@ def values_of(text: str) -> tuple[Value | None, ...] | None:
     return tuple(values)
 
 
-def close(one: Value, other: Value, tolerance: float = 0.0) -> bool:
+def close(left: Value, other: Value, tolerance: float = 0.0) -> bool:
     """Return whether two values are the same, within `tolerance`; rational numbers exactly."""
-    if one == other:
+    if left == other:
         return True
-    if isinstance(one, Fraction) and isinstance(other, Fraction):
-        return abs(one - other) <= tolerance
+    if isinstance(left, Fraction) and isinstance(other, Fraction):
+        return abs(left - other) <= tolerance
     try:
-        most = max(abs(complex(one)), abs(complex(other)))
-        return most < math.inf and abs(complex(one) - complex(other)) <= tolerance + CLOSE * most
+        most = max(abs(complex(left)), abs(complex(other)))
+        return most < math.inf and abs(complex(left) - complex(other)) <= tolerance + CLOSE * most
     except OverflowError:
         return False
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
-    tokens, at = list[tuple[str, str]](), 0
+    tokens, place = list[tuple[str, str]](), 0
     text = text.rstrip()
     if len(text) > LONGEST:
         raise NoFormula("too long")
-    while at < len(text):
-        match = _TOKEN.match(text, at)
+    while place < len(text):
+        match = _TOKEN.match(text, place)
         if match is None:
-            raise NoFormula(text[at : at + 10])
+            raise NoFormula(text[place : place + 10])
         kind = "word" if match["word"] else str(match.lastgroup)
         token = match[kind] + (match["low"] or match["one"] or "")
         tokens.append((kind, "*" if len(token) > 1 and kind == "sign" else token))
-        at = match.end()
+        place = match.end()
     return tokens
 
 

@@ -224,10 +224,10 @@ _ASKED = re.compile(r"[^.n?]{0,20}\?")
 
 def groups(marked: Marked, letters: str) -> Iterator[Group]:
     """Yield the letters mentioned, joined ones ("A and C", "A/B") together. Of very many, the first and last ones."""
-    found = list(_JOINED.finditer(marked.kinds))
-    if len(found) > 400:
-        found = found[:100] + found[-300:]
-    for match in found:
+    matches = list(_JOINED.finditer(marked.kinds))
+    if len(matches) > 400:
+        matches = matches[:100] + matches[-300:]
+    for match in matches:
         named = dict.fromkeys(
             letter
             for index in range(match.start(), match.end())
@@ -262,10 +262,10 @@ def judge(marked: Marked, group: Group) -> Judgement | None:
 def _past_brackets(marked: Marked, group: Group) -> int:
     """Return the token behind the option's text in brackets: "A (stack) is wrong"."""
     match = _BRACKETED.match(marked.text, group.right)
-    at = group.end
-    while match and at < len(marked.tokens) and marked.tokens[at].start < match.end():
-        at += 1
-    return at
+    place = group.end
+    while match and place < len(marked.tokens) and marked.tokens[place].start < match.end():
+        place += 1
+    return place
 
 
 def judge_item(marked: Marked, group: Group, end: int) -> Judgement | None:
@@ -293,11 +293,11 @@ def candidate(marked: Marked, group: Group, side: str = "before") -> Candidate |
     judged = judge(marked, group)
     if kinds.startswith("h", group.end) or (judged and not judged.good and not _ODD_ONE.match(kinds, group.end)):
         return None
-    found = _by_rules(kinds, group, left, side)
-    found = found or (None if _ONE_OF.search(left) else _by_rules(kinds, group, left, "after"))
-    if found is None:
+    match = _by_rules(kinds, group, left, side)
+    match = match or (None if _ONE_OF.search(left) else _by_rules(kinds, group, left, "after"))
+    if match is None:
         return None
-    rule, strength, start, end = found
+    rule, strength, start, end = match
     cue_left = left[: max(0, len(left) - (group.start - start))]
     corrects = kinds[start] == "b"  # what was doubted before no longer counts
     if (_HYPOTHETICAL.search(cue_left) and not corrects) or _NEGATED.search(cue_left):
@@ -376,27 +376,27 @@ class ChoiceWindow:
 
     def stated(self) -> list[Candidate]:
         """Return what commits to a letter, in order."""
-        found: list[Candidate] = []
+        candidates: list[Candidate] = []
         for group in self.groups:
             if self._opens_list(group):
                 continue
-            at = (
+            placed = (
                 candidate(self.marked, group)
                 or (self._head(group) if group is self.groups[0] else None)
                 or (self._tail(group) if group is self.groups[-1] else None)
             )
             if (
-                at is None
-                or self._is_cut_off(group, at)
-                or (self._is_variable(group) and not _OF_AN_OPTION.search(self.marked.text[slice(*at.span)]))
+                placed is None
+                or self._is_cut_off(group, placed)
+                or (self._is_variable(group) and not _OF_AN_OPTION.search(self.marked.text[slice(*placed.span)]))
             ):
                 continue
-            found.append(at)
-        capital = [each for each in found if not self.marked.said(each.at, each.at + 1).islower()]
+            candidates.append(placed)
+        capital = [each for each in candidates if not self.marked.said(each.at, each.at + 1).islower()]
         parts = any(each.letter for each in capital)  # "(a) … (b) … The answer is (B)."
-        return self._before_restart(capital if parts else found)
+        return self._before_restart(capital if parts else candidates)
 
-    def _is_cut_off(self, group: Group, found: Candidate) -> bool:
+    def _is_cut_off(self, group: Group, last: Candidate) -> bool:
         """ "… at the rate (i": a bracket that the reply breaks off in, where nothing says that an answer comes; "B or
         maybe"."""
         if ANOTHER_FOLLOWS.fullmatch(self.marked.text, group.right):
@@ -404,7 +404,7 @@ class ChoiceWindow:
         text, token = self.marked.text, self.marked.tokens[group.end - 1]
         before = text[: token.start]
         opened = before.endswith("(") and not text[token.end :].strip()
-        return opened and bool(before.strip(" (")) and not found.rule.startswith("statement")
+        return opened and bool(before.strip(" (")) and not last.rule.startswith("statement")
 
     def _is_variable(self, group: Group) -> bool:
         """Return whether the letter is one that formulas of the reply use, as in a truth table."""
@@ -493,20 +493,20 @@ class ChoiceWindow:
         place = next((index for index, item in enumerate(items) if item is group), len(items))
         return "".join(item.letters for item in items[place : place + 3]) == self.letters[:3]
 
-    def _before_restart(self, found: list[Candidate]) -> list[Candidate]:
+    def _before_restart(self, candidates: list[Candidate]) -> list[Candidate]:
         """Without what follows when a base model answers in the first line, then writes a new question with options."""
         kinds = self.kinds
         line = kinds.find("n")
-        if not found or found[0].at > line or "b" in kinds[line:]:
-            return found
+        if not candidates or candidates[0].at > line or "b" in kinds[line:]:
+            return candidates
         restated = [group for group in self.items if group.start > line][: len(self.letters)]
         if "".join(group.letters for group in restated) != self.letters:
-            return found
-        return [each for each in found if each.at < restated[-1].start]
+            return candidates
+        return [each for each in candidates if each.at < restated[-1].start]
 
     def judgements(self) -> list[Judgement]:
         """Return what is said of single options, in order."""
-        found: list[Judgement] = []
+        judged_options: list[Judgement] = []
         items = [group.start for group in self.items]
         following = dict(zip(items, [*items[1:], len(self.kinds)], strict=False))
         for group in self.groups:
@@ -515,5 +515,5 @@ class ChoiceWindow:
             if judged is None and group.start in following:
                 judged = judge_item(self.marked, group, following[group.start])
             if judged:
-                found.append(judged)
-        return found
+                judged_options.append(judged)
+        return judged_options

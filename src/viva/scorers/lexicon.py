@@ -108,7 +108,7 @@ def after_thinking(reply: str) -> tuple[int, bool]:
     """
     if not any(mark in reply for mark in "<[◁"):
         return 0, False
-    start = max((at + len(tag) for tag in CLOSINGS if (at := reply.rfind(tag)) >= 0), default=0)
+    start = max((start_of_tag + len(tag) for tag in CLOSINGS if (start_of_tag := reply.rfind(tag)) >= 0), default=0)
     return start, any(reply.find(tag, start) >= 0 for tag in OPENINGS)
 
 
@@ -122,7 +122,7 @@ def thinking_end(reply: str, *, sure: bool = False) -> int | None:
         return 0
     opened = plain(reply[:64]).lstrip().lower().startswith(tuple(plain(tag).lower() for tag in OPENINGS))
     if sure:
-        ends = [at + len(tag) for tag in CLOSINGS if (at := reply.find(tag)) >= 0] if opened else [0]
+        ends = [place + len(tag) for tag in CLOSINGS if (place := reply.find(tag)) >= 0] if opened else [0]
         return min(ends, default=None)
     start, _ = after_thinking(reply)
     return None if opened and not start else start
@@ -230,11 +230,11 @@ class Lexicon:
         lower = text.lower()
         if len(lower) != len(text):
             lower = text
-        found: list[str] = (self._ascii if text.isascii() else self._mixed).findall(lower)
+        words: list[str] = (self._ascii if text.isascii() else self._mixed).findall(lower)
         seen, find, letters = self._seen, lower.find, self._letters
         tokens: list[Token] = []
         end = skip = 0
-        for index, word in enumerate(found):
+        for index, word in enumerate(words):
             start = find(word, end)  # nothing between tokens looks like the beginning of one
             end = start + len(word)
             if skip:
@@ -246,10 +246,10 @@ class Lexicon:
             if continuations is not None:
                 if end - start == 1:
                     kind = letters.get(text[start], kind)
-                if continuations and index + 1 < len(found):
-                    second = found[index + 1]
+                if continuations and index + 1 < len(words):
+                    second = words[index + 1]
                     for rest, phrase_kind in continuations.get(second if second.isascii() else _key(second), ()):
-                        if _follows(found, index + 1, rest):
+                        if _follows(words, index + 1, rest):
                             kind, skip = phrase_kind, len(rest)
                             break
             tokens.append(Token(kind, start, end))
@@ -260,15 +260,15 @@ class Lexicon:
         begins.
         """
         if word[0] > "\u024f":
-            found: tuple[str, _Phrases | None] = self._words.get(word, "w"), None
+            entry: tuple[str, _Phrases | None] = self._words.get(word, "w"), None
         elif len(word) == 1 and (word in self._letters or word.upper() in self._letters):
-            found = self._words.get(word) or self._unknown(word), self._phrases.get(word, {})
+            entry = self._words.get(word) or self._unknown(word), self._phrases.get(word, {})
         else:
             key = _key(word)
-            found = self._words.get(key) or self._unknown(key), self._phrases.get(key)
+            entry = self._words.get(key) or self._unknown(key), self._phrases.get(key)
         if len(self._seen) < _REMEMBERED:
-            self._seen[word] = found
-        return found
+            self._seen[word] = entry
+        return entry
 
     def _unknown(self, word: str) -> str:
         first = word[0]
@@ -283,12 +283,12 @@ class Lexicon:
         return "w"
 
 
-def _follows(found: list[str], at: int, rest: tuple[str, ...]) -> bool:
+def _follows(words: list[str], start: int, rest: tuple[str, ...]) -> bool:
     """Return whether the words of a phrase come next."""
-    for offset, expected in enumerate(rest, at):
-        if offset >= len(found):
+    for offset, expected in enumerate(rest, start):
+        if offset >= len(words):
             return False
-        if _key(found[offset]) != expected:
+        if _key(words[offset]) != expected:
             return False
     return True
 
@@ -313,7 +313,7 @@ def _token_pattern(latin: str, han: set[str]) -> re.Pattern[str]:
     other = ""
     if han:
         starters = sorted({entry[0] for entry in han})
-        groups = [starters[at : at + _GROUP] for at in range(0, len(starters), _GROUP)]
+        groups = [starters[start : start + _GROUP] for start in range(0, len(starters), _GROUP)]
         for group in groups:
             entries = sorted((entry for entry in han if entry[0] in group), key=len, reverse=True)
             other += f"|(?=[{re.escape(''.join(group))}])(?:{'|'.join(map(re.escape, entries))})"

@@ -81,17 +81,17 @@ class _Answer(Struct, frozen=True):
     parts: tuple[_Answer, ...] = ()
 
 
-def same_answer(said: str, accepted: Iterable[str], tolerance: float = 0.0) -> str | None:
+def same_answer(given: str, accepted: Iterable[str], tolerance: float = 0.0) -> str | None:
     """Return the accepted answer that `said` is, or None."""
-    return next((wanted for wanted in accepted if _same_text(said, wanted, tolerance)), None)
+    return next((wanted for wanted in accepted if _same_text(given, wanted, tolerance)), None)
 
 
 @lru_cache(8_192)
-def _same_text(said: str, wanted: str, tolerance: float) -> bool:
-    if max(len(said), len(wanted)) > LONGEST or not said.strip() or not wanted.strip():
+def _same_text(given: str, wanted: str, tolerance: float) -> bool:
+    if max(len(given), len(wanted)) > LONGEST or not given.strip() or not wanted.strip():
         return False
-    return _bare(said) == _bare(wanted) or any(
-        _same(one, other, tolerance) for one in _readings(said) for other in _readings(wanted)
+    return _bare(given) == _bare(wanted) or any(
+        _same(reading, other, tolerance) for reading in _readings(given) for other in _readings(wanted)
     )
 
 
@@ -212,47 +212,47 @@ def _split(text: str, mark: str | re.Pattern[str]) -> tuple[list[str], list[str]
     return [*parts, text[start:]], marks
 
 
-def _same(one: _Answer, other: _Answer, tolerance: float) -> bool:
-    kinds = {one.kind, other.kind}
+def _same(left: _Answer, other: _Answer, tolerance: float) -> bool:
+    kinds = {left.kind, other.kind}
     if kinds == {""}:
-        return _same_leaf(one.text, other.text, tolerance)
+        return _same_leaf(left.text, other.text, tolerance)
     if "=" in kinds:
-        return _same_equation(one, other, tolerance)
-    listed = one if one.kind == "list" else other
+        return _same_equation(left, other, tolerance)
+    listed = left if left.kind == "list" else other
     bare = kinds == {"list", "()"} and (len(listed.parts) > 2 or all(part.kind == "=" for part in listed.parts))
     ordered = bare or not kinds <= _UNORDERED  # a pair without brackets is no tuple: (1, 2) may be an interval
     alike = bare or len(kinds) == 1 or kinds <= {"list", "⦃⦄", "blanks"}
-    if not alike or (one.kind in _INEQUALITIES and _are_proportional(one, other)):
+    if not alike or (left.kind in _INEQUALITIES and _are_proportional(left, other)):
         return alike
     if ordered:
-        return len(one.parts) == len(other.parts) and all(
-            _same(part, its, tolerance) for part, its in zip(one.parts, other.parts, strict=True)
+        return len(left.parts) == len(other.parts) and all(
+            _same(part, its, tolerance) for part, its in zip(left.parts, other.parts, strict=True)
         )
-    rows = [[_same(part, its, tolerance) for its in other.parts] for part in one.parts]
-    repeats = kinds != {"list"} or all(part.parts for part in one.parts)
+    rows = [[_same(part, its, tolerance) for its in other.parts] for part in left.parts]
+    repeats = kinds != {"list"} or all(part.parts for part in left.parts)
     covered = all(map(any, rows)) and all(map(any, zip(*rows, strict=True))) and bool(rows) == bool(other.parts)
     return covered and (repeats or all(sum(row) == rows.count(row) for row in rows))
 
 
-def _same_equation(one: _Answer, other: _Answer, tolerance: float) -> bool:
+def _same_equation(left: _Answer, other: _Answer, tolerance: float) -> bool:
     """Return two answers of which one at least is an equation: `x = 5` is 5, and `y = 2x` is `2x - y = 0`."""
-    equations = [answer for answer in (one, other) if answer.kind == "="]
+    equations = [answer for answer in (left, other) if answer.kind == "="]
     names = [equation.parts[0].text for equation in equations if _NAME.fullmatch(equation.parts[0].text)]
-    if len(equations) == 2 and _are_proportional(one, other):
+    if len(equations) == 2 and _are_proportional(left, other):
         return True
     heads = {re.split(r"[_(]", name)[0].strip() for name in names}
     called = len({"(" in name for name in names}) > 1
     if len(names) < len(equations) or (len(heads) > 1 and not called and max(map(len, heads)) == 1):
         return False
-    given, wanted = (each.parts[1] if each.kind == "=" else each for each in (one, other))
+    given, wanted = (each.parts[1] if each.kind == "=" else each for each in (left, other))
     return _same(given, wanted, tolerance)
 
 
-def _are_proportional(one: _Answer, other: _Answer) -> bool:
+def _are_proportional(first: _Answer, other: _Answer) -> bool:
     """Return whether the sides of one relation differ by a multiple of what those of the other differ by, at every
     point.
     """
-    sides = [values_of(side.text) for side in (*one.parts, *other.parts)]
+    sides = [values_of(side.text) for side in (*first.parts, *other.parts)]
     try:
         ratios = [
             (right - left) / (greater - less)
@@ -261,26 +261,26 @@ def _are_proportional(one: _Answer, other: _Answer) -> bool:
         ]
     except ArithmeticError:
         return False
-    positive = one.kind in "=≠" or all(ratio.real > 0 for ratio in ratios)
+    positive = first.kind in "=≠" or all(ratio.real > 0 for ratio in ratios)
     return positive and bool(ratios) and ratios[0] != 0 and all(close(ratio, ratios[0]) for ratio in ratios)
 
 
-def _same_leaf(one: str, other: str, tolerance: float) -> bool:
-    bases = [_BASE.fullmatch(text.replace(" ", "")) for text in (one, other)]
+def _same_leaf(left: str, other: str, tolerance: float) -> bool:
+    bases = [_BASE.fullmatch(text.replace(" ", "")) for text in (left, other)]
     if any(bases):
-        one, other = (base[1] if base else text for base, text in zip(bases, (one, other), strict=True))
-        return one == other and len({base[2] for base in bases if base}) == 1
-    (one, unit), (other, its) = _measured(one), _measured(other)
+        left, other = (base[1] if base else text for base, text in zip(bases, (left, other), strict=True))
+        return left == other and len({base[2] for base in bases if base}) == 1
+    (left, unit), (other, its) = _measured(left), _measured(other)
     times = how_many(unit, its) if unit and its else Fraction(1)
     if times is None:
         return False
-    percent = one.endswith("%") - other.endswith("%")
-    one, other = one.rstrip("% "), other.rstrip("% ")
-    if _bare(one) == _bare(other) or (
-        (_WORDS.fullmatch(one) or _WORDS.fullmatch(other)) and same_term(one, [other]) is not None
+    percent = left.endswith("%") - other.endswith("%")
+    left, other = left.rstrip("% "), other.rstrip("% ")
+    if _bare(left) == _bare(other) or (
+        (_WORDS.fullmatch(left) or _WORDS.fullmatch(other)) and same_term(left, [other]) is not None
     ):
         return times == 1
-    values, wanted = values_of(one), values_of(other)
+    values, wanted = values_of(left), values_of(other)
     scales = {times, times / Fraction(100) ** percent} if values and wanted else ()
     return any(
         all(

@@ -65,18 +65,18 @@ class NumberRead(Struct, frozen=True):
 
 def value_of(text: str) -> Fraction | None:
     """Return the value of a text that is a number, perhaps with a currency and a unit; None for what is none."""
-    found = only_number(text)
-    return found.share if found else None
+    number = only_number(text)
+    return number.share if number else None
 
 
-def same_number(found: NumberRead, accepted: Sequence[str], tolerance: float = 0.0) -> str | None:
+def same_number(number: NumberRead, accepted: Sequence[str], tolerance: float = 0.0) -> str | None:
     """Return the accepted number that was found, within `tolerance` of it; None for none."""
     within = Fraction(tolerance)
     for wanted in accepted:
         gold = only_number(wanted)
         if gold and (
-            abs(found.value - gold.value) <= within
-            or (found.percent != gold.percent and abs(found.share - gold.share) <= within)
+            abs(number.value - gold.value) <= within
+            or (number.percent != gold.percent and abs(number.share - gold.share) <= within)
         ):
             return wanted
     return None
@@ -113,10 +113,10 @@ def the_number(text: str, *, last: bool = False) -> NumberRead | None:
         cleaned, places = whole, _places(whole)
     last = last and cleaned is whole
     if len(places) > 1:
-        (before, one), (after, other) = places[-2:] if last else places[:2]
+        (before, left), (after, other) = places[-2:] if last else places[:2]
         between = cleaned[before.end() : after.start()]
         ranged = _OTHERS.fullmatch(between) or _JOINED.fullmatch(between) or _BETWEEN.search(cleaned[: before.start()])
-        if one.value != other.value and ranged:
+        if left.value != other.value and ranged:
             raise Unsure
     given = pattern("reading/slots.toml", r"<given>\s{0,3}\Z")
     new = [

@@ -91,13 +91,13 @@ class OptionTexts:
         "The answer is (B) 42" where 42 is D, "22.50, which is the answer (C)" where that is G.
         """
         closing = _CLOSING.match(text, end)
-        found = self.after_cue(text, closing.end()) if closing else ""
-        if found and found != letter:
+        letter_behind = self.after_cue(text, closing.end()) if closing else ""
+        if letter_behind and letter_behind != letter:
             return True
         before = text[max(0, end - 2 * self.longest - 80) : end]
         if (linked := _LINKED.search(before)) and (verbs := list(_VERB.finditer(before, 0, linked.start()))):
-            found = self.letter(before[verbs[-1].end() : linked.start()])
-        return bool(found) and found != letter
+            letter_behind = self.letter(before[verbs[-1].end() : linked.start()])
+        return bool(letter_behind) and letter_behind != letter
 
     def after_cue(self, text: str, start: int) -> str:
         """Return the letter of the option that follows position `start`, up to the end of a line, sentence or
@@ -176,15 +176,15 @@ def restated_from(text: str, texts: OptionTexts) -> int:
     base = max(0, len(text) - 20 * (texts.longest + 20))
     lines = list(re.finditer(r"[^\n]*\S[^\n]*", text[base:]))
     letters: list[str] = []
-    at = len(text)
+    place = len(text)
     lines = lines[:-1] if lines and _HEADING.fullmatch(lines[-1].group()) else lines
     for line in reversed(lines[-30:]):
         match = _ITEM.match(line.group())
         if match is None or texts.letter(line.group()[match.end() :]) != match[1] or match[1] in letters:
             break
         letters.append(match[1])
-        at = base + line.start()
-    return at if len(letters) > 1 and letters == sorted(letters, reverse=True) else len(text)
+        place = base + line.start()
+    return place if len(letters) > 1 and letters == sorted(letters, reverse=True) else len(text)
 
 
 _LONGEST = 48
@@ -290,14 +290,14 @@ def _lines(text: str, texts: OptionTexts, *, ended: bool) -> list[Slot]:
     lines = [match.span() for match in re.finditer(r"[^\n]*\S[^\n]*", text)]
     edges = {span: letter for span in (*lines[:1], *lines[-1:]) if (letter := texts.letter(text[slice(*span)]))}
     alone = len(set(edges.values())) == 1
-    found = [Slot(text[slice(*span)], span, Strength.LAST, "line by itself") for span in edges if alone]
+    slots = [Slot(text[slice(*span)], span, Strength.LAST, "line by itself") for span in edges if alone]
     if ended and lines:
         if result := result_in(text):
-            found.append(Slot(text[slice(*result)], result, Strength.LAST, _RESULT_RULE))
+            slots.append(Slot(text[slice(*result)], result, Strength.LAST, _RESULT_RULE))
         body = text.rstrip()
         start = max((match.end() for match in _SENTENCE_END.finditer(body) if match.end() < len(body)), default=0)
-        found.append(Slot(body[start:], (start, len(body)), Strength.LAST, _LAST_SENTENCE))
-    return found
+        slots.append(Slot(body[start:], (start, len(body)), Strength.LAST, _LAST_SENTENCE))
+    return slots
 
 
 def _as_option(slot: Slot, texts: OptionTexts) -> str | None:
@@ -314,11 +314,11 @@ def _as_option(slot: Slot, texts: OptionTexts) -> str | None:
                 return None
         alone = len({letter for letter, _ in named}) == 1
         return named[-1][0] if alone and firm(plain(slot.text), named[-1][1]) else None
-    said = undressed(slot.text)
+    value = undressed(slot.text)
     if slot.rule == _RESULT_RULE:
-        return texts.by_value(said) or (re.search(r"\d", said) and texts.letter(said)) or None
-    letter = texts.letter(said) or (texts.after_cue(plain(said), 0) if slot.strength > Strength.WHOLE else "")
-    letter = letter or texts.by_value(said)
+        return texts.by_value(value) or (re.search(r"\d", value) and texts.letter(value)) or None
+    letter = texts.letter(value) or (texts.after_cue(plain(value), 0) if slot.strength > Strength.WHOLE else "")
+    letter = letter or texts.by_value(value)
     broken = slot.text.startswith("$") and slot.text.count("$") == 1  # cut off within a formula
     return letter if letter and not (broken and "$" not in dict(texts.options)[letter]) else None
 
@@ -334,18 +334,18 @@ def _named(text: str, texts: OptionTexts) -> Iterator[tuple[str, int, int]]:
 
 
 def _as_letter(slot: Slot, letters: str) -> str | None:
-    said = undressed(plain(slot.text))
-    match = _LETTER.match(said)
+    value = undressed(plain(slot.text))
+    match = _LETTER.match(value)
     if match is None or (match[1].upper() not in letters) or (match[1].islower() and not match["closed"]):
         return None
     letter = match[1].upper()
     place = letters.index(letter)
-    named = {other[1] for other in _apart(letters).finditer(said, match.end())} - {letter}
+    named = {other[1] for other in _apart(letters).finditer(value, match.end())} - {letter}
     listed = {other[1] for other in _apart(letters).finditer(plain(slot.rest.partition("\n")[0]), 1)}
     following = set(letters[place + 1 : place + 3])
-    if named or (following and following <= listed) or found_retraction(said, match.end(1)):
+    if named or (following and following <= listed) or found_retraction(value, match.end(1)):
         raise Unsure
-    apart = match.end() == len(said) or match["closed"] or said[match.end(1) : match.end()].strip()
+    apart = match.end() == len(value) or match["closed"] or value[match.end(1) : match.end()].strip()
     return letter if apart else None
 
 

@@ -143,9 +143,9 @@ def _chosen(claimed: list[Claim], masked: Masked) -> Claim:
 
 def _lines(masked: Masked) -> list[tuple[int, int]]:
     """Return the lines that say something: no headings, courtesies, or parts of the question given back."""
-    found = [match.span() for match in re.finditer(r"[^\n]+", masked.text) if match.group().strip(" \t*_#>-`")]
+    spans = [match.span() for match in re.finditer(r"[^\n]+", masked.text) if match.group().strip(" \t*_#>-`")]
     dressing = pattern(r"<opener>[!.,]{0,3}|[^\n]*:|(?:sentence|question|input|instruction)\s?:[^\n]*")
-    return [span for span in found if not dressing.fullmatch(masked.masked[slice(*span)].strip(" \t*_#>"))]
+    return [span for span in spans if not dressing.fullmatch(masked.masked[slice(*span)].strip(" \t*_#>"))]
 
 
 def _first_line(masked: Masked, lines: list[tuple[int, int]]) -> tuple[int, int] | None:
@@ -212,9 +212,9 @@ def claims(masked: Masked) -> list[Claim]:
     return [claim for span in masked.sentences if (claim := _in_quotes(masked, *span) or _unquoted(masked, *span))]
 
 
-def _claim(masked: Masked, span: tuple[int, int] | None, at: int, rule: str) -> Claim:
-    final = pattern(r"<EDGE>{0,4}<final>\b").match(masked.masked, at) is not None
-    return Claim(span, at, rule, final)
+def _claim(masked: Masked, span: tuple[int, int] | None, start: int, rule: str) -> Claim:
+    final = pattern(r"<EDGE>{0,4}<final>\b").match(masked.masked, start) is not None
+    return Claim(span, start, rule, final)
 
 
 def behind(masked: Masked, slot: Slot) -> Claim:
@@ -238,7 +238,7 @@ def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
     named = _named(masked, start, end)
     if not named:
         return None
-    distinct = {squeeze(clean(masked.text[slice(*masked.inside(at))])) for at in named}
+    distinct = {squeeze(clean(masked.text[slice(*masked.inside(place))])) for place in named}
     if len(distinct) == 1 and pattern(r"<S>|<ROLE>|<tie>\s<CALLED><Q>").search(masked.masked, start, end):
         return _claim(masked, masked.inside(named[0]), start, "the one phrase named")
     if claim := _stated(masked, start, end, named):
@@ -264,12 +264,14 @@ def _named(masked: Masked, start: int, end: int) -> list[int]:
     named: list[int] = []
     denied = start
     for match in pattern("<Q>").finditer(masked.masked, start, end):
-        at = match.start()
-        goes_on = denied > start and pattern(r"\s?,?\s?(?:or|nor|and)?\s<CALLED>").fullmatch(masked.masked, denied, at)
-        if goes_on or _DENIED.search(masked.masked, max(start, at - 40), at):
+        place = match.start()
+        goes_on = denied > start and pattern(r"\s?,?\s?(?:or|nor|and)?\s<CALLED>").fullmatch(
+            masked.masked, denied, place
+        )
+        if goes_on or _DENIED.search(masked.masked, max(start, place - 40), place):
             denied = match.end()
         else:
-            named.append(at)
+            named.append(place)
     return named
 
 
@@ -283,9 +285,9 @@ def _unquoted(masked: Masked, start: int, end: int) -> Claim | None:
         r"(?:(?:for|in|with) [^\n,]{1,80}, (?=(?:the|its) ))?"
     )
     begun = pattern(opening).match(masked.wholly, start, end)
-    at, line = (begun.end() if begun else start), masked.line_end(start)
+    place, line = (begun.end() if begun else start), masked.line_end(start)
     for rule in _UNQUOTED:
-        match = pattern(rule).match(masked.wholly, at, end)
+        match = pattern(rule).match(masked.wholly, place, end)
         if match is None or text.startswith("not ", match.end()):
             continue
         span = masked.whole(match.end(), line)
@@ -293,9 +295,9 @@ def _unquoted(masked: Masked, start: int, end: int) -> Claim | None:
             span = match.span(2) if match[2] and match[2][0] != S else None
         if span:
             return _claim(masked, span, start, _WITHOUT)
-    if shown := pattern(f"{_SHOWN_BEFORE}<TERMED>").match(masked.wholly, at, end):
+    if shown := pattern(f"{_SHOWN_BEFORE}<TERMED>").match(masked.wholly, place, end):
         return _claim(masked, masked.whole(shown.end(), line), start, _WITHOUT)
-    before = pattern(_UNQUOTED_BEFORE).match(masked.wholly, at, end)
+    before = pattern(_UNQUOTED_BEFORE).match(masked.wholly, place, end)
     if before and not asked.shows(before[1]):
         return _claim(masked, before.span(1), start, _WITHOUT)
     return None

@@ -52,15 +52,15 @@ _SIMPLE = re.compile(r"[A-Za-z0-9]+(?:[ .,:;'\"“”!?%/-]{1,4}[A-Za-z0-9]+)*[ 
 
 def quoted(text: str) -> list[Quoted]:
     """Return the quoted and emphasised phrases, outermost and leftmost first; they do not overlap."""
-    found: list[Quoted] = []
+    phrases: list[Quoted] = []
     for match in _QUOTES.finditer(text):
         opening, closing = _OPENING.match(text, match.start()), _CLOSING.search(match.group())
         if opening is None or closing is None:
             continue
         left, right = opening.end(), match.start() + closing.start()
         if right > left and any(char.isalnum() or char in "$%" for char in text[left:right]):
-            found.append(Quoted(match.start(), match.end(), left, right, opening.group()[0] not in "*_`<"))
-    return found
+            phrases.append(Quoted(match.start(), match.end(), left, right, opening.group()[0] not in "*_`<"))
+    return phrases
 
 
 @keep_short(400, 16_384)
@@ -90,11 +90,11 @@ class Passage:
         self.text = text
         self.squeezed = squeeze(text)
         self._edges = {0, len(self.squeezed)}
-        at = 0
+        place = 0
         for word in re.findall(r"\w+|[$%]", text.casefold()):
-            self._edges.add(at)
-            at += len(word) - word.count("_")
-            self._edges.add(at)
+            self._edges.add(place)
+            place += len(word) - word.count("_")
+            self._edges.add(place)
 
     def holds(self, phrase: str) -> bool:
         """Return whether the phrase is in it, whole words only; brackets are the reply's unless the passage has
@@ -103,11 +103,11 @@ class Passage:
         if "(" in phrase and "(" not in self.text:
             return False
         wanted = squeeze(phrase)
-        at = self.squeezed.find(wanted) if wanted else -1
-        while at >= 0:
-            if at in self._edges and at + len(wanted) in self._edges:
+        place = self.squeezed.find(wanted) if wanted else -1
+        while place >= 0:
+            if place in self._edges and place + len(wanted) in self._edges:
                 return True
-            at = self.squeezed.find(wanted, at + 1)
+            place = self.squeezed.find(wanted, place + 1)
         return False
 
     def is_whole(self, phrase: str) -> bool:
@@ -184,16 +184,16 @@ class Masked:
         self.text, self.asked = text, asked
         self.phrases: dict[int, Quoted] = {}
         self.plain = plain(text)
-        pieces, at = [], 0
+        pieces, place = [], 0
         for phrase in quoted(text):
             own = asked.sentence and text[phrase.start : phrase.end] in asked.sentence.text
             if own or self._no_phrase(phrase):
                 continue
             self.phrases[phrase.start] = phrase
             mark = S if asked.shows(text[phrase.left : phrase.right]) else Q
-            pieces += [self.plain[at : phrase.start], mark, FILL * (phrase.end - phrase.start - 1)]
-            at = phrase.end
-        self.masked = re.sub(r"\*\*|__", "  ", "".join([*pieces, self.plain[at:]]))
+            pieces += [self.plain[place : phrase.start], mark, FILL * (phrase.end - phrase.start - 1)]
+            place = phrase.end
+        self.masked = re.sub(r"\*\*|__", "  ", "".join([*pieces, self.plain[place:]]))
         self.wholly = _with_shown(self.masked, asked.shown)
         """As `masked`, with the shown phrase masked where it has no quotes too."""
 
@@ -218,9 +218,9 @@ class Masked:
         bounds = [0, *breaks, len(self.masked)]
         return [(start, end) for start, end in zip(bounds[::2], bounds[1::2], strict=True) if end > start]
 
-    def line_end(self, at: int) -> int:
+    def line_end(self, place: int) -> int:
         """Return where the line ends that a position is on."""
-        end = self.masked.find("\n", at)
+        end = self.masked.find("\n", place)
         return end if end >= 0 else len(self.masked)
 
     def whole(self, start: int, end: int) -> tuple[int, int] | None:
@@ -234,10 +234,10 @@ class Masked:
             start = adverb.end() if sentence.holds(clean(self.text[adverb.end() : cut])) else start
         return (start, cut) if cut > start else None
 
-    def goes_on(self, at: int, end: int) -> bool:
+    def goes_on(self, place: int, end: int) -> bool:
         """Return whether another phrase is named in the same breath: “the board” or “a director”."""
         more = pattern(r"\s{0,2}(?:,|/|;|,?\s?(?:or|and|and/or)\b)\s{0,2}<CALLED>(<Q>)(?!\x03|\s{0,2}<serves>)")
-        return more.match(self.masked, at, end) is not None
+        return more.match(self.masked, place, end) is not None
 
     def _trim(self, start: int, end: int) -> int:
         """Return where a phrase without quotes ends: before something that explains it begins.
@@ -248,9 +248,9 @@ class Masked:
         if sentence is not None:
             breaks = pattern(r"(?=[,;:]\s|\s\(|\s[–-]{1,2}\s|[.!?]\s|\s<explains>\b|\"\s|\s?[-=]>|\*\*)")
             ends = {end, *(match.start() for match in breaks.finditer(self.masked, start, min(end, start + 2_000)))}
-            for at in sorted(ends, reverse=True):
-                if sentence.holds(clean(text[start:at])):
-                    return at
+            for place in sorted(ends, reverse=True):
+                if sentence.holds(clean(text[start:place])):
+                    return place
         cuts = pattern(rf",?\s{{1,2}}<explains>\b|\s\((?!\d)|\s[–-]\s|[.!?]{ABBREVIATION}\s{{1,4}}(?=[A-Z])|;\s")
         for match in cuts.finditer(self.masked, start, end):
             if clean(text[start : match.start()]):
@@ -267,7 +267,7 @@ def _with_shown(masked: str, shown: str) -> str:
         return masked
     for phrase in {shown.lower().strip(), joined.strip()} - {""}:
         for match in re.finditer(rf"{re.escape(phrase)}(?![^\W_])", lower):
-            at = match.start()
-            if _NAMED_BEHIND.search(lower, max(0, at - 24), at):
-                masked = masked[:at] + S + FILL * (len(phrase) - 1) + masked[match.end() :]
+            place = match.start()
+            if _NAMED_BEHIND.search(lower, max(0, place - 24), place):
+                masked = masked[:place] + S + FILL * (len(phrase) - 1) + masked[match.end() :]
     return masked

@@ -76,12 +76,12 @@ def take_apart(reply: str) -> Taken:
     text = "" if unfinished else reply[start:].strip()
     if is_blank(text):
         return Taken("", "", "none")
-    found = _from_json(text) or _from_json(rewritten("json", text), "near") or _from_keys(text)
+    taken = _from_json(text) or _from_json(rewritten("json", text), "near") or _from_keys(text)
     bare = _FENCE.sub("", text).strip()  # nothing around one object as the paper prints it: {Rationale: …, Answer: …}
     printed = _AS_PRINTED.match(bare) and bare.endswith("}") and bare.count("{") == bare.count("}")
-    if found and found.rationale and found.answer and printed:
-        found = Taken(found.rationale, found.answer, "json")
-    return found or Taken(text if _says_why(text) else "", text, "none")
+    if taken and taken.rationale and taken.answer and printed:
+        taken = Taken(taken.rationale, taken.answer, "json")
+    return taken or Taken(text if _says_why(text) else "", text, "none")
 
 
 def _says_why(text: str) -> bool:
@@ -97,7 +97,7 @@ def _from_json(text: str, best: Form = "json") -> Taken | None:
     """Return the last object with both keys. It is in form when nothing but a code fence stands around it."""
     starts = [match.start() for match in _OBJECT.finditer(text)]
     decoder = json.JSONDecoder(strict=False)
-    found: Taken | None = None
+    taken: Taken | None = None
     end = 0
     for start in sorted({*starts[:_CANDIDATES], *starts[-_CANDIDATES:]}):
         if start < end:
@@ -109,19 +109,19 @@ def _from_json(text: str, best: Form = "json") -> Taken | None:
             continue
         if parts:
             around = re.sub(r"```[a-z]{0,10}|`", "", text[:start] + text[stop:], flags=re.IGNORECASE)
-            found, end = Taken(*parts, best if is_blank(around) else "near"), stop
-    return found
+            taken, end = Taken(*parts, best if is_blank(around) else "near"), stop
+    return taken
 
 
-def _parts(found: dict[str, object]) -> tuple[str, str] | None:
+def _parts(fields: dict[str, object]) -> tuple[str, str] | None:
     """Rationale and answer of an object that has both; a key that is no rationale's and no answer's is passed over."""
-    named = {key.strip().casefold(): found[key] for key in reversed(found)}
+    named = {key.strip().casefold(): fields[key] for key in reversed(fields)}
     values: dict[str, str] = {}
     for part in ("ending", "answer", "rationale"):  # "Solution" is the answer where there is no "Answer"
         for key in (key for key in named if key in _names()[part]):
             values["answer" if part == "ending" else part] = _text(named[key])
     others = [value for key, value in named.items() if key not in _names()["rationale"]]
-    if "answer" not in values and len(others) == 1 and len(found) == 2:
+    if "answer" not in values and len(others) == 1 and len(fields) == 2:
         values["answer"] = _text(others[0])  # {"Rationale": …, "Choice": "B"}
     return (values["rationale"], values["answer"]) if len(values) == 2 else None
 
@@ -133,7 +133,7 @@ def _text(value: object) -> str:
     if isinstance(value, str):
         return _EATEN.sub(lambda match: _ESCAPES[match.group()], value).strip()
     if isinstance(value, list):
-        return ", ".join(_text(one) for one in cast("list[object]", value)[:1000])
+        return ", ".join(_text(item) for item in cast("list[object]", value)[:1000])
     if isinstance(value, dict):
         known = cast("dict[str, object]", value)
         return _text(next(iter(known.values()))) if len(known) == 1 else json.dumps(known, ensure_ascii=False)
@@ -160,7 +160,7 @@ def _from_keys(text: str) -> Taken | None:
     after = _trimmed(text[keys[last + 1][2] :]) if last + 1 < len(keys) else ""
     if after and keys[0][0] != "rationale":
         return Taken(after, answer, "near")
-    begun = [at for at in reasons if at < last and (not at or keys[at - 1][0] != "rationale")]
+    begun = [reason for reason in reasons if reason < last and (not reason or keys[reason - 1][0] != "rationale")]
     why = _trimmed(text[keys[begun[-1]][2] : keys[last][1]]) if begun else ""
     return Taken("\n\n".join(filter(None, (why, after))), answer, "near")
 

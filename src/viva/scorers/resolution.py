@@ -35,11 +35,11 @@ def marks_by_judge(
     opinions: Iterable[Opinion], aspect: str, read: Callable[[Opinion], float | None]
 ) -> dict[str, tuple[float, ...]]:
     """Judge → its marks for one aspect, without the replies that hold none."""
-    found: dict[str, tuple[float, ...]] = {}
+    marks: dict[str, tuple[float, ...]] = {}
     for opinion in opinions:
         if opinion.aspect == aspect and (mark := read(opinion)) is not None:
-            found[opinion.judge] = (*found.get(opinion.judge, ()), mark)
-    return found
+            marks[opinion.judge] = (*marks.get(opinion.judge, ()), mark)
+    return marks
 
 
 def decide(
@@ -92,7 +92,7 @@ def settle(opinions: Mapping[str, Sequence[float]], panel: Panel) -> float | Non
 def review_item(
     aspect: str,
     decision: Decision,
-    said: Iterable[Opinion],
+    given: Iterable[Opinion],
     opinions: Mapping[str, Sequence[float]],
     *,
     text: str,
@@ -102,7 +102,7 @@ def review_item(
     """Return one aspect as an expert sees it: what was decided without experts, and all that the judges wrote about
     it.
     """
-    replies = [f"{opinion.judge}: {reasons(opinion)}" for opinion in said if opinion.aspect == aspect]
+    replies = [f"{opinion.judge}: {reasons(opinion)}" for opinion in given if opinion.aspect == aspect]
     return ReviewItem(
         aspect=aspect,
         text=text,

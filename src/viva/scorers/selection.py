@@ -108,16 +108,16 @@ def _of_whole(plain: str, letters: str, known: dict[str, str]) -> tuple[set[str]
         return listed
     head, *reason = _REASON.split(plain, maxsplit=1)
     reasoned = reason and not _names(reason[0], letters) and _pieces(reason[0]) not in known
-    if reasoned and (found := _bare(head, letters, known)):
-        return found, "letters, and a reason"
+    if reasoned and (letters_read := _bare(head, letters, known)):
+        return letters_read, "letters, and a reason"
     return None
 
 
 def _as_list(text: str, letters: str, known: dict[str, str]) -> tuple[set[str], str] | None:
     """Return what a text selects that is nothing but a list."""
     for rule, read in (("letters", _bare), ("lettered options", _lettered), ("the options' own texts", _own_texts)):
-        if found := read(text, letters, known):
-            return found, rule
+        if letters_read := read(text, letters, known):
+            return letters_read, rule
     return (set(letters), "all of them") if _EVERYTHING.fullmatch(text) else None
 
 
@@ -139,10 +139,10 @@ def _in_prose(
         return set(chosen), "ticked boxes"
     if decided := resolve(slots, parse):
         return (decided[0], decided[1].rule) if decided[0] else None
-    if found := _except(_flat(text), letters):
-        return found, "all except some"
-    found = _judged(text, letters, options)
-    return (found, "every option judged") if found else None
+    if letters_read := _except(_flat(text), letters):
+        return letters_read, "all except some"
+    letters_read = _judged(text, letters, options)
+    return (letters_read, "every option judged") if letters_read else None
 
 
 def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | None:
@@ -163,12 +163,12 @@ def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | None
     if not _names(line[len(slot.text) :].strip(" .\n*"), "".join(set(letters) - denied)):
         ways.append(slot.text)
     for written in ways:
-        said = _flat(written).strip(" \n:。.").replace("只有", "only ")
-        selected = None if _ADDED.search(said) else _as_list(said, letters, known)
+        value = _flat(written).strip(" \n:。.").replace("只有", "only ")
+        selected = None if _ADDED.search(value) else _as_list(value, letters, known)
         if (
             selected
             and denied.isdisjoint(selected[0])
-            and not (named and len(selected[0]) == 1 and not re.search(r"\bonly\b", said))
+            and not (named and len(selected[0]) == 1 and not re.search(r"\bonly\b", value))
         ):
             return selected[0]
     if not named:
@@ -216,18 +216,18 @@ def _bare(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
 
 def _lettered(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
     """Return a list of "A. text" whose texts are the options', or that deny nothing and name no other option."""
-    found: set[str] = set()
+    letters_given: set[str] = set()
     for part in filter(str.strip, _SEPARATORS.split(text.strip(" \t[]{}"))):
         match = _LETTERED.fullmatch(part)
         if match is None or match[1].upper() not in letters:
             return None
-        letter, said = match[1].upper(), match[3]
-        means = known.get(_pieces(said), "")
-        denied = len(said) > _LONGEST_LIST or _DENIALS.search(said) or _names(said, letters.replace(letter, ""))
-        if means != letter and (means or (said and not match[2]) or denied):
+        letter, value = match[1].upper(), match[3]
+        means = known.get(_pieces(value), "")
+        denied = len(value) > _LONGEST_LIST or _DENIALS.search(value) or _names(value, letters.replace(letter, ""))
+        if means != letter and (means or (value and not match[2]) or denied):
             return None
-        found.add(letter)
-    return found
+        letters_given.add(letter)
+    return letters_given
 
 
 def _own_texts(text: str, letters: str, known: dict[str, str]) -> set[str] | None:

@@ -92,15 +92,15 @@ def _without_brackets(text: str) -> str:
     Square brackets stay, and so do those of a half-open interval.
     """
     out, opened = list(text), []
-    for at, char in enumerate(text):
+    for place, char in enumerate(text):
         if char in "([{":
-            opened.append(at)
+            opened.append(place)
         elif char in ")]}":
             start = opened.pop() if opened else -1
             if start < 0:
-                out[at] = " "
+                out[place] = " "
             elif text[start] in "({" and char in ")}":
-                out[start], out[at] = "()" if _OPERATOR.search(text, start + 1, at) else "  "
+                out[start], out[place] = "()" if _OPERATOR.search(text, start + 1, place) else "  "
     for start in opened:
         out[start] = " "
     return "".join(out)
@@ -157,8 +157,8 @@ def _same(answer: str, given: str, wanted: str) -> bool:
         return "".join(answer.split()).strip(_WRAPPING) == "".join(wanted.split()).strip(_WRAPPING) != ""
     if not given or not form:
         return False
-    one, other = _GAP.sub("", given), _GAP.sub("", form)
-    if one == other or _inside(one) == other or one == _inside(other):
+    left, other = _GAP.sub("", given), _GAP.sub("", form)
+    if left == other or _inside(left) == other or left == _inside(other):
         return True
     numbers = _VALUE.fullmatch(given) and _VALUE.fullmatch(form)
     return numbers is not None and None is not values_of(given) == values_of(form)

@@ -88,7 +88,7 @@ def mark(text: str) -> Valued:
     tokens: list[Token] = []
     kinds = ""
     values: dict[int, str] = {}
-    at = 0
+    place = 0
     for match in _WORD.finditer(raw):
         start, end = match.span()
         kind = raw[end - 1]
@@ -97,9 +97,9 @@ def mark(text: str) -> Valued:
             value = _ALONE.get(text[lexed[end - 1].start : lexed[end - 1].end].lower(), "")
         if not value or (kind in "YZ" and not _PAUSE.match(raw, end)):
             continue
-        tokens += lexed[at:start]
-        kinds += raw[at:start]
-        at = end
+        tokens += lexed[place:start]
+        kinds += raw[place:start]
+        place = end
         negated = raw.count("!", start, end - (kind not in "TUYZ")) + (_DENIED_AFTER.match(raw, end) is not None)
         if kind in "TU" and (before := _DENIED.search(kinds, max(0, len(kinds) - 16))):
             kinds = kinds[: before.start()] + "=" + kinds[before.start() + 1 :]
@@ -108,7 +108,7 @@ def mark(text: str) -> Valued:
         values[len(kinds)] = "TF" if hedged else value if negated % 2 == 0 else "TF".replace(value, "")
         tokens.append(Token("L", lexed[start].start, lexed[end - 1].end))
         kinds += "L" if kind in "TU" else "P"
-    return Valued(text, tokens + lexed[at:], kinds + raw[at:], values)
+    return Valued(text, tokens + lexed[place:], kinds + raw[place:], values)
 
 
 def read_truth(reply: str, *, ended: bool = True) -> Reading:
@@ -142,8 +142,8 @@ def _stated(marked: Valued) -> Iterator[Candidate]:
     for group in groups(marked, "TF"):
         if group.end - group.start > 1 and len(group.letters) > 1:
             continue  # "true or false?"
-        if found := _alone(marked, group) or candidate(marked, group, "truth"):
-            yield found
+        if candidate_of_group := _alone(marked, group) or candidate(marked, group, "truth"):
+            yield candidate_of_group
 
 
 def _alone(marked: Valued, group: Group) -> Candidate | None:
@@ -168,10 +168,10 @@ def _closing(marked: Valued) -> Reading:
     start, end = last_sentence(marked.kinds)
     clause = max(marked.kinds.rfind(",", start, end), start - 1) + 1
     start = clause if "c" in marked.kinds[clause:end] else start
-    at = marked.kinds.find("L", start, end)
-    if not finished(marked.text) or not _ENDS_IN.fullmatch(marked.kinds[start:end]) or len(marked.values[at]) > 1:
+    place = marked.kinds.find("L", start, end)
+    if not finished(marked.text) or not _ENDS_IN.fullmatch(marked.kinds[start:end]) or len(marked.values[place]) > 1:
         return Reading(UNPARSED)
-    return Reading(VALUES[marked.values[at]], marked.span(at, at + 1), "closing sentence")
+    return Reading(VALUES[marked.values[place]], marked.span(place, place + 1), "closing sentence")
 
 
 def _of(value: str | None, slot: Slot) -> Reading:
@@ -185,12 +185,14 @@ def _read_part(text: str, *, ended: bool) -> Reading:
         return _of(*decided)
     shown = mark(fold(text))
     kinds = shown.kinds
-    said = list(_stated(shown))
-    said = [each for each in said if each.strength > Firmness.NODDED] or said
-    if said and said[0].rule == _OPENS:
-        later = [each for each in said if each.strength > Firmness.STATED or "b" in kinds[said[0].at : each.at]]
-        said = later or said[:1]
-    chosen = resolve(said, [], kinds)
+    candidates = list(_stated(shown))
+    candidates = [each for each in candidates if each.strength > Firmness.NODDED] or candidates
+    if candidates and candidates[0].rule == _OPENS:
+        later = [
+            each for each in candidates if each.strength > Firmness.STATED or "b" in kinds[candidates[0].at : each.at]
+        ]
+        candidates = later or candidates[:1]
+    chosen = resolve(candidates, [], kinds)
     if chosen and found_retraction(shown.text, chosen.span[1]):
         chosen = None
     if chosen is None:

@@ -44,26 +44,26 @@ def unit_of(text: str) -> Unit | None:
         if word.lower() in _POWERS and not match["power"]:
             before = _POWERS[word.lower()]
             continue
-        quantity, one = _named(word) or ("", Fraction(1))
+        quantity, unit = _named(word) or ("", Fraction(1))
         known &= bool(quantity)
         power = below * before * int(match["power"] or 1)
         quantity, before = quantity or word.lower().rstrip("s"), 1
         powers[quantity] = powers.get(quantity, 0) + power
-        factor *= one**power
+        factor *= unit**power
     return Unit(factor, tuple(sorted(powers.items())), known) if powers else None
 
 
-def how_many(one: Unit, other: Unit) -> Fraction | None:
+def how_many(left: Unit, other: Unit) -> Fraction | None:
     """Return how many of `other` are one of `one`; None where they measure different things.
 
     A power that only one of them has does not count: `cm` is often written for `cm^2`.
     """
-    if one.powers == other.powers:
-        return one.factor / other.factor
-    if len(one.powers) != 1 or len(other.powers) != 1:
+    if left.powers == other.powers:
+        return left.factor / other.factor
+    if len(left.powers) != 1 or len(other.powers) != 1:
         return None
-    (quantity, power), (its, other_power) = one.powers[0], other.powers[0]
-    alike = quantity == its and 1 in (power, other_power) and one.factor**other_power == other.factor**power
+    (quantity, power), (its, other_power) = left.powers[0], other.powers[0]
+    alike = quantity == its and 1 in (power, other_power) and left.factor**other_power == other.factor**power
     return Fraction(1) if alike else None
 
 

@@ -52,8 +52,8 @@ def read_mark(opinion: Opinion, scale: Sequence[float]) -> float | None:
     "VERDICT: 0.5" is a half where the scale has one, "VERDICT: 8/10" is 8 where it ends with 10. Numbers that are not
     on the scale, decimals where it is a range, another denominator and text after the number are None.
     """
-    found = _read(opinion, scale)
-    return None if found == _NONE else found
+    mark = _read(opinion, scale)
+    return None if mark == _NONE else mark
 
 
 def undecided(opinion: Opinion) -> bool:
@@ -84,10 +84,10 @@ def _with_nonce(reply: str, nonce: str, scale: Sequence[float]) -> float | None:
     if line.startswith((f"{head}:", f"{head}：")):  # Chinese replies have a colon of their own
         return _value(_ALONE.fullmatch(line[len(head) + 1 :].removeprefix(" ")), scale)
     try:
-        said = _decode(reply.encode("utf-8", "replace"))
+        verdict = _decode(reply.encode("utf-8", "replace"))
     except (msgspec.DecodeError, RecursionError):
         return None
-    return _value(_ALONE.fullmatch(said.verdict), scale) if said.code == nonce else None
+    return _value(_ALONE.fullmatch(verdict.verdict), scale) if verdict.code == nonce else None
 
 
 def _bare(reply: str, scale: Sequence[float]) -> float | None:
@@ -130,9 +130,9 @@ def read_labels(reply: str, known: Collection[str], word: str = "ERRORS") -> tup
     None where the last line has not the form, names a label that is not known, or is contradicted by another such line.
     """
     stripped = reply.rstrip(_INVISIBLE)
-    found = _labels(stripped.rpartition("\n")[2], known, word)
+    labels_read = _labels(stripped.rpartition("\n")[2], known, word)
     others = (_labels(match.group(), known, word) for match in _anywhere(word).finditer(stripped))
-    return found if all(labels == found for labels in others) else None
+    return labels_read if all(labels == labels_read for labels in others) else None
 
 
 @cache
@@ -143,8 +143,8 @@ def _anywhere(word: str) -> re.Pattern[str]:
 def _labels(line: str, known: Collection[str], word: str) -> tuple[str, ...] | None:
     if len(line) > _LONGEST_LINE:
         return None
-    said = " ".join(_LABEL_WRAPPING.sub("", plain(line)).split()).replace(" :", ":")
-    head, _, rest = said.partition(":")
+    text = " ".join(_LABEL_WRAPPING.sub("", plain(line)).split()).replace(" :", ":")
+    head, _, rest = text.partition(":")
     if head.upper() != word:
         return None
     names = _BETWEEN.split(rest.strip().removesuffix(".").upper())

@@ -29,29 +29,29 @@ def normal_form(text: str) -> str:
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
-def exact_match(said: str, accepted: Sequence[str]) -> float:
+def exact_match(given: str, accepted: Sequence[str]) -> float:
     """1.0 where the normalised text is that of an accepted answer, else 0.0."""
-    form = normal_form(said)
-    return float(any(form == normal_form(one) for one in accepted))
+    form = normal_form(given)
+    return float(any(form == normal_form(form_accepted) for form_accepted in accepted))
 
 
-def token_f1(said: str, accepted: Sequence[str]) -> float:
+def token_f1(given: str, accepted: Sequence[str]) -> float:
     """Return the best F1 over the accepted answers; 1.0 where both are empty."""
-    return max((_f1(normal_form(said).split(), normal_form(one).split()) for one in accepted), default=0.0)
+    return max((_f1(normal_form(given).split(), normal_form(form).split()) for form in accepted), default=0.0)
 
 
-def _f1(said: Iterable[str], wanted: Iterable[str]) -> float:
-    mine, theirs = Counter(said), Counter(wanted)
+def _f1(given: Iterable[str], wanted: Iterable[str]) -> float:
+    mine, theirs = Counter(given), Counter(wanted)
     words = (mine + theirs).total()
     return 2 * (mine & theirs).total() / words if words else 1.0
 
 
-def drop_scores(said: str, accepted: Sequence[str]) -> tuple[float, float]:
+def drop_scores(given: str, accepted: Sequence[str]) -> tuple[float, float]:
     """Return exact match and F1 of a reply against the best of the answers; ` & ` separates the spans of one answer."""
     best = (0.0, 0.0)
     for answer in accepted:
         gold = [_tokens(span) for span in answer.split(" & ")]
-        spans = re.split(r"\s*(?:[&;\n|]|,(?!\d)|\band\b)\s*", said) if len(gold) > 1 else [said]
+        spans = re.split(r"\s*(?:[&;\n|]|,(?!\d)|\band\b)\s*", given) if len(gold) > 1 else [given]
         mine = [tokens for span in spans if (tokens := _tokens(span))] or [[]]
         best = max(best, (float(sorted(mine) == sorted(gold)), round(_aligned(mine, gold), 2)))
     return best
@@ -59,13 +59,13 @@ def drop_scores(said: str, accepted: Sequence[str]) -> tuple[float, float]:
 
 def _tokens(text: str) -> list[str]:
     """Return the words of a text in normal form: numbers as numbers, without articles and punctuation."""
-    found = []
+    tokens = []
     for token in re.split(r"[ \-\t\n]+", text.lower()):
         number = _number(token)
         word = number if number is not None else token.translate(_PUNCTUATION).translate(_QUOTES)
         if word and word not in _ARTICLES:
-            found.append(word)
-    return found
+            tokens.append(word)
+    return tokens
 
 
 def _number(token: str) -> str | None:
@@ -73,19 +73,22 @@ def _number(token: str) -> str | None:
     return str(float(bare)) if re.fullmatch(r"[+-]?\d{1,30}(?:\.\d{1,30})?", bare) else None
 
 
-def _span_f1(said: Sequence[str], gold: Sequence[str]) -> float:
+def _span_f1(given: Sequence[str], gold: Sequence[str]) -> float:
     numbers = {word for word in gold if _number(word) is not None}
-    return 0.0 if numbers and numbers.isdisjoint(said) else _f1(set(said), set(gold))
+    return 0.0 if numbers and numbers.isdisjoint(given) else _f1(set(given), set(gold))
 
 
-def _aligned(said: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> float:
+def _aligned(given: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> float:
     """Return the mean F1 of the best one-to-one matching; what has no partner counts 0."""
-    table = [[_span_f1(mine, theirs) for theirs in gold] for mine in said]
-    size = max(len(said), len(gold))
+    table = [[_span_f1(mine, theirs) for theirs in gold] for mine in given]
+    size = max(len(given), len(gold))
     if size <= _MOST_ALIGNED:
-        padded = [row + [0.0] * (size - len(gold)) for row in table] + [[0.0] * size] * (size - len(said))
-        return max(sum(padded[at][to] for at, to in enumerate(order)) for order in permutations(range(size))) / size
-    total, rows, columns = 0.0, set(range(len(said))), set(range(len(gold)))
+        padded = [row + [0.0] * (size - len(gold)) for row in table] + [[0.0] * size] * (size - len(given))
+        return (
+            max(sum(padded[row_index][to] for row_index, to in enumerate(order)) for order in permutations(range(size)))
+            / size
+        )
+    total, rows, columns = 0.0, set(range(len(given))), set(range(len(gold)))
     for row, column in sorted(product(rows, columns), key=lambda pair: -table[pair[0]][pair[1]]):
         if row in rows and column in columns:
             total += table[row][column]

@@ -128,7 +128,7 @@ async def fetch(
         with _locked(folder):
             if is_whole(source, folder, unpinned=accept is not None):
                 tell(f"{name} is in {folder} already")
-                return Fetched(folder, sum(one.size for one in read_manifest(folder).values()), 0)
+                return Fetched(folder, sum(entry.size for entry in read_manifest(folder).values()), 0)
             return await _Fetch(name, source, folder, mirror, tell, accept).all()
     except asyncio.CancelledError:
         tell(f"{name}: what came is kept, and `viva fetch {name}` goes on from there")
@@ -190,8 +190,8 @@ class _Fetch:
             async with aiohttp.ClientSession(timeout=timeout, trust_env=True, headers=headers) as session:
                 for path in missing:
                     await self._ask(session, path)
-        known = {path: one for path, one in read_manifest(self.folder).items() if path in source.files}
-        total = sum(one.size for one in known.values())
+        known = {path: entry for path, entry in read_manifest(self.folder).items() if path in source.files}
+        total = sum(entry.size for entry in known.values())
         self._tell(f"{self.name}: {len(known)} verified, {_bytes(total)}, in {self.folder}")
         return Fetched(self.folder, total, len(missing))
 
@@ -211,7 +211,7 @@ class _Fetch:
         place = self.folder / self.source.local(path)
         local = [folder / self.source.local(path) for folder in self._places]
         if not pin:
-            there = next((one for one in local if one.is_file()), None) if self._accept is not None else None
+            there = next((file for file in local if file.is_file()), None) if self._accept is not None else None
             if there is None:
                 return False
             self._record(path, there, "")
@@ -262,19 +262,19 @@ class _Fetch:
 
     def _record(self, path: str, file: Path, claimed: str) -> None:
         """Ask whether the hash of a file without a pin is right. Raises DataError where nobody says so."""
-        found = hash_of(file, "0" * 64)
+        digest = hash_of(file, "0" * 64)
         size = file.stat().st_size
-        if claimed and claimed != found:
+        if claimed and claimed != digest:
             raise DataError(f"{self.name}: {path} came damaged: the server names another SHA-256; fetch it again")
-        same = " (the server says the same)" if claimed == found else ""
+        same = " (the server says the same)" if claimed == digest else ""
         question = (
-            f"{self.name}: {path} has {size:,} bytes and the SHA-256 {found}{same}. No hash of it was known before. "
+            f"{self.name}: {path} has {size:,} bytes and the SHA-256 {digest}{same}. No hash of it was known before. "
             "Record this one?"
         )
         if self._accept is None or not self._accept(question):
             raise DataError(f"{self.name}: the hash of {path} was not accepted, and the file is not used")
-        self._tell(f"{self.name}: {path}: recorded SHA-256 {found}")
-        self._kept[path] = Kept(found, size)
+        self._tell(f"{self.name}: {path}: recorded SHA-256 {digest}")
+        self._kept[path] = Kept(digest, size)
 
     async def _download(self, session: aiohttp.ClientSession, address: str, partial: Path, pin: str, path: str) -> str:
         """Fetch one address into `partial`, going on where it was cut. Returns the SHA-256 that the server claims.
@@ -398,18 +398,18 @@ def _begin(out: IO[bytes], reply: aiohttp.ClientResponse, offset: int) -> None:
     """Go to where the body begins: at the end of what came before, or at the start of all. Raises _Failed."""
     begins = 0
     if reply.status == 206:
-        found = re.match(r"bytes (\d+)-", reply.headers.get("Content-Range", ""))
-        begins = int(found[1]) if found else -1
+        match = re.match(r"bytes (\d+)-", reply.headers.get("Content-Range", ""))
+        begins = int(match[1]) if match else -1
     if begins not in (0, offset):
         raise _Failed("it sends another part than the one asked for")
     out.truncate(begins)
     out.seek(begins)
 
 
-def _unequal(found: str, source: Source, pin: str) -> str:
+def _unequal(digest: str, source: Source, pin: str) -> str:
     of = ", which is second-hand: where this file is the right one, pin it in a file for VIVA_SOURCES"
     changed = of if source.second_hand else ": it was changed since, or is another file"
-    return f"its hash is {found if source.second_hand else f'{found[:12]}…'}, not the pinned {pin[:12]}…{changed}"
+    return f"its hash is {digest if source.second_hand else f'{digest[:12]}…'}, not the pinned {pin[:12]}…{changed}"
 
 
 async def _take(reply: aiohttp.ClientResponse, out: IO[bytes], partial: Path) -> None:

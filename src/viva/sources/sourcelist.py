@@ -77,10 +77,10 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     @property
     def described(self) -> str:
         """Repository, commit and licence in words."""
-        at = f" at {self.commit[:8]}" if self.commit else ""
+        commit = f" at {self.commit[:8]}" if self.commit else ""
         only = ", for non-commercial use only" if re.search(r"\bNC\b", self.licence) else ""
         gated = ", gated" * self.gated + ", hash second-hand" * self.second_hand
-        return f"{self.page}{at}, licence {self.licence or 'not known'}{only}{gated}"
+        return f"{self.page}{commit}, licence {self.licence or 'not known'}{only}{gated}"
 
     def local(self, path: str) -> str:
         """Return the name of a file below the set's folder."""
@@ -150,9 +150,9 @@ def _read(overlay: str, _changed: int) -> dict[str, Source]:
             if not isinstance(table, dict):
                 raise DataError(f"VIVA_SOURCES={overlay}: {name!r} must be a table [NAME] of a set")
             tables[name] = _laid_over(tables.get(name, {}), table)
-    found: dict[str, Source] = {}
+    listed: dict[str, Source] = {}
     for name, table in tables.items():
-        base = {key: one for key, one in tables.get(str(table.get("like", "")), {}).items() if key != "parts"}
+        base = {key: value for key, value in tables.get(str(table.get("like", "")), {}).items() if key != "parts"}
         if "like" in table and not base:
             raise DataError(f"{place}: [{name}] is like {table['like']!r}, which is no set")
         shared = all(table.get(key) in (None, base.get(key)) for key in ("repository", "commit", "root", "files"))
@@ -161,8 +161,8 @@ def _read(overlay: str, _changed: int) -> dict[str, Source]:
         except msgspec.ValidationError as problem:
             raise DataError(f"{place}: [{name}]: {problem}") from None
         _refuse_unfit(source, name, place)
-        found[name] = source
-    return found
+        listed[name] = source
+    return listed
 
 
 def _refuse_unfit(source: Source, name: str, place: str) -> None:
@@ -210,7 +210,11 @@ def nearest(name: str, known: Collection[str]) -> str:
     …).
     """
     name = name.casefold()
-    begun = [one for one in known if one[:3] == name[:3] and (one.startswith(name) or name.startswith(one))]
+    begun = [
+        candidate
+        for candidate in known
+        if candidate[:3] == name[:3] and (candidate.startswith(name) or name.startswith(candidate))
+    ]
     return ", ".join(difflib.get_close_matches(name, known, 1) or begun[:5])
 
 
@@ -227,8 +231,8 @@ def set_folders(name: str) -> list[Path]:
 
 def offline() -> bool:
     """Tell whether the hub is switched off (HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE)."""
-    said = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or ""
-    return said.upper() in ("1", "ON", "YES", "TRUE")
+    value = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or ""
+    return value.upper() in ("1", "ON", "YES", "TRUE")
 
 
 def hub_cache(kind: Literal["datasets", "models"], name: str) -> Path:

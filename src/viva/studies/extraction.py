@@ -172,11 +172,11 @@ def _matched(each: _Expression, reply: str) -> str:
 
 
 def _precision(name: str, rows: list[tuple[str, Row]]) -> Precision:
-    said = [(read, row) for read, row in rows if read]
-    right = sum(_agrees(read, row) for read, row in said)
+    read_rows = [(read, row) for read, row in rows if read]
+    right = sum(_agrees(read, row) for read, row in read_rows)
     unread = sum(not read and row.label not in UNREAD for read, row in rows)
     silent = sum(not read and row.label in UNREAD for read, row in rows)
-    return Precision(name, len(said), right, unread, right + silent, len(rows), wilson(right, len(said)))
+    return Precision(name, len(read_rows), right, unread, right + silent, len(rows), wilson(right, len(read_rows)))
 
 
 def _agrees(read: str, row: Row) -> bool:

@@ -89,35 +89,36 @@ def score_sets(
     for source in sources:
         if source.is_dir():
             for folder in runs_in(source):
-                for found in _of_run(folder, by, wanted, first_cell):
-                    yield _clustered(found, cluster)
+                for scored in _of_run(folder, by, wanted, first_cell):
+                    yield _clustered(scored, cluster)
         else:
-            for found in _of_table(source, by, wanted or Aggregate("mean"), (*tags, cluster)):
-                yield _clustered(found, cluster)
+            for scored in _of_table(source, by, wanted or Aggregate("mean"), (*tags, cluster)):
+                yield _clustered(scored, cluster)
 
 
-def once_each(found: Iterable[ScoreSet]) -> Iterator[ScoreSet]:
+def once_each(sets: Iterable[ScoreSet]) -> Iterator[ScoreSet]:
     """Yield the same. Raises DataError for a model that took an exam in two sources."""
     origin: dict[tuple[str, str], Path] = {}
-    for one in found:
-        if earlier := origin.get((one.exam, one.model)):
+    for scored in sets:
+        if earlier := origin.get((scored.exam, scored.model)):
             raise DataError(
-                f"{one_line(one.model)} took {one.exam} both in {earlier} and in {one.source}: name one of them"
+                f"{one_line(scored.model)} took {scored.exam} both in {earlier} and in {scored.source}: name "
+                "one of them"
             )
-        origin[one.exam, one.model] = one.source
-        yield one
+        origin[scored.exam, scored.model] = scored.source
+        yield scored
 
 
-def _clustered(found: ScoreSet, tag: str) -> ScoreSet:
+def _clustered(scored: ScoreSet, tag: str) -> ScoreSet:
     """Return the scores with the values of a tag in place of declared clusters."""
     if not tag:
-        return found
-    tags = found.scores.tags
+        return scored
+    tags = scored.scores.tags
     if tag not in tags:
         known = ", ".join(tags) or "none"
-        raise DataError(f"{tag!r}: {found.exam} in {found.source} has no such tag; it has: {known}", field="cluster")
-    scores = Columns(found.scores.numbers, {**found.scores.texts, "cluster": tags[tag]})
-    return msgspec.structs.replace(found, scores=scores)
+        raise DataError(f"{tag!r}: {scored.exam} in {scored.source} has no such tag; it has: {known}", field="cluster")
+    scores = Columns(scored.scores.numbers, {**scored.scores.texts, "cluster": tags[tag]})
+    return msgspec.structs.replace(scored, scores=scores)
 
 
 def listed(names: Iterable[str]) -> str:
@@ -142,18 +143,24 @@ def _lines(scores: Columns, by: str | None, headline: Aggregate, tables: Sequenc
     """
     if by == EXAM:
         return {headline.label: (headline,)}
-    table = next((one for one in tables if one.across and by in (None, AUTO, one.name)), None)
+    table = next(
+        (each_table for each_table in tables if each_table.across and by in (None, AUTO, each_table.name)), None
+    )
     if table is not None:
         return by_table(table)
     tags = scores.tags
-    rows = [one for one in tables if _goes_beyond(one, by) or (one.name == by and by not in tags and not one.across)]
+    rows = [
+        each_table
+        for each_table in tables
+        if _goes_beyond(each_table, by) or (each_table.name == by and by not in tags and not each_table.across)
+    ]
     if rows:
         return by_rows(rows[0], headline)
     if by == AUTO and not parts_of(scores, FORMAT):
         return {headline.label: (headline,)}
     for field, tag in (("by", by or FORMAT), ("macro_average", headline.over)):
         if tag and not parts_of(scores, tag):
-            known = ", ".join([*(one.name for one in tables if one.across), *tags]) or "none"
+            known = ", ".join([*(each_table.name for each_table in tables if each_table.across), *tags]) or "none"
             raise DataError(f"{tag!r}: {where} has no such tag; it has: {known}", field=field)
     return by_tag(scores, by or FORMAT, headline)
 
@@ -204,20 +211,20 @@ def _averages(record: ExamRecord) -> Averages:
 def _of_table(path: Path, by: str | None, headline: Aggregate, more: Sequence[str]) -> Iterator[ScoreSet]:
     tag = "" if by == EXAM else by or FORMAT
     tags = tuple(dict.fromkeys(name for name in (tag, headline.over, *more) if name))
-    for model, found in read_scores_table(path, tags).items():
-        scores = frame(table_rows(path.name, model, found))
+    for model, model_scores in read_scores_table(path, tags).items():
+        scores = frame(table_rows(path.name, model, model_scores))
         lines = _lines(scores, by, headline, (), str(path))
         yield ScoreSet(source=path, exam=path.name, model=model, lines=lines, headline=headline, scores=scores)
 
 
-def table_rows(exam: str, model: str, found: ModelScores, group: int = 0) -> Iterator[ScoreRow]:
+def table_rows(exam: str, model: str, model_scores: ModelScores, group: int = 0) -> Iterator[ScoreRow]:
     """Yield a model's rows of a table of item scores; `group` answers to a question are a repeat, all of them for 0.
 
     A table says no more than the score: one that is missing is not the model's doing.
     """
-    for question, values in found.scores.items():
-        missing: Outcome = NOT_ASKED if question in found.missing else "ungraded"
-        tags = {tag: text for tag, text in found.tags[question].items() if text}
+    for question, values in model_scores.scores.items():
+        missing: Outcome = NOT_ASKED if question in model_scores.missing else "ungraded"
+        tags = {tag: text for tag, text in model_scores.tags[question].items() if text}
         cluster = tags.pop(CLUSTER, "")
         for sample, value in enumerate(values):
             yield ScoreRow(

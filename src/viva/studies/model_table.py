@@ -156,25 +156,25 @@ def family_of(model: str) -> str:
     stands.
     """
     name = model.rpartition("/")[2]
-    found = _SIZE.search(name)
-    return name[: found.start()].rstrip(" -_") if found else ""
+    match = _SIZE.search(name)
+    return name[: match.start()].rstrip(" -_") if match else ""
 
 
 def read_families(path: Path, models: Sequence[str], notes: list[str]) -> list[str]:
     """Return each model's family by a table `model,family`; its own name where the table has none, which `notes`
     gets.
     """
-    found: dict[str, str] = {}
+    by_model: dict[str, str] = {}
     for line, row in rows_of(path):
         if not row.get("model") or not row.get("family"):
             raise DataError(f"{path}, line {line}: a table of families has columns model and family, both filled")
-        found[str(row["model"])] = str(row["family"])
-    missing = sorted({model for model in models if model not in found})
+        by_model[str(row["model"])] = str(row["family"])
+    missing = sorted({model for model in models if model not in by_model})
     if len(missing) == len(set(models)):
-        raise DataError(f"{path} names no model that is here; it has {_some(found)}, and here are {_some(missing)}")
+        raise DataError(f"{path} names no model that is here; it has {_some(by_model)}, and here are {_some(missing)}")
     if missing:
         notes.append(f"{path.name} has no family of {_some(missing)}: each counts as its own.")
-    return [found.get(model, model) for model in models]
+    return [by_model.get(model, model) for model in models]
 
 
 def _some(names: Iterable[str]) -> str:
@@ -187,12 +187,12 @@ def families_of(given: str | None, models: Sequence[str], notes: list[str]) -> l
     """
     if given == NONE:
         return []
-    found = (
+    names = (
         [family_of(model) or model for model in models] if given is None else read_families(Path(given), models, notes)
     )
     how = "By their names" if given is None else f"By {Path(given).name}"
-    counts = sorted(((found.count(name), name) for name in set(found)), key=lambda one: (-one[0], one[1]))
-    if are_groups(found):
+    counts = sorted(((names.count(name), name) for name in set(names)), key=lambda entry: (-entry[0], entry[1]))
+    if are_groups(names):
         largest = ", ".join(f"{one_line(name, 40)} {count:,}" for count, name in counts[:_NAMED])
         notes.append(
             f"{how}, {len(models):,} rows are of {len(counts):,} families ({largest}, ...), which are drawn together: "
@@ -200,10 +200,10 @@ def families_of(given: str | None, models: Sequence[str], notes: list[str]) -> l
             "rows as "
             "independent."
         )
-        return found
-    if given is not None and len(counts) == len(found):
+        return names
+    if given is not None and len(counts) == len(names):
         notes.append(f"{how}, no two rows are of one family, so that all are taken as independent.")
-    if len(counts) < len(found):
+    if len(counts) < len(names):
         notes.append(
             f"{how}, these rows are of {len(counts):,} families, and fewer than {FEWEST} say nothing of others: "
             "intervals and p are for further models of the same."

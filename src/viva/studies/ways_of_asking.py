@@ -95,15 +95,15 @@ def factors_between(*ways: Way) -> frozenset[str]:
 
 def telling(ways: Sequence[Way], names: Iterable[str], kept: Sequence[str] = ()) -> list[str]:
     """Return those that are kept, and of the parts in order each that tells more of the ways apart than these."""
-    found = list(kept)
+    told = list(kept)
 
     def count(names: Sequence[str]) -> int:
         return len({tuple(map(way.get, names)) for way in ways})
 
     for name in names:
-        if count([*found, name]) > count(found):
-            found.append(name)
-    return found
+        if count([*told, name]) > count(told):
+            told.append(name)
+    return told
 
 
 def called(way: Way, names: Iterable[str]) -> str:
@@ -119,12 +119,12 @@ def _called(name: str, value: str) -> str:
 
 def differing(ways: Sequence[Way]) -> str:
     """Return what is not the same in all ways of asking, with what it is in each: `longest reply: 2048 or 512`."""
-    found = []
+    differences = []
     for name in dict.fromkeys(name for parts in ways for name in parts):
         values = dict.fromkeys(_value(name, parts.get(name, "none")) for parts in ways)
         if len(values) > 1:
-            found.append(f"{_name(name)}: {' or '.join(values)}")
-    return "; ".join(found)
+            differences.append(f"{_name(name)}: {' or '.join(values)}")
+    return "; ".join(differences)
 
 
 def key_of(parts: Way) -> str:
@@ -142,24 +142,24 @@ def titles(boards: Sequence[Way]) -> list[str]:
     """Return a title a board: language, shots, and what else differs between those of which that is the same, in
     words.
     """
-    said = [_joined(_titled(name, parts) for name in _TITLED if name in parts) for parts in boards]
-    found: list[str] = []
-    for title, parts in zip(said, boards, strict=True):
-        alike = [other for other_title, other in zip(said, boards, strict=True) if other_title == title]
+    described = [_joined(_titled(name, parts) for name in _TITLED if name in parts) for parts in boards]
+    titled: list[str] = []
+    for title, parts in zip(described, boards, strict=True):
+        alike = [other for other_title, other in zip(described, boards, strict=True) if other_title == title]
         # Data and questions first; what follows from these is left out.
         names = dict.fromkeys(("data", "n", *(name for other in alike for name in other)))
         told = telling(alike, [name for name in names if name not in (*_TITLED, "asked")])
-        found.append(_joined([title, *(_titled(name, parts) for name in told)]))
-    found = [
-        f"{title} (asked {parts['asked']})" if found.count(title) > 1 and "asked" in parts else title
-        for title, parts in zip(found, boards, strict=True)
+        titled.append(_joined([title, *(_titled(name, parts) for name in told)]))
+    titled = [
+        f"{title} (asked {parts['asked']})" if titled.count(title) > 1 and "asked" in parts else title
+        for title, parts in zip(titled, boards, strict=True)
     ]
-    short = [_HASHES.sub("", title) for title in found]
-    return short if len(set(short)) == len(set(found)) else found
+    short = [_HASHES.sub("", title) for title in titled]
+    return short if len(set(short)) == len(set(titled)) else titled
 
 
-def _joined(said: Iterable[str]) -> str:
-    return ", ".join(filter(None, said))
+def _joined(parts: Iterable[str]) -> str:
+    return ", ".join(filter(None, parts))
 
 
 def _titled(name: str, parts: Way) -> str:
@@ -197,9 +197,11 @@ def _vary(value: str) -> str:
     """Return `prompt4.order2.in6.06e62da0`: what is varied, in how many combinations, and the fingerprint of it all."""
     *parts, fingerprint = value.split(".")
     factors = [re.fullmatch("([a-z]+)([0-9]+)", part) for part in parts]
-    said = " × ".join(f"{one[2]} {_VARIED[one[1]]}" for one in factors if one and one[1] in _VARIED)
-    some = [f", {one[2]} combinations of them" for one in factors if one and one[1] == "in"]
-    return f"{said}{''.join(some)} ({fingerprint})" if said else value
+    factor_text = " × ".join(
+        f"{factor[2]} {_VARIED[factor[1]]}" for factor in factors if factor and factor[1] in _VARIED
+    )
+    some = [f", {factor[2]} combinations of them" for factor in factors if factor and factor[1] == "in"]
+    return f"{factor_text}{''.join(some)} ({fingerprint})" if factor_text else value
 
 
 def _count(value: str) -> str:

@@ -35,7 +35,7 @@ def config(scheme: Scheme = "light") -> dict[str, Any]:
 
     def filled(value: Any) -> Any:  # `$ink` is the colour of that name
         if isinstance(value, dict):
-            return {name: filled(one) for name, one in value.items()}
+            return {name: filled(item) for name, item in value.items()}
         return colour[value[1:]] if str(value).startswith("$") else value
 
     return cast("dict[str, Any]", filled(tokens()["config"]))
@@ -93,5 +93,5 @@ def script() -> str:
     from viva.web.pagetemplates import asset
 
     known = {"light": config("light"), "dark": config("dark")}
-    said = json.dumps(known).replace("<", "\\u003c")
-    return f"{library()}window.vivaChartConfig={said};\n{asset('charts.js')}"
+    settings = json.dumps(known).replace("<", "\\u003c")
+    return f"{library()}window.vivaChartConfig={settings};\n{asset('charts.js')}"

@@ -87,7 +87,7 @@ def item_scores(exam: str, frames: Mapping[str, Columns], headline: Aggregate) -
             if not tags.get(name):  # another source may know no tags
                 tags[name] = {tag: text for tag, text in zip(words, row, strict=True) if text}
             groups.setdefault(name, (tags[name].get(headline.over, ""), float(weight)))
-    everything = [[found.get(name, np.nan) for name in groups] for found in columns.values()]
+    everything = [[column.get(name, np.nan) for name in groups] for column in columns.values()]
     matrix = np.array(everything, dtype=float).reshape(len(columns), len(groups))
     asked = np.isfinite(matrix).any(axis=0)
     kept = list(compress(groups, asked))
@@ -108,11 +108,11 @@ def answers(scores: Columns) -> dict[str, list[float | None]]:
     zero.
     """
     question = scores.texts["question"]
-    found: dict[str, list[float | None]] = {name: [] for name in question.values}
+    scores_by_model: dict[str, list[float | None]] = {name: [] for name in question.values}
     points, lost = np.nan_to_num(scores.numbers["value"]), scores.among("outcome", UNANSWERED)
     for code, score, missing in zip(question.codes.tolist(), points.tolist(), lost.tolist(), strict=True):
-        found[question.values[code]].append(None if missing else score)
-    return found
+        scores_by_model[question.values[code]].append(None if missing else score)
+    return scores_by_model
 
 
 def shares_of(groups: list[tuple[str, float]], over: str) -> Floats:
@@ -126,8 +126,8 @@ def shares_of(groups: list[tuple[str, float]], over: str) -> Floats:
         for group, weight in groups:
             total[group] = total.get(group, 0.0) + weight
         weights = weights / np.array([total[group] for group, _ in groups])
-    found: Floats = weights / weights.sum() if len(weights) else weights
-    return found
+    shares: Floats = weights / weights.sum() if len(weights) else weights
+    return shares
 
 
 HALF = 0.5 - 1e-6
@@ -175,29 +175,29 @@ def levels(
     """Return the rule for all questions that both examiners took; an empty tuple where one of them has no scored
     answer.
     """
-    found: dict[str, Levels] = {}
+    possible_levels: dict[str, Levels] = {}
     for question, answers in weaker.items():
         if question in stronger:
             known = _any_scored(answers) and _any_scored(stronger[question])
             heated = warm.get(question, ()) if warm else ()
-            found[question] = (
+            possible_levels[question] = (
                 level(answers, stronger[question], heated if _any_scored(heated[:DRAWS]) else None, trials=trials)
                 if known
                 else ()
             )
-    return found
+    return possible_levels
 
 
-def agreement(found: Mapping[str, Levels], given: Mapping[str, int]) -> Counter[tuple[Levels, int]]:
+def agreement(possible_levels: Mapping[str, Levels], given: Mapping[str, int]) -> Counter[tuple[Levels, int]]:
     """Return how often a question with these possible levels has that level in another grouping, over questions in
     both.
     """
-    return Counter((possible, given[question]) for question, possible in found.items() if question in given)
+    return Counter((possible, given[question]) for question, possible in possible_levels.items() if question in given)
 
 
 def named(possible: Levels) -> str:
     """Return `2`, `3 or 4`, `3, 4 or 5`, and `–` for none."""
-    words = [str(one) for one in possible]
+    words = [str(number) for number in possible]
     return " or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part) if words else "–"
 
 
@@ -207,7 +207,7 @@ def read_levels(text: str, name: str) -> dict[str, int]:
 
     `name` is what errors call the text. A question is called by its id (0-0-8). Raises DataError with the line.
     """
-    found: dict[str, int] = {}
+    level_by_question: dict[str, int] = {}
     current = 0
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -219,12 +219,14 @@ def read_levels(text: str, name: str) -> dict[str, int]:
         if item is None or not current:
             raise DataError(f"{name}, line {number}: {line[:60]!r} is neither `level-N:` nor `- QUESTION` below one")
         question = item[1].rpartition("/")[2].removesuffix(".yaml").removeprefix("eval_")
-        if question in found:
-            raise DataError(f"{name}, line {number}: question {question!r} is also in level {found[question]}")
-        found[question] = current
-    if not found:
+        if question in level_by_question:
+            raise DataError(
+                f"{name}, line {number}: question {question!r} is also in level {level_by_question[question]}"
+            )
+        level_by_question[question] = current
+    if not level_by_question:
         raise DataError(f"{name} holds no levels; it should look like `level-1:` and, below it, `- QUESTION`")
-    return found
+    return level_by_question
 
 
 def _any_scored(answers: Answers) -> bool:

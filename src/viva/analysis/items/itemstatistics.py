@@ -139,9 +139,9 @@ def _discrimination(points: Floats, there: NDArray[np.bool_]) -> Floats:
     y = np.where(known, y - y.sum(axis=0) / n, 0.0)
     sxx, syy, sxy = (x * x).sum(axis=0), (y * y).sum(axis=0), (x * y).sum(axis=0)
     defined = (known.sum(axis=0) >= FEWEST) & (sxx > _TINY) & (syy > _TINY)
-    found = np.full(points.shape[1], np.nan)
-    found[defined] = np.clip(sxy[defined] / np.sqrt(sxx[defined] * syy[defined]), -1.0, 1.0)
-    return found
+    correlations = np.full(points.shape[1], np.nan)
+    correlations[defined] = np.clip(sxy[defined] / np.sqrt(sxx[defined] * syy[defined]), -1.0, 1.0)
+    return correlations
 
 
 def _p_values(correlation: Floats, n: NDArray[np.int64]) -> Floats:
@@ -149,8 +149,8 @@ def _p_values(correlation: Floats, n: NDArray[np.int64]) -> Floats:
 
     degrees = np.maximum(n - 2, 1)
     r = np.clip(correlation, -1 + 1e-15, 1 - 1e-15)
-    found: Floats = 2 * stdtr(degrees, -np.abs(r) * np.sqrt(degrees / (1 - r * r)))
-    return found
+    p: Floats = 2 * stdtr(degrees, -np.abs(r) * np.sqrt(degrees / (1 - r * r)))
+    return p
 
 
 def _least_p(scores: Floats) -> Floats:
@@ -158,17 +158,17 @@ def _least_p(scores: Floats) -> Floats:
 
     Three models often lie on a line, and Student's t then knows no doubt; but they stand so in one order of six.
     """
-    found = np.zeros(scores.shape[1])
+    p = np.zeros(scores.shape[1])
     if len(scores) <= _FEW:
         for place, column in enumerate(scores.T):
             _, times = np.unique(column[np.isfinite(column)], return_counts=True)
-            found[place] = math.prod(map(math.factorial, times.tolist())) / math.factorial(int(times.sum()))
-    return found
+            p[place] = math.prod(map(math.factorial, times.tolist())) / math.factorial(int(times.sum()))
+    return p
 
 
 def _surely_negative(discrimination: Floats, p: Floats) -> NDArray[np.bool_]:
-    found = np.zeros(len(p), dtype=bool)
+    negative = np.zeros(len(p), dtype=bool)
     defined = np.flatnonzero(np.isfinite(p))
     q = np.array(benjamini_hochberg([float(p[place]) for place in defined])) if len(defined) else np.array([])
-    found[defined] = (q <= SURE) & (discrimination[defined] < 0)
-    return found
+    negative[defined] = (q <= SURE) & (discrimination[defined] < 0)
+    return negative

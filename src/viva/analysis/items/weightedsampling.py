@@ -93,7 +93,7 @@ class Answers(Struct, frozen=True, kw_only=True, eq=False):
 
     def possible(self) -> tuple[float, float]:
         """Return what the answers leave possible: what was not asked is between `lowest` and 1."""
-        seen = float(np.array([one.share for one in self.draws]) @ self.values)
+        seen = float(np.array([draw.share for draw in self.draws]) @ self.values)
         left = max(self.draws[-1].left - self.draws[-1].share, 0.0) if self.draws else 1.0
         return seen + self.lowest * left, seen + left
 
@@ -110,9 +110,9 @@ class _Series(Struct, frozen=True):
 
 def _series(answers: Answers) -> _Series:
     columns = [
-        (one.share, one.probability, one.left, term.predicted, term.rest, term.variance, term.down, term.up)
-        for one in answers.draws
-        for term in (one.terms[answers.target],)
+        (draw.share, draw.probability, draw.left, term.predicted, term.rest, term.variance, term.down, term.up)
+        for draw in answers.draws
+        for term in (draw.terms[answers.target],)
     ]
     share, probability, left, predicted, rest, variance, down, up = np.array(columns).T
     seen = np.concatenate([[0.0], np.cumsum(share * answers.values)[:-1]])

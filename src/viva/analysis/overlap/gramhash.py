@@ -64,13 +64,13 @@ def _plane() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     for code in range(_PLANE):
         if 0xD800 <= code < 0xE000:
             continue
-        one = chr(code)
-        wide = unicodedata.normalize("NFKC", one)
-        same = (wide if len(wide) == 1 else one).casefold()
-        same = same if len(same) == 1 else (wide if len(wide) == 1 else one).lower()
+        character = chr(code)
+        wide = unicodedata.normalize("NFKC", character)
+        same = (wide if len(wide) == 1 else character).casefold()
+        same = same if len(same) == 1 else (wide if len(wide) == 1 else character).lower()
         folds[code] = ord(same) if len(same) == 1 else code
         # A mark that is written on a letter belongs to its word.
-        classes[code] = _WORD if same.isalnum() or unicodedata.category(one) in ("Mn", "Mc") else _APART
+        classes[code] = _WORD if same.isalnum() or unicodedata.category(character) in ("Mn", "Mc") else _APART
     for first, last in _CJK:
         span = slice(first, last + 1)
         classes[span] = np.where(classes[span] == _WORD, _ALONE, classes[span])
@@ -93,21 +93,21 @@ def _folded(text: str) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
 def mixed(values: U64) -> U64:
     """Return each value scattered over all 64 bits (the finaliser of SplitMix64)."""
     with np.errstate(over="ignore"):
-        found = values + np.uint64(_BASE)
-        found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return found ^ (found >> np.uint64(31))
+        state = values + np.uint64(_BASE)
+        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return state ^ (state >> np.uint64(31))
 
 
 @cache
 def _powers(base: int, count: int) -> tuple[U64, U64]:
     """base^0 … base^count, and the powers of its inverse, modulo 2^64; `count` is a power of two."""
-    found = []
-    for one in (base, pow(base, -1, 1 << 64)):
+    products = []
+    for factor in (base, pow(base, -1, 1 << 64)):
         powers = np.ones(count + 1, dtype=np.uint64)
-        powers[1:] = np.uint64(one)
-        found.append(np.multiply.accumulate(powers))
-    return found[0], found[1]
+        powers[1:] = np.uint64(factor)
+        products.append(np.multiply.accumulate(powers))
+    return products[0], products[1]
 
 
 def _runs(values: U64, starts: I64, ends: I64, base: int) -> U64:
@@ -117,8 +117,8 @@ def _runs(values: U64, starts: I64, ends: I64, base: int) -> U64:
     sums = np.zeros(len(values) + 1, dtype=np.uint64)
     with np.errstate(over="ignore"):
         np.cumsum(values * powers[: len(values)], out=sums[1:])
-        found = (sums[ends] - sums[starts]) * inverse[starts]
-        return mixed(found + (ends - starts).astype(np.uint64) * np.uint64(_STEP))
+        hashes = (sums[ends] - sums[starts]) * inverse[starts]
+        return mixed(hashes + (ends - starts).astype(np.uint64) * np.uint64(_STEP))
 
 
 def tokens_of(texts: Sequence[str]) -> Tokens:
@@ -185,5 +185,5 @@ def spans(starts: NDArray[Any], counts: NDArray[Any]) -> I64:
     """Return start, start + 1, … of each, so many as it counts, one after the other."""
     total = int(counts.sum())
     offsets = np.append(0, np.cumsum(counts))[:-1]
-    found: I64 = (np.arange(total) + np.repeat(starts - offsets, counts)).astype(np.int64)
-    return found
+    indices: I64 = (np.arange(total) + np.repeat(starts - offsets, counts)).astype(np.int64)
+    return indices

@@ -49,7 +49,7 @@ def bands_for(threshold: float, permutations: int = 128) -> Bands:
     (`SURE`).
     """
     fitting = [Bands(permutations // rows, rows) for rows in range(1, permutations + 1)]
-    return max((one for one in fitting if one.recall_at(threshold) >= SURE), key=lambda one: one.rows,
+    return max((bands for bands in fitting if bands.recall_at(threshold) >= SURE), key=lambda bands: bands.rows,
                default=fitting[0])  # fmt: skip
 
 
@@ -65,31 +65,31 @@ class Signer:
 
     def signatures(self, grams: Grams) -> NDArray[np.uint32]:
         """Return a row a text. A text without shingles has one of nothing but the largest value."""
-        found = np.full((len(grams.bounds) - 1, len(self._factors)), 0xFFFFFFFF, dtype=np.uint32)
+        least = np.full((len(grams.bounds) - 1, len(self._factors)), 0xFFFFFFFF, dtype=np.uint32)
         filled = np.flatnonzero(np.diff(grams.bounds))
         edges = np.append(grams.bounds[filled], grams.bounds[-1])
-        for at, until in _batches(edges, max(1, _CAPACITY // len(self._factors))):
-            hashes = grams.hashes[edges[at] : edges[until]]
-            self._least(hashes, edges[at:until] - edges[at], found, filled[at:until])
-        return found
+        for start, until in _batches(edges, max(1, _CAPACITY // len(self._factors))):
+            hashes = grams.hashes[edges[start] : edges[until]]
+            self._least(hashes, edges[start:until] - edges[start], least, filled[start:until])
+        return least
 
-    def _least(self, hashes: U64, starts: NDArray[np.int64], found: NDArray[np.uint32], rows: NDArray[np.intp]) -> None:
+    def _least(self, hashes: U64, starts: NDArray[np.int64], least: NDArray[np.uint32], rows: NDArray[np.intp]) -> None:
         with np.errstate(over="ignore"):
-            for at in range(0, len(self._factors), 16):  # blocks that stay in the processor's cache
-                block = slice(at, at + 16)
+            for start in range(0, len(self._factors), 16):  # blocks that stay in the processor's cache
+                block = slice(start, start + 16)
                 values = hashes[None, :] * self._factors[block, None]
                 values += self._added[block, None]
                 values >>= np.uint64(32)
-                found[rows, block] = np.minimum.reduceat(values, starts, axis=1).T
+                least[rows, block] = np.minimum.reduceat(values, starts, axis=1).T
 
     def keys(self, signatures: NDArray[np.uint32]) -> U64:
         """Return a hash of each band of each signature: texts × bands. No two bands have the same."""
         cut = signatures.reshape(len(signatures), self.bands.bands, self.bands.rows).astype(np.uint64)
-        found = np.tile(np.arange(self.bands.bands, dtype=np.uint64), (len(cut), 1))
+        hashed = np.tile(np.arange(self.bands.bands, dtype=np.uint64), (len(cut), 1))
         with np.errstate(over="ignore"):
             for row in range(self.bands.rows):
-                found = mixed(found * np.uint64(0x100000001B3) + cut[:, :, row])
-        return found
+                hashed = mixed(hashed * np.uint64(0x100000001B3) + cut[:, :, row])
+        return hashed
 
 
 def estimated(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> float:
@@ -102,22 +102,22 @@ def jaccard(first: U64, second: U64) -> float:
     return jaccard_of_sets(np.unique(first), np.unique(second))
 
 
-def jaccard_of_sets(one: U64, other: U64) -> float:
+def jaccard_of_sets(left: U64, other: U64) -> float:
     """Return the same, of shingles that are sorted and there once."""
-    if not len(one) or not len(other):
+    if not len(left) or not len(other):
         return 0.0
-    places = np.minimum(np.searchsorted(one, other), len(one) - 1)
-    common = int(np.count_nonzero(one[places] == other))
-    return common / (len(one) + len(other) - common)
+    places = np.minimum(np.searchsorted(left, other), len(left) - 1)
+    common = int(np.count_nonzero(left[places] == other))
+    return common / (len(left) + len(other) - common)
 
 
 def _batches(edges: NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
     """Yield from where to where stretches between `edges` are taken together: as many as have so much, one at least."""
-    at = 0
-    while at < len(edges) - 1:
-        until = max(at + 1, int(np.searchsorted(edges, edges[at] + most, side="right")) - 1)
-        yield at, until
-        at = until
+    start = 0
+    while start < len(edges) - 1:
+        until = max(start + 1, int(np.searchsorted(edges, edges[start] + most, side="right")) - 1)
+        yield start, until
+        start = until
 
 
 class _Lookup:
@@ -151,13 +151,13 @@ class Index:
         """
         low, counts = self._lookup.find(keys.ravel())
         of_rows = counts.reshape(keys.shape).sum(axis=1)
-        for at, until in _batches(np.append(0, np.cumsum(of_rows)), _AT_ONCE):
-            part = slice(at * self._bands, until * self._bands)
+        for start, until in _batches(np.append(0, np.cumsum(of_rows)), _AT_ONCE):
+            part = slice(start * self._bands, until * self._bands)
             here, there = (places // self._bands for places in self._lookup.pairs(low[part], counts[part]))
             for row, other in map(
                 divmod, np.unique(here * self._texts + there).tolist(), itertools.repeat(self._texts)
             ):
-                yield at + row, other
+                yield start + row, other
 
 
 KEPT = 10
@@ -270,10 +270,10 @@ class Search:
     @property
     def totals(self) -> list[int]:
         """How many runs each question has; 0 for one that is too short to be looked for."""
-        found = np.zeros(len(self._tokens), dtype=np.int64)
+        runs_of = np.zeros(len(self._tokens), dtype=np.int64)
         for length, runs in self._runs.items():
-            found[runs.questions] = self._counts[runs.questions] - length + 1
-        return [int(count) for count in found]
+            runs_of[runs.questions] = self._counts[runs.questions] - length + 1
+        return [int(count) for count in runs_of]
 
     def batch(self, documents: Sequence[Document]) -> TextMatch:
         """Return what a batch of texts has in common with the set."""
@@ -293,7 +293,7 @@ class Search:
         if not len(fitting):
             return
         few = len(fitting) < len(documents)
-        some = tokens_of([documents[int(at)].text for at in fitting]) if few else tokens
+        some = tokens_of([documents[int(place)].text for place in fitting]) if few else tokens
         shingles = self.overlap_config.shingles(some)
         signatures = self._signer.signatures(shingles)
         last, here, figures = -1, shingles.of(0), [""]
@@ -336,11 +336,11 @@ class Search:
         hits, owners = hits.only(order), owners[order]
         apart = [np.diff(hits.question) != 0, np.diff(owners) != 0, np.diff(hits.first) != 1, np.diff(hits.run) != 1]
         edges = np.unique(np.concatenate(([0], np.flatnonzero(np.any(apart, axis=0)) + 1, [len(owners)])))
-        found: dict[int, tuple[set[int], Passage]] = {}
+        by_question: dict[int, tuple[set[int], Passage]] = {}
         for start, end in itertools.pairwise(edges.tolist()):
             question, first, run = int(hits.question[start]), int(hits.first[start]), int(hits.run[start])
             count = end - start + length - 1
-            held = found.get(question)
+            held = by_question.get(question)
             if held and count <= held[1].tokens and held[0].issuperset(range(run, run + end - start)):
                 continue  # nothing new, whatever it is
             if not _same(tokens, first, self._tokens, int(self._tokens.bounds[question]) + run, count):
@@ -351,8 +351,8 @@ class Search:
                 owner = int(owners[start])
                 offset = int(tokens.starts[first] - tokens.origins[owner])
                 text = tokens.passage(first, count)[:LONGEST_SHOWN]
-                found[question] = (runs, Passage(count, documents[owner].place, offset, text))
-        for question, (runs, longest) in found.items():
+                by_question[question] = (runs, Passage(count, documents[owner].place, offset, text))
+        for question, (runs, longest) in by_question.items():
             yield Shared(question, tuple(sorted(runs)), longest)
 
 
@@ -393,9 +393,9 @@ class _Runs:
         texts = np.searchsorted(grams.bounds, likely, side="right")
         bounds = np.append(np.flatnonzero(np.diff(texts, prepend=-1)), len(likely))  # where each text begins
         edges = np.append(0, np.cumsum(counts))[bounds]
-        for at, until in _batches(edges, _AT_ONCE):
-            span = slice(int(bounds[at]), int(bounds[until]))
-            first, parts = grams.first[likely[span]], -(-int(edges[until] - edges[at]) // _AT_ONCE)
+        for start, until in _batches(edges, _AT_ONCE):
+            span = slice(int(bounds[start]), int(bounds[until]))
+            first, parts = grams.first[likely[span]], -(-int(edges[until] - edges[start]) // _AT_ONCE)
             if parts <= 1:
                 here, there = self._lookup.pairs(low[span], counts[span])
                 yield _Hits(first[here], self._owners[there], self._run[there])
@@ -407,9 +407,9 @@ class _Runs:
                 yield _Hits(first[here], self._owners[mine[there]], self._run[mine[there]])
 
 
-def _same(one: Tokens, at: int, other: Tokens, there: int, count: int) -> bool:
+def _same(left: Tokens, place: int, other: Tokens, there: int, count: int) -> bool:
     """Return whether two passages have the same tokens, character by character."""
-    passages = [(each, slice(start, start + count)) for each, start in ((one, at), (other, there))]
+    passages = [(each, slice(start, start + count)) for each, start in ((left, place), (other, there))]
     sizes, sizes_there = (each.ends[span] - each.starts[span] for each, span in passages)
     if not np.array_equal(sizes, sizes_there):
         return False
@@ -420,8 +420,8 @@ def _same(one: Tokens, at: int, other: Tokens, there: int, count: int) -> bool:
 def _numbers(tokens: Tokens, index: int) -> list[str]:
     """Return the tokens of a text that begin with a digit, sorted."""
     span = range(int(tokens.bounds[index]), int(tokens.bounds[index + 1]))
-    found = (tokens.text[tokens.starts[at] : tokens.ends[at]] for at in span)
-    return sorted(token.casefold() for token in found if token[:1].isdigit())
+    numerals = (tokens.text[tokens.starts[place] : tokens.ends[place]] for place in span)
+    return sorted(token.casefold() for token in numerals if token[:1].isdigit())
 
 
 class Leak(Struct, frozen=True, kw_only=True):
@@ -447,19 +447,19 @@ class Leaks:
         self.texts = self.characters = self.unread = 0
         self.unread_first = ""
 
-    def add(self, found: TextMatch) -> None:
+    def add(self, match: TextMatch) -> None:
         """One batch."""
-        self.texts += found.texts
-        self.characters += found.characters
-        self.unread += len(found.unread)
-        self.unread_first = self.unread_first or (found.unread[0] if found.unread else "")
-        for near in found.near:
+        self.texts += match.texts
+        self.characters += match.characters
+        self.unread += len(match.unread)
+        self.unread_first = self.unread_first or (match.unread[0] if match.unread else "")
+        for near in match.near:
             kept = self._near.setdefault(near.question, [])
             kept.append(near)
-            kept.sort(key=lambda one: -one.jaccard)  # stable: the earlier of two that are as alike
+            kept.sort(key=lambda leak: -leak.jaccard)  # stable: the earlier of two that are as alike
             del kept[KEPT:]
             self._near_totals[near.question] = self._near_totals.get(near.question, 0) + 1
-        for shared in found.shared:
+        for shared in match.shared:
             self._runs.setdefault(shared.question, set()).update(shared.runs)
             longest = self._longest.get(shared.question)
             if longest is None or shared.longest.tokens > longest.tokens:

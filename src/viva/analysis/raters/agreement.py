@@ -184,13 +184,13 @@ def _scale(ratings: Ratings, judge: str | None, scale: Sequence[float]) -> tuple
 def _among(rows: Rows, marks: _Marks) -> tuple[Measure, ...]:
     """Return all people at once."""
     unrated = sum(mean_of(row) is None for row in rows)
-    found = [krippendorff(rows, marks.level, marks.questions)]
+    measures = [krippendorff(rows, marks.level, marks.questions)]
     if marks.level != "nominal":
-        one, mean = (intraclass(rows, kind, marks.questions) for kind in _INTRACLASS)
-        found = [cronbach(rows, marks.questions), one, mean, *found]
-    found += [fleiss(rows, marks.questions), *_gwet(rows, marks), agreement(rows, marks.questions)]
+        single, mean = (intraclass(rows, kind, marks.questions) for kind in _INTRACLASS)
+        measures = [cronbach(rows, marks.questions), single, mean, *measures]
+    measures += [fleiss(rows, marks.questions), *_gwet(rows, marks), agreement(rows, marks.questions)]
     # What only the judge has marked is nothing that they left out.
-    return tuple(replace(one, left_out=one.left_out - unrated) for one in found)
+    return tuple(replace(measure, left_out=measure.left_out - unrated) for measure in measures)
 
 
 def _gwet(rows: Rows, marks: _Marks) -> list[Measure]:
@@ -209,8 +209,8 @@ def _two(rows: Rows, marks: _Marks) -> tuple[Measure, ...]:
 def _by_category(rows: Rows, marks: _Marks) -> tuple[Measure, ...]:
     """Kappas, Gwet's coefficients and the share of equal marks."""
     kappas = _KAPPAS[:1] if marks.level == "nominal" else _KAPPAS
-    found = [cohen(rows, marks.questions, kind) for kind in kappas]
-    return (*found, *_gwet(rows, marks), agreement(rows, marks.questions))
+    measures = [cohen(rows, marks.questions, kind) for kind in kappas]
+    return (*measures, *_gwet(rows, marks), agreement(rows, marks.questions))
 
 
 def _on_scale(rows: Rows, marks: _Marks) -> list[list[float | None]]:
@@ -237,16 +237,16 @@ def _judged(
         return (), None, ()
     given = ratings.column(judge)
     both = [(mark, mean_of(row)) for mark, row in zip(given, rows, strict=True)]
-    found: list[Measure] = []
+    measures: list[Measure] = []
     if marks.level != "nominal":
         alike = intraclass(both, "icc", marks.questions)
-        found += [*_related(both, marks), alike, *_differences(both, marks)]
+        measures += [*_related(both, marks), alike, *_differences(both, marks)]
     typical_too = [(mark, typical(row, marks.scale)) for mark, row in zip(given, rows, strict=True)]
     on_scale = _on_scale(typical_too, marks)
-    found += _by_category(on_scale, marks)
+    measures += _by_category(on_scale, marks)
     spots = Counter((round(mean, 9), mark) for mark, mean in both if mean is not None and mark is not None)
     return (
-        tuple(found),
+        tuple(measures),
         _table(judge, "people (median)", on_scale, marks.scale),
         tuple(Spot(human, mark, count) for (human, mark), count in sorted(spots.items())),
     )
@@ -261,9 +261,9 @@ def _differences(both: Rows, marks: _Marks) -> list[Measure]:
     far = estimated(replace(bias, kind="distance"), values, asked, _distance, "")
     if bias.reason:
         return [bias, far]
-    found = _bias(bias, values[:, 0] - values[:, 1], asked, marks.scale)
-    kept = [max(lowest - highest, found.low or 0.0), min(highest - lowest, found.high or 0.0)]
-    return [replace(found, low=kept[0], high=kept[1]), far]
+    measure = _bias(bias, values[:, 0] - values[:, 1], asked, marks.scale)
+    kept = [max(lowest - highest, measure.low or 0.0), min(highest - lowest, measure.high or 0.0)]
+    return [replace(measure, low=kept[0], high=kept[1]), far]
 
 
 def _bias(measure: Measure, away: Floats, asked: Ints, scale: Sequence[float]) -> Measure:
@@ -339,6 +339,6 @@ def _coefficient(together: Floats, own: Floats, n: Floats) -> Floats:
 
 def _scaled(values: Floats) -> Floats:
     """About the mean and from -1 to 1, so that no digits are lost."""
-    found: Floats = values - values.mean()
-    largest = float(np.abs(found).max(initial=0.0))
-    return np.divide(found, largest if largest > 0 else 1.0)
+    centred: Floats = values - values.mean()
+    largest = float(np.abs(centred).max(initial=0.0))
+    return np.divide(centred, largest if largest > 0 else 1.0)

@@ -81,22 +81,22 @@ _WEIGHTS: dict[Kind, int] = {"kappa": 0, "kappa_linear": 1, "kappa_quadratic": 2
 
 def cohen(rows: Rows, questions: Sequence[int], kind: Kind = "kappa") -> Measure:
     """Cohen's kappa of two raters over the items that both rated. `kind` says how disagreement weighs."""
-    found = usable(kind, rows, questions, most=MOST_MARKS)
+    usable_rows = usable(kind, rows, questions, most=MOST_MARKS)
     none = "both raters gave one and the same mark to every item: chance agrees as well"
-    return estimated(*found, partial(_cohen, power=_WEIGHTS[kind]), none)
+    return estimated(*usable_rows, partial(_cohen, power=_WEIGHTS[kind]), none)
 
 
 def distances(marks: Sequence[float] | Floats, power: int) -> Floats:
     """Return how far each mark is from each other: 0 or 1 (power 0), |a − b| (1), (a − b)² (2)."""
     apart = np.abs(np.subtract.outer(np.asarray(marks, dtype=float), np.asarray(marks, dtype=float)))
-    found: Floats = (apart > 0).astype(float) if power == 0 else apart**power
-    return found
+    result: Floats = (apart > 0).astype(float) if power == 0 else apart**power
+    return result
 
 
 def fleiss(rows: Rows, questions: Sequence[int]) -> Measure:
     """Fleiss' kappa over the items that every rater rated."""
-    found = usable("fleiss", rows, questions, most=MOST_MARKS)
-    return estimated(*found, _fleiss, "every rating is the same mark: chance agrees as well")
+    usable_rows = usable("fleiss", rows, questions, most=MOST_MARKS)
+    return estimated(*usable_rows, _fleiss, "every rating is the same mark: chance agrees as well")
 
 
 def agreement(rows: Rows, questions: Sequence[int]) -> Measure:
@@ -164,9 +164,9 @@ _ENTRIES = 2_000_000
 
 def krippendorff(rows: Rows, level: Level, questions: Sequence[int]) -> Measure:
     """Return alpha of items × raters; `level` says what a difference of two marks means."""
-    found = usable("krippendorff", rows, questions, 2)
+    usable_rows = usable("krippendorff", rows, questions, 2)
     none = "every rating is the same mark: there is nothing to tell items apart by"
-    return estimated(*found, partial(alpha_of, level=level), none)
+    return estimated(*usable_rows, partial(alpha_of, level=level), none)
 
 
 def alpha_of(values: Floats, level: Level) -> Statistic:
@@ -183,8 +183,8 @@ def alpha_of(values: Floats, level: Level) -> Statistic:
     def observed(places: Floats) -> Floats:
         """Σ_pairs δ² / (m − 1) an item, both orders counted; `places` (… × items × raters) on an interval scale."""
         held = np.where(given, places, 0.0)
-        found: Floats = 2 * (sizes * (held**2).sum(axis=-1) - held.sum(axis=-1) ** 2) / (sizes - 1)
-        return found
+        result: Floats = 2 * (sizes * (held**2).sum(axis=-1) - held.sum(axis=-1) ** 2) / (sizes - 1)
+        return result
 
     if level == "nominal":
         counts = np.zeros((len(values), len(marks)))
@@ -208,7 +208,7 @@ def alpha_of(values: Floats, level: Level) -> Statistic:
 
     def ordinal(weights: Weights) -> Floats:
         step = max(1, _ENTRIES // values.size)
-        found = []
+        parts = []
         for start in range(0, len(weights), step):
             some = weights[start : start + step]
             total = some @ sizes
@@ -217,8 +217,8 @@ def alpha_of(values: Floats, level: Level) -> Statistic:
             apart = (some * observed(places)).sum(axis=1)
             sums = (some * places.sum(axis=-1)).sum(axis=1)
             squares = (some * (places**2).sum(axis=-1)).sum(axis=1)
-            found.append(_alpha(apart, 2 * (total * squares - sums**2), total))
-        return np.concatenate(found)
+            parts.append(_alpha(apart, 2 * (total * squares - sums**2), total))
+        return np.concatenate(parts)
 
     return ordinal
 
@@ -255,8 +255,8 @@ def gwet(
             observed = weights @ (agreeing * two) / (weights @ two)
             marks = weights @ shares / weights.sum(axis=1)[:, None]
             expected = spread * (marks * (1 - marks)).sum(axis=1)
-            found: Floats = (observed - expected) / (1 - expected)
-            return found
+            result: Floats = (observed - expected) / (1 - expected)
+            return result
 
         return statistic
 
@@ -270,8 +270,8 @@ def nearness(scale: Sequence[float], level: Level) -> Floats:
         apart = places * (places + 1) / 2
     else:
         apart = distances(scale, 0 if level == "nominal" else 2)
-    found: Floats = 1 - apart / apart.max()
-    return found
+    result: Floats = 1 - apart / apart.max()
+    return result
 
 
 def cronbach(rows: Rows, questions: Sequence[int]) -> Measure:
@@ -287,8 +287,8 @@ def _cronbach(values: Floats) -> Statistic:
     def spread(weights: Weights, column: Floats) -> Floats:
         """Squared deviations, weighted."""
         total = weights.sum(axis=1)
-        found: Floats = weights @ column**2 - (weights @ column) ** 2 / np.where(total > 0, total, 1.0)
-        return found
+        result: Floats = weights @ column**2 - (weights @ column) ** 2 / np.where(total > 0, total, 1.0)
+        return result
 
     def statistic(weights: Weights) -> Floats:
         whole = spread(weights, sums)

@@ -139,8 +139,8 @@ class _Sample(Struct, frozen=True):
     @property
     def shares(self) -> Floats:
         """What each stratum's s² adds to the run's variance: (M_h/M)² (1/n_h − 1/M_h)."""
-        found: Floats = (self.sizes / self.sizes.sum()) ** 2 * (1 / self.drawn - 1 / self.sizes)
-        return found
+        result: Floats = (self.sizes / self.sizes.sum()) ** 2 * (1 / self.drawn - 1 / self.sizes)
+        return result
 
 
 def powered(
@@ -159,25 +159,25 @@ def powered(
     """
     given = [value for value in verdicts if value is not None]
     middle = math.fsum(given) / len(given) if given else None
-    at = [index for index, mark in enumerate(marks) if mark is not None]
-    found = Powered(
-        answers=len(verdicts), labels=len(at), unjudged=len(verdicts) - len(given), judge=middle
+    labelled = [index for index, mark in enumerate(marks) if mark is not None]
+    result = Powered(
+        answers=len(verdicts), labels=len(labelled), unjudged=len(verdicts) - len(given), judge=middle
     )  # fmt: skip
     f = np.array([middle or 0.0 if value is None else value for value in verdicts], dtype=float)
     stratum = np.array(numbered(strata, 0) if strata else [0] * len(verdicts), dtype=np.int64)
-    cluster, places = np.array(numbered(questions, len(verdicts)), dtype=np.int64), np.array(at, dtype=np.int64)
-    y = np.array([marks[index] for index in at], dtype=float)
+    cluster, places = np.array(numbered(questions, len(verdicts)), dtype=np.int64), np.array(labelled, dtype=np.int64)
+    y = np.array([marks[index] for index in labelled], dtype=float)
     sample = _Sample(f, stratum, cluster, places, y, f[places], stratum[places], cluster[places])
     reason = _too_little(sample, list(dict.fromkeys(strata)), bool(given))
     if reason:
-        return msgspec.structs.replace(found, reason=reason)
+        return msgspec.structs.replace(result, reason=reason)
     span = max(bounds[1] - bounds[0], 1e-12)
     power, tuned = _power(sample)
     alone, alone_variance = _estimate(sample, 0.0, np.zeros(len(sample.y)), False, span, bounds)
     combined, variance = _estimate(sample, power, _without_own(sample), tuned, span, bounds)
     spread, together = _within(sample)
     return msgspec.structs.replace(
-        found,
+        result,
         labels_alone=alone,
         combined=combined,
         power=power,
@@ -259,8 +259,8 @@ def _without_own(sample: _Sample) -> Floats:
     above = (weights * (yf - ys * fs / there)).sum(axis=1)
     below = (weights * (ff - fs * fs / there)).sum(axis=1)
     some = below > 1e-12 * max(1e-300, float((weights.max() * sample.verdicts**2).sum()))
-    found: Floats = np.where(some, np.clip(above / np.where(some, below, 1.0), 0.0, 1.0), 0.0)
-    return found[places]
+    result: Floats = np.where(some, np.clip(above / np.where(some, below, 1.0), 0.0, 1.0), 0.0)
+    return result[places]
 
 
 def _within(sample: _Sample) -> tuple[float, float | None]:
@@ -336,8 +336,8 @@ def _unlike(marks: Floats, span: float) -> float:
 def _freedom(parts: Floats, count: Floats, tuned: bool) -> int:
     """Return degrees of freedom, by Satterthwaite over strata."""
     squares = float((parts**2 / np.maximum(count - 1, 1.0)).sum())
-    found = float(parts.sum()) ** 2 / squares if squares > 0 else float((count - 1).sum())
-    return max(1, math.floor(found + 1e-9) - tuned)
+    degrees = float(parts.sum()) ** 2 / squares if squares > 0 else float((count - 1).sum())
+    return max(1, math.floor(degrees + 1e-9) - tuned)
 
 
 def _effective(sample: _Sample, variance: float, alone: float) -> float:

@@ -113,9 +113,9 @@ def fit_segments(
         )
     z = np.log10(x)
     search = _Search(z, _STEPS)
-    one = search.residual(y)
-    sse_one = float(one @ one)
-    gains = search.gains(one)
+    residual = search.residual(y)
+    sse_one = float(residual @ residual)
+    gains = search.gains(residual)
     c = search.polished(y, int(np.argmax(gains)))
     level, below, above, sse = _lines(z, y, c)
     groups = families if are_groups(families) else ()
@@ -154,7 +154,7 @@ def fit_segments(
         below=below,
         above=above,
         gain=gain,
-        p=_p_of_no_break(search, one, codes, draws, seed),
+        p=_p_of_no_break(search, residual, codes, draws, seed),
         p_naive=float(stats.f.sf(gain, 1, len(x) - 3)),
         moved=leaning(without, names) if len(names) == len(z) else None,
     )
@@ -168,15 +168,15 @@ def bend(
     Of an average the bend from that of its curves which has the least: p is of all of them. None for a curve that is
     not to be relied on, and for too few models to tell.
     """
-    shapes = [one for one in fit.shapes or (fit,) if one.kind != "segments" and one.basis == "scatter"]
+    shapes = [shape for shape in fit.shapes or (fit,) if shape.kind != "segments" and shape.basis == "scatter"]
     if not shapes or fit.n < FEWEST or len(np.unique(sizes)) < 4:
         return None
     z, y = np.log10(np.asarray(sizes, dtype=np.float64)), np.asarray(scores, dtype=np.float64)
     codes = numbered(families) if are_groups(families) else None
     bends = []
-    for one in shapes:
-        search = _Search(z, _STEPS, gradient(one.kind, one.parameters, 10**z))
-        left = search.residual(y - curve(one, 10**z))
+    for shape in shapes:
+        search = _Search(z, _STEPS, gradient(shape.kind, shape.parameters, 10**z))
+        left = search.residual(y - curve(shape, 10**z))
         index = int(np.argmax(search.gains(left)))
         bends.append(
             Bend(
@@ -185,7 +185,7 @@ def bend(
                 p=_p_of_no_break(search, left, codes, draws, 0),
             )
         )
-    return max(bends, key=lambda found: found.p)
+    return max(bends, key=lambda candidate: candidate.p)
 
 
 class _Search:
@@ -218,13 +218,13 @@ class _Search:
 
     def gains(self, left: Floats) -> Floats:
         """By how much each break lessens the sum of squares."""
-        found: Floats = (self.directions @ left) ** 2
-        return found
+        result: Floats = (self.directions @ left) ** 2
+        return result
 
     def share(self, left: Floats) -> Floats:
         """Return the largest share of the sum of squares that a break takes away, which F rises with."""
-        found: Floats = self.gains(left).max(axis=0) / np.maximum((left**2).sum(axis=0), 1e-300)
-        return found
+        result: Floats = self.gains(left).max(axis=0) / np.maximum((left**2).sum(axis=0), 1e-300)
+        return result
 
     def within_families(self, y: Floats, codes: Codes, parts: FamilyScatter) -> NDArray[np.bool_]:
         """Return which breaks fit nearly as well as the best by generalised least squares, with these parts of the
@@ -252,10 +252,10 @@ class _Search:
         best = float(self.places[index])
         if end <= start:
             return best
-        found = minimize_scalar(
+        optimum = minimize_scalar(
             lambda c: _lines(self.z, y, float(c))[3], bounds=(start, end), method="bounded", options={"xatol": 1e-6}
         )
-        return float(found.x) if found.fun < _lines(self.z, y, best)[3] else best
+        return float(optimum.x) if optimum.fun < _lines(self.z, y, best)[3] else best
 
 
 def _design(z: Floats, c: float) -> Floats:
@@ -320,15 +320,15 @@ def _bootstrap(z: Floats, y: Floats, codes: Codes | None, resamples: int, seed: 
     """Percentiles of the break over models, or over families of them, drawn again with replacement."""
     generator = np.random.default_rng(seed + 1)
     members = [] if codes is None else [np.flatnonzero(codes == family) for family in range(int(codes.max()) + 1)]
-    found: list[float] = []
+    breaks: list[float] = []
     for _ in range(resamples):
         count = len(members) or len(z)
         drawn = generator.integers(0, count, count)
         drawn = np.concatenate([members[family] for family in drawn]) if members else drawn
         c = _break_of(z[drawn], y[drawn])
         if c is not None:
-            found.append(c)
-    if len(found) < 0.95 * resamples or not found:
+            breaks.append(c)
+    if len(breaks) < 0.95 * resamples or not breaks:
         return None
-    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(breaks, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)

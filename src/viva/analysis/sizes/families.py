@@ -54,8 +54,8 @@ class FamilyScatter(Struct, frozen=True, kw_only=True):
     @property
     def covariance(self) -> Floats:
         """Of the curve's parameters."""
-        found: Floats = self.within * np.array(self.alone) + self.between * np.array(self.together)
-        return found
+        result: Floats = self.within * np.array(self.alone) + self.between * np.array(self.together)
+        return result
 
     def degrees(self, gradient: Floats) -> float:
         """Return degrees of freedom of the variance of one more model's score, of a further family."""
@@ -117,14 +117,14 @@ def leaning(
     and name.
     """
     rows = np.arange(len(names))
-    found = [
+    values = [
         (value, name)
         for row, name in enumerate(names if len(names) <= MOST else ())
         if (value := statistic(rows != row)) is not None
     ]
-    if not found:
+    if not values:
         return None
-    (low, low_without), (high, high_without) = min(found, key=order), max(found, key=order)
+    (low, low_without), (high, high_without) = min(values, key=order), max(values, key=order)
     return Leaning(low=low, low_without=low_without, high=high, high_without=high_without)
 
 

@@ -146,7 +146,7 @@ def fit_curve(
     if kind in ("family", "logistic") and (y.min() < 0 or y.max() > 1):
         raise DataError(f"the {kind} curve is for scores from 0 to 1; one is {y.min() if y.min() < 0 else y.max():g}")
     if kind == "average":
-        return _average([fit_curve(one, sizes, scores, variances, families) for one in _AVERAGED], x, y)
+        return _average([fit_curve(shape, sizes, scores, variances, families) for shape in _AVERAGED], x, y)
     parameters, trouble = _FITTERS[kind](x, y)
     return assembled(kind, parameters, x, y, variances, trouble, families)
 
@@ -162,11 +162,11 @@ def _best_family(x: Floats, y: Floats) -> Fitted:
     lowest, highest = math.log(_FLAT / x.max()), math.log(_STEEP / x.min())
     grid = np.linspace(lowest, highest, _STEPS)
     a, sse = _best_a(x, y, np.exp(grid))
-    at = int(np.argmin(sse))
-    start = np.array([math.log(max(a[at], 1e-12)), grid[at]])
+    place = int(np.argmin(sse))
+    start = np.array([math.log(max(a[place], 1e-12)), grid[place]])
     bounds = ([-60.0, lowest - 1e-9], [60.0, highest + 1e-9])
-    found, least = _polished("family", x, y, start, bounds, 1e-15, _exponentials)
-    theta = found if least <= sse[at] else start
+    polished, least = _polished("family", x, y, start, bounds, 1e-15, _exponentials)
+    theta = polished if least <= sse[place] else start
     trouble = ""
     if min(theta[1] - lowest, highest - theta[1]) < 0.5:
         trouble = (
@@ -217,7 +217,7 @@ def _polished(
     def jacobian(theta: Floats) -> Floats:
         return gradient(kind, parameters(theta), x)
 
-    found = least_squares(
+    optimum = least_squares(
         residuals,
         start,
         jac=jacobian,
@@ -226,7 +226,7 @@ def _polished(
         ftol=tolerance,
         gtol=tolerance,
     )
-    return found.x, 2 * found.cost
+    return optimum.x, 2 * optimum.cost
 
 
 def _best_power(x: Floats, y: Floats) -> Fitted:
@@ -246,14 +246,14 @@ def _best_power(x: Floats, y: Floats) -> Fitted:
 
     first, last = map(math.log, _EXPONENTS)
     grid = np.linspace(first, last, _STEPS)
-    best = int(np.argmin([drop(float(at))[2] for at in grid]))
+    best = int(np.argmin([drop(float(value))[2] for value in grid]))
     polished = minimize_scalar(
-        lambda at: drop(float(at))[2],
+        lambda value: drop(float(value))[2],
         bounds=(grid[max(best - 1, 0)], grid[min(best + 1, _STEPS - 1)]),
         method="bounded",
         options={"xatol": 1e-8},
     )
-    logarithm = min(float(grid[best]), float(polished.x), key=lambda at: drop(at)[2])
+    logarithm = min(float(grid[best]), float(polished.x), key=lambda value: drop(value)[2])
     ceiling, slope, _ = drop(logarithm)
     trouble = ""
     if logarithm < first + 0.05:
@@ -271,10 +271,10 @@ _AVERAGED: tuple[Kind, ...] = ("log", "family", "logistic", "power")
 
 def _average(fitted: Sequence[Fit], x: Floats, y: Floats) -> Fit:
     """Return the mean of the curves without trouble, whose intervals rest on the same."""
-    sound = [one for one in fitted if not one.trouble and one.spare >= 0]
-    basis: Basis = next((each for each in _BASES if any(one.basis == each for one in sound)), "nothing")
-    shapes = tuple(one for one in sound if one.basis == basis)
-    support = [1 / max(one.sd or 0.0, _EXACT) ** 2 if basis == "scatter" else 1.0 for one in shapes]
+    sound = [fit for fit in fitted if not fit.trouble and fit.spare >= 0]
+    basis: Basis = next((each for each in _BASES if any(fit.basis == each for fit in sound)), "nothing")
+    shapes = tuple(fit for fit in sound if fit.basis == basis)
+    support = [1 / max(shape.sd or 0.0, _EXACT) ** 2 if basis == "scatter" else 1.0 for shape in shapes]
     weights = tuple(each / math.fsum(support) for each in support)
     n, smallest, largest = len(x), float(x.min()), float(x.max())
     bare = Fit(
@@ -304,15 +304,17 @@ def _value(kind: Kind, parameters: Sequence[float], x: Floats) -> Floats:
     if kind in ("log", "logistic"):
         level, slope = parameters
         return np.asarray(level + slope * z) if kind == "log" else _logistic(z, level, slope)
-    level, below, above, at = parameters
-    return np.asarray(level + below * z + (above - below) * np.maximum(z - math.log10(at), 0))
+    level, below, above, bend = parameters
+    return np.asarray(level + below * z + (above - below) * np.maximum(z - math.log10(bend), 0))
 
 
 def predict(fit: Fit, size: float) -> Prediction:
     """Return the score to expect of a model of this size, with its 95 % interval where there is one."""
     value = float(curve(fit, size))
     low = high = None
-    components = [one for one in (_component(shape, size) for shape in fit.shapes or (fit,)) if one is not None]
+    components = [
+        component for component in (_component(shape, size) for shape in fit.shapes or (fit,)) if component is not None
+    ]
     if fit.shapes and components:
         centres, errors, degrees = zip(*components, strict=True)
         low, high = (mixture_quantile(share, centres, errors, degrees, fit.weights) for share in _ENDS)
@@ -348,8 +350,8 @@ def gradient(kind: Kind, parameters: Sequence[float], sizes: Floats) -> Floats:
         _, drop, exponent = parameters
         fallen = np.exp(-exponent * np.log(sizes))
         return np.stack([np.ones_like(z), -fallen, drop * exponent * np.log(sizes) * fallen], axis=1)
-    _, below, above, at = parameters
-    c = math.log10(at)
+    _, below, above, bend = parameters
+    c = math.log10(bend)
     past = np.maximum(z - c, 0)
     return np.stack([np.ones_like(z), z - past, past, (below - above) * (z > c)], axis=1)
 
@@ -365,16 +367,16 @@ def assembled(
 ) -> Fit:
     """Return a fit from its parameters, with how far it can be trusted."""
     n, smallest, largest = len(x), float(x.min()), float(x.max())
-    found = Fit(kind=kind, parameters=parameters, n=n, smallest=smallest, largest=largest, trouble=trouble)
-    left, spare = y - curve(found, x), found.spare
+    fit = Fit(kind=kind, parameters=parameters, n=n, smallest=smallest, largest=largest, trouble=trouble)
+    left, spare = y - curve(fit, x), fit.spare
     sse, total = float((left**2).sum()), float(((y - y.mean()) ** 2).sum())
     sd = math.sqrt(sse / spare) if spare > 0 else None
-    found = replace(
-        found, sse=sse, sd=sd, r2=1 - sse / total if total > 0 else None, aicc=_aicc(sse, n, len(parameters) + 1)
+    fit = replace(
+        fit, sse=sse, sd=sd, r2=1 - sse / total if total > 0 else None, aicc=_aicc(sse, n, len(parameters) + 1)
     )
     counted = variances is not None and spare == 0 and len(variances) == n
     if trouble or not (sd is not None or counted):
-        return found
+        return fit
     each = np.asarray(variances, dtype=np.float64) if sd is None else np.full(n, sd * sd)
     jacobian = gradient(kind, parameters, x)
     covariance, new = _inverse(jacobian, each), float(each.mean()) if sd is None else sd * sd
@@ -384,12 +386,12 @@ def assembled(
     if parts is not None:
         covariance, new = matrix(parts.covariance), parts.within + parts.between
     basis: Basis = "nothing" if covariance is None else "questions" if sd is None else "scatter"
-    return replace(found, covariance=covariance, basis=basis, new=new, families=parts)
+    return replace(fit, covariance=covariance, basis=basis, new=new, families=parts)
 
 
 def _logistic(z: Floats, level: float, slope: float) -> Floats:
-    found: Floats = 1 / (1 + np.exp(-np.clip(level + slope * z, -500, 500)))
-    return found
+    result: Floats = 1 / (1 + np.exp(-np.clip(level + slope * z, -500, 500)))
+    return result
 
 
 def _best_a(x: Floats, y: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -400,8 +402,8 @@ def _best_a(x: Floats, y: Floats, b: Floats) -> tuple[Floats, Floats]:
     a = (logs @ odds) / (logs**2).sum(axis=1)
     a = np.maximum(a, 1e-300)
 
-    def residuals(at: Floats) -> tuple[Floats, Floats]:
-        u = at[:, None] * logs
+    def residuals(points: Floats) -> tuple[Floats, Floats]:
+        u = points[:, None] * logs
         return u / (1 + u) - y, u / (1 + u) ** 2
 
     best, best_a = np.full(len(b), np.inf), a
@@ -473,7 +475,7 @@ def mixture_quantile(
     low, high = float(ends.min()), float(ends.max())
     positive = np.maximum(width, 1e-300)
     for _ in range(_HALVINGS):
-        at = (low + high) / 2
-        below = float(np.asarray(weights) @ stdtr(freedom, (at - middle) / positive))
-        low, high = (at, high) if below < share else (low, at)
+        guess = (low + high) / 2
+        below = float(np.asarray(weights) @ stdtr(freedom, (guess - middle) / positive))
+        low, high = (guess, high) if below < share else (low, guess)
     return (low + high) / 2

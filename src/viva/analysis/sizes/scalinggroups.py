@@ -38,16 +38,16 @@ def reach(fit: Fit, score: float) -> Reach:
     """Return the first size, from the smallest fitted one on, at which a curve has a score."""
 
     def ends(size: float, end: str) -> float:
-        said = getattr(predict(fit, size), end)
-        return -np.inf if said is None else float(said)
+        bound = getattr(predict(fit, size), end)
+        return -np.inf if bound is None else float(bound)
 
-    size = _first(lambda at: predict(fit, at).score >= score, fit.smallest)
+    size = _first(lambda value: predict(fit, value).score >= score, fit.smallest)
     known = predict(fit, fit.smallest).low is not None
     return Reach(
         score=score,
         size=size,
-        low=_first(lambda at: ends(at, "high") >= score, fit.smallest) if known else None,
-        high=_first(lambda at: ends(at, "low") >= score, fit.smallest) if known else None,
+        low=_first(lambda value: ends(value, "high") >= score, fit.smallest) if known else None,
+        high=_first(lambda value: ends(value, "low") >= score, fit.smallest) if known else None,
         beyond=None if size is None else max(1.0, size / fit.largest),
     )
 
@@ -57,10 +57,10 @@ def _first(holds: Callable[[float], bool], smallest: float) -> float | None:
     if holds(smallest):
         return smallest
     sizes = np.geomspace(smallest, FURTHEST, _STEPS)
-    found = next((index for index, size in enumerate(sizes) if holds(float(size))), None)
-    if found is None:
+    first = next((index for index, size in enumerate(sizes) if holds(float(size))), None)
+    if first is None:
         return None
-    low, high = float(sizes[found - 1]), float(sizes[found])
+    low, high = float(sizes[first - 1]), float(sizes[first])
     for _ in range(_HALVINGS):
         middle = (low * high) ** 0.5
         low, high = (low, middle) if holds(middle) else (middle, high)
@@ -166,11 +166,11 @@ def frontier(points: Sequence[Point]) -> list[Point]:
     """Return the models with a score that no smaller one has, nor another of their size: by size, each sets a new
     best.
     """
-    found: list[Point] = []
+    best: list[Point] = []
     for point in sorted(points, key=lambda point: (point.size, -point.score)):
-        if not found or point.score > found[-1].score:
-            found.append(point)
-    return found
+        if not best or point.score > best[-1].score:
+            best.append(point)
+    return best
 
 
 def studied(
@@ -199,13 +199,13 @@ def studied(
     segments: Segments | None = None
     for kind in kinds:
         try:
-            found = _fitted(kind, kept, families)
+            fitted = _fitted(kind, kept, families)
         except DataError as problem:
             skipped.append(f"{kind}: {problem}")
             continue
-        if isinstance(found, Segments):
-            segments, found = found, found.fit
-        fits.append(found)
+        if isinstance(fitted, Segments):
+            segments, fitted = fitted, fitted.fit
+        fits.append(fitted)
     return Group(
         name=name,
         points=tuple(kept),
@@ -225,7 +225,9 @@ def studied(
         ),
         strays=tuple(stray for fit in fits for stray in _strays(fit, kept)),
         reached=tuple(
-            Reached(kind=fit.kind, model=one.model, reach=reach(fit, one.score)) for fit in fits for one in references
+            Reached(kind=fit.kind, model=reference.model, reach=reach(fit, reference.score))
+            for fit in fits
+            for reference in references
         ),
         skipped=tuple(skipped),
         families=len(set(families)),
@@ -256,10 +258,10 @@ def _strays(fit: Fit, points: Sequence[Point]) -> list[Stray]:
     """Return the models that lie more than two sd from the curve, the furthest first, at most `FAR`."""
     if not fit.sd or not math.isfinite(fit.sd):
         return []
-    found: list[Stray] = []
+    strays: list[Stray] = []
     for point in points:
         expected = float(curve(fit, point.size))
         away = (point.score - expected) / fit.sd
         if abs(away) > 2:
-            found.append(Stray(kind=fit.kind, point=point, expected=expected, away=away))
-    return sorted(found, key=lambda stray: -abs(stray.away))[:FAR]
+            strays.append(Stray(kind=fit.kind, point=point, expected=expected, away=away))
+    return sorted(strays, key=lambda stray: -abs(stray.away))[:FAR]

@@ -107,7 +107,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
             return iter(self._table)
         chosen = frozenset(self._at)
         upto = islice(self._table, max(chosen, default=-1) + 1)
-        return (question for at, question in enumerate(upto) if at in chosen)
+        return (question for index, question in enumerate(upto) if index in chosen)
 
     def text(self, question: Question, name: str) -> str:
         """Return the template of the card's format, in its language or English. Options that compete by their texts
@@ -217,7 +217,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
 
 def _replied(evidence: Evidence) -> bool:
     """Tell whether a judge replied, readably or not."""
-    return bool(evidence.opinions) or not all(one.lost for one in evidence.failed)
+    return bool(evidence.opinions) or not all(failure.lost for failure in evidence.failed)
 
 
 def _fact_parts(correct: float, *, attempted: float) -> dict[str, float]:
@@ -250,23 +250,25 @@ def _number(card: Card, response: Response, accepted: Sequence[str]) -> Score:
 
 
 def _math(card: Card, response: Response, accepted: Sequence[str]) -> Score:
-    said, reading = read_formula(response.text, accepted, ended=response.ended)
-    if said is None:
+    formula, reading = read_formula(response.text, accepted, ended=response.ended)
+    if formula is None:
         return grade_reading(reading, "", response)
-    same = same_answer(said, accepted, card.tolerance)
+    same = same_answer(formula, accepted, card.tolerance)
     why = f"the same as {same!r}" if same is not None else f"not {accepted[0]!r}"
-    return scored(same is not None, said, f"{why} ({reading.rule})")
+    return scored(same is not None, formula, f"{why} ({reading.rule})")
 
 
 def _phrase(card: Card, response: Response, accepted: Sequence[str]) -> Score:
     """Exact match is the score, F1 a part of it: of what the reply states as its answer."""
-    said, reading = read_phrase(response.text, ended=response.ended)
-    if said is None:
+    given, reading = read_phrase(response.text, ended=response.ended)
+    if given is None:
         return grade_reading(reading, "", response)
     dropped = card.metric == "drop"
-    exact, overlap = drop_scores(said, accepted) if dropped else (exact_match(said, accepted), token_f1(said, accepted))
+    exact, overlap = (
+        drop_scores(given, accepted) if dropped else (exact_match(given, accepted), token_f1(given, accepted))
+    )
     why = f"exact match {exact:.0f}, F1 {overlap:.3f} ({reading.rule})"
-    return scored(exact, said, why, {EM: exact, F1: overlap})
+    return scored(exact, given, why, {EM: exact, F1: overlap})
 
 
 _GRADED: dict[Format, Callable[[Card, Response, Sequence[str]], Score]] = {
@@ -301,8 +303,8 @@ def _letters(response: Response, gold: str, worth: float) -> Score:
         why = f"the reply gives no {len(wanted)} answers" if text is not None else "thinking without an end"
         return unread(response, why)
     shares = [
-        1.0 if said == right else 0.5 if said and set(said) < set(right) else 0.0
-        for said, right in zip(read, wanted, strict=True)
+        1.0 if letter == right else 0.5 if letter and set(letter) < set(right) else 0.0
+        for letter, right in zip(read, wanted, strict=True)
     ]
     why = f"{sum(shares):g} of {len(shares)} blanks, {worth:g} points each"
     parts = {"points": worth * sum(shares), "possible": worth * len(shares)}
@@ -312,9 +314,9 @@ def _letters(response: Response, gold: str, worth: float) -> Score:
 def _read_letters(text: str, sizes: Sequence[int]) -> list[str] | None:
     """As many groups of letters as there are blanks: all after one announcement, or one after each of the last."""
     text = unicodedata.normalize("NFKC", text)
-    found = re.finditer("【答案】", text) if "【答案】" in text else _BEFORE_LETTERS.finditer(text)
-    said = [_runs(text[one.end() :]) for one in found]
-    for runs in (*reversed(said), *([_runs(text)] if len(text) < 40 * len(sizes) + 40 else [])):
+    markers = re.finditer("【答案】", text) if "【答案】" in text else _BEFORE_LETTERS.finditer(text)
+    runs_behind = [_runs(text[marker.end() :]) for marker in markers]
+    for runs in (*reversed(runs_behind), *([_runs(text)] if len(text) < 40 * len(sizes) + 40 else [])):
         letters = "".join(runs)
         if len(sizes) == 1 and 1 <= len(set(letters)) <= _MOST_RIGHT:
             return ["".join(sorted(set(letters)))]
@@ -322,7 +324,7 @@ def _read_letters(text: str, sizes: Sequence[int]) -> list[str] | None:
             return list(letters)
         if len(runs) == len(sizes):
             return ["".join(sorted(run)) for run in runs]
-    last = said[-len(sizes) :]
+    last = runs_behind[-len(sizes) :]
     return ["".join(sorted(set("".join(runs)))) for runs in last] if len(last) == len(sizes) and all(last) else None
 
 

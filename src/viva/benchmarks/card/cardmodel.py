@@ -218,23 +218,23 @@ def _plain(node: Node) -> Any:
     if isinstance(node, Listing):
         return [_plain(item) for item in node.items if not (isinstance(item, Scalar) and item.null)]
     assert isinstance(node, Mapping)
-    found: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     for key, value in node.entries:
-        if key.value in found:
+        if key.value in mapping:
             raise Unreadable(key.line, key.column, f"`{key.value[:60]}` stands here twice")
         if not (isinstance(value, Scalar) and value.null):
-            found[key.value] = _plain(value)
-    return found
+            mapping[key.value] = _plain(value)
+    return mapping
 
 
-def _refuse_unknown(plain: dict[str, Any], kind: type[Struct], name: str, at: str) -> None:
+def _refuse_unknown(plain: dict[str, Any], kind: type[Struct], name: str, prefix: str) -> None:
     known = [each.encode_name for each in msgspec.structs.fields(kind)]
     for key, value in plain.items():
         if key not in known:
             near = difflib.get_close_matches(key.lower(), known, n=1)
             hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
-            raise DataError(f"{name}: `{at}{key[:60]}` is unknown; {hint}")
-        if isinstance(value, dict) and not at and key in _KINDS:
+            raise DataError(f"{name}: `{prefix}{key[:60]}` is unknown; {hint}")
+        if isinstance(value, dict) and not prefix and key in _KINDS:
             _refuse_unknown(value, _KINDS[key], name, f"{key}.")
 
 
@@ -290,9 +290,9 @@ def _refuse_unfit(card: Card, name: str) -> None:
             "`headline: {macro: TAG}` must name one of `tags`",
         ),
     )
-    for wrong, said in problems:
+    for wrong, message in problems:
         if wrong:
-            raise DataError(f"{name}: {said}")
+            raise DataError(f"{name}: {message}")
 
 
 def _refuse_unfit_task(card: Card, task: LmEvalTask, name: str) -> None:
@@ -317,13 +317,13 @@ def _refuse_unfit_task(card: Card, task: LmEvalTask, name: str) -> None:
             "`description` and `gen_prefix` of `lm_eval` are texts: a template in them is not filled",
         ),
         (
-            any(not one.filter or one.filter[-1].function != "take_first" for one in task.filter_list),
+            any(not pipeline.filter or pipeline.filter[-1].function != "take_first" for pipeline in task.filter_list),
             "every `filter_list` of `lm_eval` ends in take_first",
         ),
     )
-    for wrong, said in problems:
+    for wrong, message in problems:
         if wrong:
-            raise DataError(f"{name}: {said}")
+            raise DataError(f"{name}: {message}")
 
 
 _PLAIN_SCALAR = re.compile(r"[A-Za-z_/$][A-Za-z0-9_ ./$-]{0,200}")
@@ -339,7 +339,7 @@ def yaml_scalar(value: object) -> str:
 def yaml_flow(value: Any) -> str:
     """Return a value of a card in YAML's flow style."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{yaml_scalar(key)}: {yaml_flow(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{yaml_scalar(key)}: {yaml_flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(yaml_flow, value)) + "]"
     return yaml_scalar(value)

@@ -120,7 +120,7 @@ def _installed(data: Path) -> Path:
 
 def _table(card: Card, files: Sequence[Path], seed: int) -> QuestionTable:
     """Return the table of a card; the one that was read last where nothing of it has changed."""
-    stats = [(str(path), (at := path.stat()).st_mtime_ns, at.st_size, at.st_ino) for path in files]
+    stats = [(str(path), (status := path.stat()).st_mtime_ns, status.st_size, status.st_ino) for path in files]
     key = msgspec.json.encode((card, stats, seed))
     if key not in _LAST:
         _LAST.clear()
@@ -205,7 +205,9 @@ class _ContinuedCode(RubricExam):
         first = next((line for line in lines if line.strip()), "")
         if not first.startswith((" ", "\t")) or "```" in text:
             return text
-        end = next((at for at, line in enumerate(lines) if line.strip() and not line.startswith((" ", "\t"))), None)
+        end = next(
+            (index for index, line in enumerate(lines) if line.strip() and not line.startswith((" ", "\t"))), None
+        )
         return "```\n" + "\n".join(lines[:end]) + "\n```"
 
 
@@ -226,11 +228,11 @@ def _by_rubric(
     system, tests = table.card.system, table.card.tests
     if not system and tests is not None and spec.form == "chat":
         system = f"Write {tests.language} code that does what is asked. Reply with one code block."
-    at = set(spread(len(table), spec.limit))
+    places = set(spread(len(table), spec.limit))
     items = [
         Item(question=read.question, rubric=read.rubric, system=system, language=tests.language if tests else "")
         for index, read in enumerate(table.reads())
-        if index in at
+        if index in places
     ]
     bundled: dict[str, object] = {**read_templates(OWN / "prompts.toml"), **({DATA: data} if data else {})}
     return (_ContinuedCode if tests is not None and tests.before else RubricExam)(
@@ -250,17 +252,17 @@ def _prompts(card: Card, data: str) -> dict[str, object]:
     language = card.language if card.language in LANGUAGES else "en"
     texts = cast("dict[str, object]", bundled[language])
     common = {name: text for name, text in texts.items() if isinstance(text, str)}
-    found: dict[str, object] = {**common, **cast("dict[str, object]", texts[card.format])}
+    prompts: dict[str, object] = {**common, **cast("dict[str, object]", texts[card.format])}
     if card.format in ("open", "facts"):
         asked = language if card.format == "open" else "facts"
-        found["judge"] = {**cast("dict[str, object]", judge[asked]), "rubric": judge["rubric"]}
-    said = {"question": card.prompt} if isinstance(card.prompt, str) else card.prompt
-    if any(said.values()):
+        prompts["judge"] = {**cast("dict[str, object]", judge[asked]), "rubric": judge["rubric"]}
+    own_prompts = {"question": card.prompt} if isinstance(card.prompt, str) else card.prompt
+    if any(own_prompts.values()):
         try:
-            found = Templates(found, {name: text for name, text in said.items() if text}).data
+            prompts = Templates(prompts, {name: text for name, text in own_prompts.items() if text}).data
         except DataError as problem:
             raise DataError(f"`prompt`: {problem}") from None
-    return {**found, DATA: data} if data else found
+    return {**prompts, DATA: data} if data else prompts
 
 
 def _exemplars(
@@ -287,7 +289,7 @@ def _preambles(spec: ExamSpec, table: QuestionTable, source: CardData) -> tuple[
     Raises DataError for a text that is not there.
     """
     named = table.card.shown.text
-    found: dict[str, str] = {}
+    texts_by_file: dict[str, str] = {}
     read: list[bytes] = []
     for file in table.values[FILE] if named else ():
         content = source.text(named.replace(f"{{{FILE}}}", Path(file).name))
@@ -295,8 +297,8 @@ def _preambles(spec: ExamSpec, table: QuestionTable, source: CardData) -> tuple[
         text = content.decode("utf-8", "replace")
         text = text.partition("\n-----\n")[2] or text  # what is above the line warns of training on it
         shown = text if spec.shots else text.strip().partition("\n\n")[0]
-        found[file] = shown.strip()
-    return found, read
+        texts_by_file[file] = shown.strip()
+    return texts_by_file, read
 
 
 def _points(table: QuestionTable) -> dict[str, float]:

@@ -95,8 +95,8 @@ class CardData(Struct, frozen=True):
     given: Path | None
 
     def _named(self) -> list[Path]:
-        said = [self.card.data] if isinstance(self.card.data, str) else self.card.data
-        return [self.given] if self.given else [named_path(self.path.parent, one) for one in said if one]
+        declared = [self.card.data] if isinstance(self.card.data, str) else self.card.data
+        return [self.given] if self.given else [named_path(self.path.parent, name) for name in declared if name]
 
     def files(self) -> list[Path]:
         """Return the files of the questions. Raises DataError where there is none."""
@@ -106,7 +106,7 @@ class CardData(Struct, frozen=True):
             read = f"; it reads the sets {sets}" if sets else ""
             raise DataError(f"the card names no `data`: say it there, or with {option('data', 'FILE')}{read}")
         split = "" if self.given and not self.given.is_dir() else self.card.split
-        return [file for one in named for file in files_of(one, split)]
+        return [file for place in named for file in files_of(place, split)]
 
     def shown_files(self) -> list[Path]:
         """Return the files of the exemplars. Raises DataError where there is none."""
@@ -122,7 +122,7 @@ class CardData(Struct, frozen=True):
         try:
             return files_of(root, shown.split)
         except DataError:
-            there = {split_of(file, root) for one in named if one.is_dir() for file in files_of(one)} - {""}
+            there = {split_of(file, root) for place in named if place.is_dir() for file in files_of(place)} - {""}
             more = f" (it has {', '.join(sorted(there))})" if there else ""
             raise DataError(
                 f"needs the split {shown.split!r}, and {root} has no table of it{more}: name the file in "
@@ -144,7 +144,7 @@ def named_path(folder: Path, given: str) -> Path:
     stranger's, names one outside of it.
     """
     path = folder / Path(given).expanduser()
-    run = next((one for one in (folder, *folder.parents)[:4] if (one / "run.json").exists()), None)
+    run = next((parent for parent in (folder, *folder.parents)[:4] if (parent / "run.json").exists()), None)
     if run is not None and not path.resolve().is_relative_to(run.resolve()):
         raise DataError(
             f"a card in a run folder reads nothing outside of it, and this one names {one_line(given, 200)}"
@@ -293,9 +293,9 @@ class QuestionTable:
 
     def _refuse(self) -> None:
         """Raise DataError where no row is sound: what the first ones lack, and what the card may mean instead."""
-        found = Counter(defect.kind for defect in self.defects if defect.action == "unsound")
-        kinds = ", ".join(f"{kind} {count:,}" for kind, count in found.most_common(4))
-        worst = found.most_common(1)[0][0]
+        kinds_of_defects = Counter(defect.kind for defect in self.defects if defect.action == "unsound")
+        kinds = ", ".join(f"{kind} {count:,}" for kind, count in kinds_of_defects.most_common(4))
+        worst = kinds_of_defects.most_common(1)[0][0]
         example = next(defect for defect in self.defects if defect.kind == worst)
         if worst == NO_COLUMN:
             raise DataError(f"no row has what the card names: {example.detail}; the columns are {self._names}")

@@ -53,10 +53,10 @@ def cell(row: Mapping[str, Any], name: str) -> Any:
     """
     if name in row:
         return row[name]
-    found: Any = row
+    value: Any = row
     for part in name.split("."):
-        found = _inside(found, part)
-    return found
+        value = _inside(value, part)
+    return value
 
 
 def cell_or_none(row: Mapping[str, Any], name: str) -> Any:
@@ -67,16 +67,16 @@ def cell_or_none(row: Mapping[str, Any], name: str) -> Any:
         return None
 
 
-def _inside(found: Any, part: str) -> Any:
-    if isinstance(found, str) and found.lstrip()[:1] in ("{", "["):
-        found = _decoded(found)
-    if isinstance(found, Mapping) and part in found:
-        return found[part]
-    if isinstance(found, list):
-        if part.isdecimal() and len(part) < 7 and int(part) < len(found):
-            return found[int(part)]
-        if not part.isdecimal() and all(isinstance(one, Mapping) and part in one for one in found):
-            return [one[part] for one in found]
+def _inside(value: Any, part: str) -> Any:
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        value = _decoded(value)
+    if isinstance(value, Mapping) and part in value:
+        return value[part]
+    if isinstance(value, list):
+        if part.isdecimal() and len(part) < 7 and int(part) < len(value):
+            return value[int(part)]
+        if not part.isdecimal() and all(isinstance(item, Mapping) and part in item for item in value):
+            return [item[part] for item in value]
     raise Absent(part)
 
 
@@ -87,10 +87,10 @@ def _decoded(text: str, kind: type | tuple[type, ...] = dict) -> Any:
     except UNREADABLE:
         pass
     try:  # constants alone: nothing is called
-        found = ast.literal_eval(text.strip()) if len(text) <= _LONGEST_LIST else text
+        value = ast.literal_eval(text.strip()) if len(text) <= _LONGEST_LIST else text
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return text
-    return found if isinstance(found, kind) else text
+    return value if isinstance(value, kind) else text
 
 
 def text_of(value: Any) -> str:
@@ -112,7 +112,7 @@ def filled(given: str, row: Mapping[str, Any]) -> str:
     """Return a column's text, or a template of columns filled: `{passage}\\n\\n{question}`. Raises Absent."""
     if given in row or "{" not in given:
         value = cell(row, given)
-        return text_of(value) if (said := chat_of(value)) is None else said
+        return text_of(value) if (chat := chat_of(value)) is None else chat
     return _FIELD.sub(lambda match: lines_of(cell(row, match[1])), given)
 
 
@@ -120,28 +120,28 @@ def chat_of(value: Any) -> str | None:
     """Return a cell of messages ([{role: user, content: …}, …]) as one text; None for what is none. Who speaks is said
     where there is more than a system message and one question.
     """
-    if not isinstance(value, list) or not value or not all(isinstance(one, Mapping) for one in value):
+    if not isinstance(value, list) or not value or not all(isinstance(turn, Mapping) for turn in value):
         return None
-    if not all(isinstance(one.get("role"), str) and "content" in one for one in value):
+    if not all(isinstance(turn.get("role"), str) and "content" in turn for turn in value):
         return None
     texts = []
-    for one in value:
-        parts = one["content"] if isinstance(one["content"], list) else [one["content"]]
+    for turn in value:
+        parts = turn["content"] if isinstance(turn["content"], list) else [turn["content"]]
         inner = (part.get("text") if isinstance(part, Mapping) else part for part in parts)
         texts.append("\n".join(text_of(part) for part in inner).strip())
-    roles = [one["role"] for one in value if one["role"] != "system"]
+    roles = [turn["role"] for turn in value if turn["role"] != "system"]
     if len(roles) > 1:
         texts = [
-            text if one["role"] == "system" else f"{one['role'].capitalize()}: {text}"
-            for one, text in zip(value, texts, strict=True)
+            text if turn["role"] == "system" else f"{turn['role'].capitalize()}: {text}"
+            for turn, text in zip(value, texts, strict=True)
         ]
     return "\n\n".join(filter(None, texts))
 
 
 def lines_of(value: Any) -> str:
     """Return a cell in a template: a list is a line each."""
-    if (said := chat_of(value)) is not None:
-        return said
+    if (chat := chat_of(value)) is not None:
+        return chat
     return "\n".join(map(text_of, value)) if isinstance(value, list) else text_of(value)
 
 
@@ -155,8 +155,8 @@ def list_of(value: Any) -> list[Any] | None:
         return list(value.values())
     if not isinstance(value, str) or value.strip()[:1] != "[" or len(value) > _LONGEST_LIST:
         return None
-    found = _decoded(value, (list, tuple))
-    return list(found) if isinstance(found, list | tuple) else None
+    value_read = _decoded(value, (list, tuple))
+    return list(value_read) if isinstance(value_read, list | tuple) else None
 
 
 def texts_of(value: Any, *, bare: bool = True) -> tuple[list[str], list[str]] | None:
@@ -170,37 +170,37 @@ def texts_of(value: Any, *, bare: bool = True) -> tuple[list[str], list[str]] | 
     if isinstance(value, Mapping):
         texts, labels = list_of(value.get("text")), list_of(value.get("label"))
         if texts is not None:
-            return [text_of(one) for one in texts], [text_of(one) for one in labels or ()]
+            return [text_of(text) for text in texts], [text_of(label) for label in labels or ()]
         if is_scored(value):
             return list(value), []
-        kept = {key: one for key, one in value.items() if one is not None}  # Arrow gives every row the same keys
-        return [text_of(one) for one in kept.values()], list(kept)
-    found = list_of(value)
-    if found is None:
+        kept = {key: item for key, item in value.items() if item is not None}  # Arrow gives every row the same keys
+        return [text_of(item) for item in kept.values()], list(kept)
+    items = list_of(value)
+    if items is None:
         return _written_out(value, bare) if isinstance(value, str) else None
-    if found and all(isinstance(one, Mapping) for one in found):
-        return _of_objects(found)
-    return None if any(isinstance(one, Mapping | list) for one in found) else ([text_of(one) for one in found], [])
+    if items and all(isinstance(item, Mapping) for item in items):
+        return _of_objects(items)
+    return None if any(isinstance(item, Mapping | list) for item in items) else ([text_of(item) for item in items], [])
 
 
-def _of_objects(found: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]] | None:
+def _of_objects(objects: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]] | None:
     """Return the texts and labels of options that are objects: [{key: A, value: …}, …]."""
-    every = [key for key in found[0] if all(key in one for one in found)]
+    every = [key for key in objects[0] if all(key in item for item in objects)]
     label = next((key for key in ("label", "key", "id", "letter") if key in every), "")
-    texts = [key for key in every if key != label and isinstance(found[0][key], str | int | float)]
+    texts = [key for key in every if key != label and isinstance(objects[0][key], str | int | float)]
     if not texts:
         return None
     text = next(key for key in ("text", "value", "option", "content", *texts) if key in texts)
-    return [text_of(one[text]) for one in found], [text_of(one.get(label)) for one in found]
+    return [text_of(item[text]) for item in objects], [text_of(item.get(label)) for item in objects]
 
 
 def _written_out(text: str, bare: bool) -> tuple[list[str], list[str]] | None:
     """Options one behind the other in a text: "A) red\\nB) green", "1. red 2. green", "[a] red [b] blue", "red; it"."""
     text = re.sub(r"(?<!\S)\[(\w)\]", r"(\1)", text) if text.lstrip().startswith("[") else text
     for labels in (LETTERS, LETTERS.lower(), "123456789"):
-        found = split_options(text, labels)
-        if found is not None and not found[0].strip():
-            return [one.rstrip(" ,;|") for one in found[1]], list(labels[: len(found[1])])
+        split = split_options(text, labels)
+        if split is not None and not split[0].strip():
+            return [option.rstrip(" ,;|") for option in split[1]], list(labels[: len(split[1])])
     parts = next((parts for sign in "\n|;" if len(parts := text.strip().split(sign)) > 1), [""])
     return ([part.strip() for part in parts], []) if bare and all(map(str.strip, parts)) else None
 
@@ -222,8 +222,8 @@ def without_own_labels(texts: Sequence[str]) -> list[str] | None:
     """Return options without the labels that they bring: "(A)3/5", "(B)1/2". None where not every one brings its
     own.
     """
-    found = [bare for at, text in enumerate(texts) if (bare := without_own_label(text, at)) is not None]
-    return found if len(found) == len(texts) > 1 else None
+    bared = [bare for index, text in enumerate(texts) if (bare := without_own_label(text, index)) is not None]
+    return bared if len(bared) == len(texts) > 1 else None
 
 
 def without_own_label(text: str, place: int) -> str | None:
@@ -244,9 +244,9 @@ def split_options(text: str, labels: str = LETTERS) -> tuple[str, list[str]] | N
     found_marks = re.finditer(_MARK.format(labels), text)
     marks = [(match.start(), match.end(), match[1] or match[2] or match[3]) for match in found_marks]
     lines = [mark for mark in marks if not text[: mark[0]].rpartition("\n")[2].strip()]
-    for found in (lines, marks):
-        first = next((at for at, mark in enumerate(found) if mark[2] == labels[0]), None)
-        run = found[first:] if first is not None else []
+    for marked in (lines, marks):
+        first = next((index for index, mark in enumerate(marked) if mark[2] == labels[0]), None)
+        run = marked[first:] if first is not None else []
         if len(run) > 1 and "".join(mark[2] for mark in run) == labels[: len(run)]:
             ends = [mark[0] for mark in run[1:]] + [len(text)]
             options = [text[mark[1] : end].strip() for mark, end in zip(run, ends, strict=True)]

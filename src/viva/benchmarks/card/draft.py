@@ -111,18 +111,18 @@ def by_format(rows: Sequence[Row], best: Callable[[Sequence[Row]], Written]) -> 
             groups.setdefault(_value(row, column), []).append(row)
         if not 2 <= len(groups) <= _MOST_KINDS:
             continue
-        found: dict[str, tuple[list[str], list[Row]]] = {}
+        by_kind: dict[str, tuple[list[str], list[Row]]] = {}
         for value, part in groups.items():
             card = best(part)
             if card.sound < ENOUGH or len(part) < _FEWEST_ROWS:
                 continue
-            values, members = found.setdefault(_kind(card.card), ([], []))
+            values, members = by_kind.setdefault(_kind(card.card), ([], []))
             values.append(value)
             members += part
-        classes = {_CLASSES[kind.partition(" ")[0]] for kind in found}
+        classes = {_CLASSES[kind.partition(" ")[0]] for kind in by_kind}
         mixes = len(classes) > 1 if column in named else len(classes) > 1 and "options" in classes
-        if mixes or (column == FILE and len({kind.partition(" ")[0] for kind in found}) > 1):
-            cards = [_of(column, values, best(members)) for values, members in found.values()]
+        if mixes or (column == FILE and len({kind.partition(" ")[0] for kind in by_kind}) > 1):
+            cards = [_of(column, values, best(members)) for values, members in by_kind.values()]
             return sorted(cards, key=lambda card: -card.rows)
     return []
 
@@ -186,9 +186,9 @@ _SAYS_NOTHING = re.compile(
 
 def init_card(data: Path, out: Path | None = None) -> tuple[Path, str]:
     """Draft the cards of a table and write them: where the first lies, and what there is to say."""
-    texts, said = draft_cards(data, out)
+    texts, summary = draft_cards(data, out)
     write_cards(texts)
-    return next(iter(texts)), said
+    return next(iter(texts)), summary
 
 
 def draft_cards(data: Path, out: Path | None = None) -> tuple[dict[Path, str], str]:
@@ -207,20 +207,20 @@ def draft_cards(data: Path, out: Path | None = None) -> tuple[dict[Path, str], s
         encoding = problem.likely
         rows = _sample(files, encoding)
     sample = Sample(data, files, rows, split, shown, encoding)
-    found = by_format(rows, lambda part: _best(replace(sample, rows=part))) or [_best(sample)]
+    written_cards = by_format(rows, lambda part: _best(replace(sample, rows=part))) or [_best(sample)]
     first = out or Path(card_name(data))
-    paths = [first, *(first.with_stem(f"{first.stem}-{one.card.format}") for one in found[1:])]
-    cards = dict(zip(paths, found, strict=True))
+    paths = [first, *(first.with_stem(f"{first.stem}-{written.card.format}") for written in written_cards[1:])]
+    cards = dict(zip(paths, written_cards, strict=True))
     texts = {}
     for path, best in cards.items():
         if path.exists():
             raise VivaError(f"{path} is there already: name another file with {option('out')}, or remove it")
         texts[path] = _text(best, sample, path)
         parse_card(texts[path].encode(), str(path))
-    said = [_summed_up(path, best) for path, best in cards.items()]
+    lines = [_summed_up(path, best) for path, best in cards.items()]
     if encoding:
-        said.append(f"{data} is not UTF-8, and read as {encoding}: {_shown(rows[0])}")
-    return texts, "\n".join([*said, *_remarks(cards, rows)])
+        lines.append(f"{data} is not UTF-8, and read as {encoding}: {_shown(rows[0])}")
+    return texts, "\n".join([*lines, *_remarks(cards, rows)])
 
 
 def card_of(table: Path) -> Path | None:
@@ -255,18 +255,18 @@ def _summed_up(path: Path, best: Written) -> str:
     return f"{path}: {best.card.format}, {graded}{taken}; `viva check {path}` looks at all of them"
 
 
-def _remarks(found: Mapping[Path, Written], rows: Sequence[Row]) -> Iterator[str]:
+def _remarks(cards: Mapping[Path, Written], rows: Sequence[Row]) -> Iterator[str]:
     """Return what a user should know of the cards before a run."""
-    left = len(rows) - sum(card.rows for card in found.values())
+    left = len(rows) - sum(card.rows for card in cards.values())
     if left > 0:
         yield f"{left:,} of {len(rows):,} sampled rows are of a kind for which no card could be guessed: none asks them"
     if seen := {one_line(name, 40): None for name, value in rows[0].items() if _MEDIA.match(str(value))}:
         yield f"pictures or sounds in {some(list(seen), 3)}: only texts are asked"
-    for path, best in found.items():
+    for path, best in cards.items():
         yield from _remarks_on(path, best, rows)
-    if any(best.card.options or best.card.where for best in found.values()):
+    if any(best.card.options or best.card.where for best in cards.values()):
         return
-    answered = {name.partition(".")[0] for best in found.values() for name in _columns_of(best.card, rows[0])}
+    answered = {name.partition(".")[0] for best in cards.values() for name in _columns_of(best.card, rows[0])}
     if (partial := partial_options(rows)) and partial.split(", ")[-1] not in answered:
         yield (
             f"{partial} hold options in some of the rows only: the table mixes kinds of questions. Add a "
@@ -432,7 +432,7 @@ def _candidates(rows: Sequence[Row], files: Sequence[Path]) -> Iterator[Guess]:
             yield replace(guess, columns=columns), {**notes, "columns": _HEADLESS}
     known = [(used, name, card) for name, card in shipped().items() if (used := _columns_used(card, rows[:50]))]
     spoken = language_of(text for row in rows[:50] for text in row.values())
-    for _, name, card in sorted(known, key=lambda one: (-one[0], one[1])):
+    for _, name, card in sorted(known, key=lambda candidate: (-candidate[0], candidate[1])):
         tags = [tag for tag in card.tags if tag != FILE or len(files) > 1]
         tags = tags or [tag for tag in table_of(rows).tags if tag not in _columns_of(card, rows[0])][:6]
         lost = isinstance(card.headline, Macro) and card.headline.macro not in tags
@@ -469,7 +469,7 @@ def _columns_of(card: Card, row: Row) -> set[str]:
     tests = [card.tests.test, card.tests.before] if card.tests else []
     of_options = [layout.text, layout.label, *layout.columns, layout.right, *wrong]
     named = [card.question, card.id, card.explanation, *of_options, gold.column, *gold.aliases, *tests]
-    return {column for one in filter(None, named) for column in columns_of(one, row)}
+    return {column for name in filter(None, named) for column in columns_of(name, row)}
 
 
 def _has(row: Row, name: str) -> bool:
@@ -578,7 +578,7 @@ def _text(best: Written, sample: Sample, path: Path) -> str:
 
 def _said(card: Card) -> dict[str, Any]:
     """Return the fields of a card that say something, as a file has them."""
-    plain, silent = (msgspec.to_builtins(one) for one in (card, Card(format=card.format)))
+    plain, silent = (msgspec.to_builtins(each) for each in (card, Card(format=card.format)))
     return {key: _lean(value) for key, value in plain.items() if key == "format" or value != silent[key]}
 
 
@@ -587,7 +587,9 @@ def _lean(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     counts = value.get("as") == "index"
-    return {key: one for key, one in value.items() if one not in ("", [], None, 0, False) or (counts and key == "from")}
+    return {
+        key: item for key, item in value.items() if item not in ("", [], None, 0, False) or (counts and key == "from")
+    }
 
 
 def _shown(row: Row) -> str:

@@ -84,8 +84,10 @@ class _Table(Struct, dict=True):
 
     def values(self, name: str, most: int = 400) -> list[Any]:
         """Return values of a column that are there."""
-        found = [value for row in self.rows[: most * 3] if (value := cell_or_none(row, name)) not in (None, "", [])]
-        return found[:most]
+        values_here = [
+            value for row in self.rows[: most * 3] if (value := cell_or_none(row, name)) not in (None, "", [])
+        ]
+        return values_here[:most]
 
     def named(self, kind: str) -> list[str]:
         """Return the columns of a kind in the order of its names, however they are written; or paths that end so."""
@@ -138,11 +140,11 @@ def _paths(value: Any, name: str, depth: int = 3) -> Iterator[str]:
     """Return the paths into a cell that holds objects, those that hold options among them ({A: …, B: …}) as one."""
     if not isinstance(value, Mapping) or not depth:
         return
-    for key, one in value.items():
+    for key, item in value.items():
         if isinstance(key, str) and key and "." not in key and len(value) <= 12:
             yield f"{name}.{key}"
-            if not (isinstance(one, Mapping) and all(re.fullmatch("[A-Za-z0-9]", str(part)) for part in one)):
-                yield from _paths(one, f"{name}.{key}", depth - 1)
+            if not (isinstance(item, Mapping) and all(re.fullmatch("[A-Za-z0-9]", str(part)) for part in item)):
+                yield from _paths(item, f"{name}.{key}", depth - 1)
 
 
 def guesses(rows: Sequence[Row]) -> Iterator[Guess]:
@@ -159,7 +161,9 @@ def guesses(rows: Sequence[Row]) -> Iterator[Guess]:
 def questions(table: _Table) -> list[str]:
     """Return columns that may hold the question: by their names, else the longest text."""
     named = [
-        name for name in table.named("questions") if any(_is_text(one) or _turns(one) for one in table.values(name, 50))
+        name
+        for name in table.named("questions")
+        if any(_is_text(value) or _turns(value) for value in table.values(name, 50))
     ]
     named = [name for name in named if name in table.names and (name != KEY or _length(table, name) > _SENTENCE)]
     if named:
@@ -175,19 +179,19 @@ def _is_text(value: Any) -> bool:
 
 def _turns(value: Any) -> tuple[str, str] | None:
     """Return the keys of who speaks and what is said in a chat; None for what is none."""
-    for speaker, said in (("role", "content"), ("from", "value")):
-        if isinstance(value, list) and value and all(_says(one, speaker, said) for one in value):
-            return speaker, said
+    for speaker, words in (("role", "content"), ("from", "value")):
+        if isinstance(value, list) and value and all(_says(turn, speaker, words) for turn in value):
+            return speaker, words
     return None
 
 
-def _says(message: Any, speaker: str, said: str) -> bool:
-    return isinstance(message, Mapping) and isinstance(message.get(speaker), str) and said in message
+def _says(message: Any, speaker: str, words: str) -> bool:
+    return isinstance(message, Mapping) and isinstance(message.get(speaker), str) and words in message
 
 
 def _length(table: _Table, name: str) -> float:
-    texts = [one for one in table.values(name, 100) if isinstance(one, str)]
-    return sum(len(one) + len(_WIDE.findall(one)) for one in texts) / len(texts) if texts else 0.0
+    texts = [value for value in table.values(name, 100) if isinstance(value, str)]
+    return sum(len(text) + len(_WIDE.findall(text)) for text in texts) / len(texts) if texts else 0.0
 
 
 def layouts(table: _Table, question: str) -> Iterator[tuple[Layout, str]]:
@@ -195,7 +199,9 @@ def layouts(table: _Table, question: str) -> Iterator[tuple[Layout, str]]:
     right = [name for name in table.names if RIGHT.fullmatch(name.strip()) and name != question]
     wrong = [name for name in table.names if WRONG.fullmatch(name.strip())]
     if right and wrong:
-        listed = len(wrong) == 1 and any(list_of(one) or ";" in text_of(one) for one in table.values(wrong[0], 20))
+        listed = len(wrong) == 1 and any(
+            list_of(entry) or ";" in text_of(entry) for entry in table.values(wrong[0], 20)
+        )
         if len(wrong) > 1 or listed:
             yield Options(right=right[0], wrong=wrong[0] if listed else wrong), "one right and several wrong answers"
     for group in (*_named_groups(table, question), *_groups(table, question)):
@@ -203,9 +209,15 @@ def layouts(table: _Table, question: str) -> Iterator[tuple[Layout, str]]:
     named = [name for name in table.named("options") if name != question]
     others = (name for name in table.names if name not in (*table.named("explanations"), question, "questions"))
     for name in dict.fromkeys((*named, *others)):
-        found = [texts_of(one, bare=name in named) for one in table.values(name, 50) if chat_of(one) is None]
-        read = [one for one in found if one is not None]
-        if read and len(read) >= 0.8 * len(found) and sum(len(one[0]) >= 2 for one in read) >= 0.8 * len(read):
+        read_values = [
+            texts_of(entry, bare=name in named) for entry in table.values(name, 50) if chat_of(entry) is None
+        ]
+        read = [layout for layout in read_values if layout is not None]
+        if (
+            read
+            and len(read) >= 0.8 * len(read_values)
+            and sum(len(layout[0]) >= 2 for layout in read) >= 0.8 * len(read)
+        ):
             yield name, "a list of options"
     ends = [split_options(chat_of(value) or text_of(value)) for value in table.values(question, 50)]
     if sum(end is not None for end in ends) > 0.5 * len(ends):
@@ -216,12 +228,12 @@ def layouts(table: _Table, question: str) -> Iterator[tuple[Layout, str]]:
 def _named_groups(table: _Table, question: str) -> Iterator[list[str]]:
     """Yield columns that the gold answers name, whatever they are called, with those that look like them around."""
     for gold in table.names:
-        said = {text_of(value).strip() for value in table.values(gold)}
-        named = [name for name in table.names if name in said]
-        if len(named) < 2 or len(named) < len(said) or question in named:
+        words = {text_of(value).strip() for value in table.values(gold)}
+        named = [name for name in table.names if name in words]
+        if len(named) < 2 or len(named) < len(words) or question in named:
             continue
         lengths = set(map(len, named))
-        yield [name for name in table.names if name in said or (len(name) in lengths and name not in (gold, question))]
+        yield [name for name in table.names if name in words or (len(name) in lengths and name not in (gold, question))]
 
 
 def _groups(table: _Table, question: str) -> Iterator[list[str]]:
@@ -281,7 +293,7 @@ def _choices(table: _Table, question: str, layout: Layout, note: str) -> Iterato
         values = table.values(name, 2_000) if name not in taken else []
         if not values:
             continue
-        named = isinstance(layout, list) and {text_of(one).strip() for one in values} <= {*used}
+        named = isinstance(layout, list) and {text_of(value).strip() for value in values} <= {*used}
         own = replace(
             _base(table, question, taken | {name}),
             options=base.options,
@@ -296,16 +308,16 @@ def _marked(values: Sequence[Any]) -> tuple[str, str] | None:
     """Return the keys of text and mark of options that say themselves whether they are right: [{text: …, correct:
     true}, …].
     """
-    first = next((one[0] for one in map(list_of, values) if one), None)
+    first = next((listed[0] for listed in map(list_of, values) if listed), None)
     if not isinstance(first, Mapping):
         return None
     texts = [key for key, value in first.items() if isinstance(value, str)]
     marks = [key for key, value in first.items() if isinstance(value, bool)]
-    every = [option for one in values for option in list_of(one) or ()]
+    every = [option for each in values for option in list_of(each) or ()]
     if (
         not texts
         or len(marks) != 1
-        or not all(isinstance(one, Mapping) and first.keys() <= one.keys() for one in every)
+        or not all(isinstance(items, Mapping) and first.keys() <= items.keys() for items in every)
     ):
         return None
     return next((key for key in texts if key in ("text", "answer", "option", "value")), texts[0]), marks[0]
@@ -314,27 +326,27 @@ def _marked(values: Sequence[Any]) -> tuple[str, str] | None:
 def _most_options(table: _Table, name: str | Options) -> int:
     if not isinstance(name, str):
         return 26
-    return max((len(found[0]) for one in table.values(name) if (found := texts_of(one)) is not None), default=0)
+    return max((len(texts[0]) for value in table.values(name) if (texts := texts_of(value)) is not None), default=0)
 
 
 def _gold_forms(
     name: str, values: Sequence[Any], most: int, *, labelled: bool
 ) -> Iterator[tuple[Format, str | Answer, str]]:
     """In what form a column may hold the gold option: format, answer, why."""
-    lists = [list_of(one) for one in values]
-    single = [one[0] if one is not None and len(one) == 1 else one for one in lists]
-    if any(one is not None and len(one) > 1 for one in lists):
-        inner = [text_of(one).strip() for each in lists for one in each or ()]
-        if all(one.lower() in ("true", "false") for one in inner):
+    lists = [list_of(value) for value in values]
+    single = [items[0] if items is not None and len(items) == 1 else items for items in lists]
+    if any(items is not None and len(items) > 1 for items in lists):
+        inner = [text_of(item).strip() for each in lists for item in each or ()]
+        if all(part.lower() in ("true", "false") for part in inner):
             yield "choice", Answer(name, "flags"), "each says whether it is right"
-        elif all(re.fullmatch(r"\d+", one) for one in inner):
+        elif all(re.fullmatch(r"\d+", part) for part in inner):
             start, unsure = _counted_from(list(map(int, inner)), most)
             yield "choices", Answer(name, "index", start), f"lists of places{unsure}"
-        elif all(len(one) <= 4 for one in inner):
+        elif all(len(value) <= 4 for value in inner):
             yield "choices", name, "lists of letters"
         yield "choices", Answer(name, "text"), "lists of options"
         return
-    texts = [text_of(said if said is not None else one).strip() for said, one in zip(single, values, strict=True)]
+    texts = [text_of(item if item is not None else cell).strip() for item, cell in zip(single, values, strict=True)]
     shown = ", ".join(sorted(set(texts))[:6])
     if labelled:
         yield "choice", name, f"labels: {shown}"
@@ -346,8 +358,8 @@ def _gold_forms(
     if sum(bool(re.fullmatch(r"-?\d+(?:\.0)?", text)) for text in texts) >= 0.9 * len(texts):
         numbers = [int(float(text)) for text in texts if re.fullmatch(r"-?\d+(?:\.0)?", text)]
         start, unsure = _counted_from(numbers, most)
-        at = 0 if 0 in numbers or _words(name, "places") else 1
-        forms.insert(at, ("choice", Answer(name, "index", start), f"numbers: {shown}{unsure}"))
+        position = 0 if 0 in numbers or _words(name, "places") else 1
+        forms.insert(position, ("choice", Answer(name, "index", start), f"numbers: {shown}{unsure}"))
     yield from forms
 
 
@@ -360,18 +372,18 @@ def _counted_from(numbers: Sequence[int], most: int) -> tuple[int, str]:
 def _chats(table: _Table, question: str) -> Iterator[Guess]:
     """Yield cards of chats that end with the gold answer: [{role: user, …}, {role: assistant, …}]."""
     values = table.values(question, 200)
-    chats = [one for one in values if _turns(one)]
-    keys = {found for one in values if (found := _turns(one))}
+    chats = [value for value in values if _turns(value)]
+    keys = {turn_keys for value in values if (turn_keys := _turns(value))}
     if len(keys) != 1 or len(chats) < 0.9 * len(values):
         return
-    speaker, said = keys.pop()
+    speaker, words = keys.pop()
     last = len(chats[0]) - 1
     if last < 1 or not all(len(chat) == last + 1 and chat[last][speaker] in _ANSWERING for chat in chats):
         return
-    asked = "\n\n".join(f"{{{question}.{at}.{said}}}" for at in range(last))
+    asked = "\n\n".join(f"{{{question}.{index}.{words}}}" for index in range(last))
     base = replace(_base(table, question, {question}), question=asked)
-    answer, golds = f"{question}.{last}.{said}", [chat[last][said] for chat in chats]
-    ends = [split_options(text_of(chat[last - 1][said])) for chat in chats]
+    answer, golds = f"{question}.{last}.{words}", [chat[last][words] for chat in chats]
+    ends = [split_options(text_of(chat[last - 1][words])) for chat in chats]
     if 2 * sum(end is not None for end in ends) > len(ends):
         for kind, gold, why in _gold_forms(answer, golds, len(LETTERS), labelled=False):
             yield replace(base, format=kind, options=Options(in_question=True), answer=gold), {"answer": why}
@@ -433,7 +445,7 @@ def is_bound(table: _Table, question: str, gold: str) -> bool:
     are in columns called so that most rows fill, or in the question's text.
     """
     places = list(layouts(table, question))
-    letters = sum(bool(LETTER.fullmatch(text_of(one).strip().upper())) for one in table.values(gold))
+    letters = sum(bool(LETTER.fullmatch(text_of(value).strip().upper())) for value in table.values(gold))
     if places and 2 * letters > len(table.values(gold)):
         return True
     return any(_is_sure(table, layout, gold) for layout, note in places if note != _UNPARTED)
@@ -472,7 +484,7 @@ def _free_forms(
             path = f"{name}.{inner}"
             yield "phrase", Answer(path, aliases=others) if others else path, "accepted answers"
         return
-    texts = [text for one in values if (text := text_of(one).strip())]
+    texts = [text for value in values if (text := text_of(value).strip())]
     if not texts:
         return
     if sum("####" in text for text in texts) >= 0.9 * len(texts):
@@ -484,14 +496,14 @@ def _free_forms(
     truths = words & {"0"} and (_words(f"{name} {asked}", "truths") or plain_name(name).startswith("is_"))
     if truths if numbered else all(truth_of(word) is not None for word in words):
         yield "truth", name, f"truth values: {', '.join(sorted(words))}"
-    lists = [list_of(one) for one in values]
-    if any(one is not None and len(one) > 1 and all(map(LETTER.fullmatch, map(text_of, one))) for one in lists):
+    lists = [list_of(value) for value in values]
+    if any(items is not None and len(items) > 1 and all(map(LETTER.fullmatch, map(text_of, items))) for items in lists):
         return  # several letters are the right options, and not wordings of one answer
     if sum(value_of(text) is not None and not _NAME.match(text) for text in texts) >= 0.95 * len(texts):
         yield "number", gold, "numbers"
-    if sum(one is not None for one in lists) >= 0.9 * len(values):
-        listed = [one for each in lists for one in each or ()]
-        if any(isinstance(one, Mapping) for one in listed):
+    if sum(items is not None for items in lists) >= 0.9 * len(values):
+        listed = [item for each in lists for item in each or ()]
+        if any(isinstance(item, Mapping) for item in listed):
             return  # objects word no answer
         named = all(map(LETTER.fullmatch, map(text_of, listed)))
         yield ("exact", name, "letters") if named else ("phrase", name, "lists of accepted answers")
@@ -513,7 +525,7 @@ def _base(table: _Table, question: str, taken: set[str]) -> Card:
     passages = [name for name in table.named("passages") if name not in taken and table.values(name, 20)]
     identity = ""
     for name in table.named("ids"):
-        values = [text_of(one) for one in table.values(name, 2_000)]
+        values = [text_of(value) for value in table.values(name, 2_000)]
         # A few that stand there twice are a defect of the data, which only a card with this column finds.
         if len(values) == min(len(table.rows), 2_000) and len(set(values)) >= 0.9 * len(values):
             identity = name
@@ -553,7 +565,7 @@ def clusters_of(table: _Table, question: str) -> tuple[list[str], list[str]]:
     for name in [*table.names, *table.inner]:
         values = [text_of(value) for value in table.values(name, 2_000)]
         count, kinds = len(values), len(set(values))
-        runs = sum(one != other for one, other in itertools.pairwise(values)) + 1
+        runs = sum(earlier != other for earlier, other in itertools.pairwise(values)) + 1
         if not count or runs == count or kinds < 2:
             continue
         if f"{{{name}}}" in question and sum(map(len, values)) >= _LONG * count:
@@ -574,10 +586,10 @@ def _is_tag(table: _Table, name: str) -> bool:
     if not name.strip():
         return False
     values = table.values(name, 2_000)
-    if len(values) < 0.5 * min(len(table.rows), 2_000) or not all(isinstance(one, str | int) for one in values):
+    if len(values) < 0.5 * min(len(table.rows), 2_000) or not all(isinstance(value, str | int) for value in values):
         return False
     counted = Counter(map(text_of, values))
-    if not all(isinstance(one, str | bool) for one in values) and len(counted) > 12:
+    if not all(isinstance(value, str | bool) for value in values) and len(counted) > 12:
         return False
     return 2 <= len(counted) <= min(MOST_VALUES, len(values) // 3) and max(map(len, counted)) <= 80
 

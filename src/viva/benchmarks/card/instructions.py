@@ -87,7 +87,7 @@ def sentences(text: str) -> list[str]:
     One ends in `.`, `!` or `?` before a space, whatever closing signs are between; none in an abbreviation, an initial,
     or an ellipsis before a small letter. A new line ends none. docs/sets.md says how often the two differ.
     """
-    found, start = [], 0
+    parts, start = [], 0
     for end in _SENTENCE_END.finditer(text):
         word = re.split(r"\s", text[max(start, end.start() - _LONGEST_WORD) : end.start()])[-1]
         bare = word.lstrip("(\"'“‘[*_").lower()
@@ -95,14 +95,14 @@ def sentences(text: str) -> list[str]:
         if end[0][0] != "." or not (
             initial or bare in _WORDS["abbreviations"] or (word.endswith("..") and end[1].islower())
         ):
-            found.append(text[start : end.end()].strip())
+            parts.append(text[start : end.end()].strip())
             start = end.end()
-    return [*found, *filter(None, [text[start:].strip()])]
+    return [*parts, *filter(None, [text[start:].strip()])]
 
 
 def _paragraphs(text: str, given: Arguments) -> bool:
     parts = re.split(r"\s?\*\*\*\s?", text)
-    inner = [part for at, part in enumerate(parts) if part.strip() or 0 < at < len(parts) - 1]
+    inner = [part for index, part in enumerate(parts) if part.strip() or 0 < index < len(parts) - 1]
     return all(part.strip() for part in inner) and len(inner) == int(given["num_paragraphs"])
 
 
@@ -130,7 +130,7 @@ def _postscript(text: str, given: Arguments) -> bool:
 def _highlights(text: str, given: Arguments) -> bool:
     double = re.findall(r"\*\*[^\n*]*\*\*", text)
     single = re.findall(r"\*[^\n*]*\*", text)
-    count = sum(bool(one.strip("*").strip()) for one in (*single, *double))
+    count = sum(bool(highlight.strip("*").strip()) for highlight in (*single, *double))
     return count >= int(given["num_highlights"])
 
 
@@ -150,7 +150,7 @@ def _json(text: str, given: Arguments) -> bool:
 
 def _two_responses(text: str, given: Arguments) -> bool:
     parts = text.split("******")
-    inner = [part.strip() for at, part in enumerate(parts) if part.strip() or 0 < at < len(parts) - 1]
+    inner = [part.strip() for index, part in enumerate(parts) if part.strip() or 0 < index < len(parts) - 1]
     return all(inner) and len(inner) == 2 and inner[0] != inner[1]
 
 

@@ -65,17 +65,17 @@ def init_from_lm_eval(path: Path, data: Path | None, out: Path | None = None) ->
     Raises DataError for what a card cannot say, VivaError where a file is there.
     """
     fields = read_task(path)
-    found = convert(fields, path)
+    converted = convert(fields, path)
     card = out or Path(re.sub(r"[^A-Za-z0-9._-]+", "-", fields.task).strip("-.")[:100] + ".yaml")
     if card.exists():
         raise VivaError(f"{card} is there already: name another file with {option('out')}, or remove it")
     place = _place(fields, path, data, card)
-    content = _text(path, fields, found.task, place)
+    content = _text(path, fields, converted.task, place)
     parsed = parse_card(content.encode(), str(card))
     write_whole(card, content.encode())
-    command = f"as lm-eval asks: {' '.join(['viva run', str(card), *found.options, '--model MODEL'])}"
+    command = f"as lm-eval asks: {' '.join(['viva run', str(card), *converted.options, '--model MODEL'])}"
     if not place.data:
-        return "\n".join([f"{card}: {parsed.format}; {_without_data(fields)}", *found.notes, command])
+        return "\n".join([f"{card}: {parsed.format}; {_without_data(fields)}", *converted.notes, command])
     try:
         exam = open_exam(ExamSpec(benchmark=CARD, name=fields.task, form="base"), card)
     except DataError:
@@ -85,12 +85,12 @@ def init_from_lm_eval(path: Path, data: Path | None, out: Path | None = None) ->
         try:
             open_exam(ExamSpec(benchmark=CARD, name=fields.task, shots=shots, form="base"), card)
         except DataError as problem:
-            found.notes.append(
+            converted.notes.append(
                 f"its {shots} exemplars are not there yet ({problem}); {flag('shots', '0')} asks without them"
             )
     sound = sum(question.answer is not None for question in exam.questions())
-    said = f"{card}: {parsed.format}, {sound:,} of {len(exam):,} questions are sound; `viva check {card}` says more"
-    return "\n".join([said, *found.notes, command])
+    summary = f"{card}: {parsed.format}, {sound:,} of {len(exam):,} questions are sound; `viva check {card}` says more"
+    return "\n".join([summary, *converted.notes, command])
 
 
 def convert(fields: TaskFields, path: Path) -> Converted:
@@ -128,7 +128,7 @@ def convert(fields: TaskFields, path: Path) -> Converted:
 
 def _texts(fields: TextFields) -> dict[str, Any]:
     """Return the fields that make texts, those that say something, as a card has them."""
-    found: dict[str, Any] = {}
+    texts: dict[str, Any] = {}
     for name in TEXTS:
         value = getattr(fields, name)
         if isinstance(value, dict):
@@ -136,25 +136,25 @@ def _texts(fields: TextFields) -> dict[str, Any]:
         if isinstance(value, int) or (isinstance(value, list) and name == "doc_to_target"):
             value = str(value)  # a text that spells a number or a list is one
         if value is not None:
-            found[name] = value
-    return found
+            texts[name] = value
+    return texts
 
 
 def _fewshot(fields: TaskFields, path: Path, notes: list[str]) -> dict[str, Any]:
     given = fields.shown
-    found = _texts(given)
+    fewshot = _texts(given)
     if given.sampler not in ("default", "first_n"):
         named = one_line(repr(given.sampler), 40)
         raise DataError(f"{path}: Viva has no sampler {named}; there are `default` and `first_n`")
     if given.sampler != "default":
-        found["sampler"] = given.sampler
+        fewshot["sampler"] = given.sampler
     if given.fewshot_indices:
         notes.append("`fewshot_indices` is left out, as lm-eval 0.4.13 does")
     if fields.shown_split == fields.test_split:
-        found["without_question"] = True
+        fewshot["without_question"] = True
     if given.samples and fields.shown_split is None:
-        found["samples"] = given.samples
-    return found
+        fewshot["samples"] = given.samples
+    return fewshot
 
 
 def _generation(fields: TaskFields, notes: list[str]) -> tuple[dict[str, Any], list[str]]:
@@ -172,44 +172,48 @@ def _generation(fields: TaskFields, notes: list[str]) -> tuple[dict[str, Any], l
 
 
 def _pipelines(fields: TaskFields, path: Path, notes: list[str]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    pipelines: list[dict[str, Any]] = []
     left = ""
-    for one in fields.filter_list or ():
-        names = ", ".join(str(step.get("function")) for step in one.filter)
+    for pipeline in fields.filter_list or ():
+        names = ", ".join(str(step.get("function")) for step in pipeline.filter)
         try:
-            read = msgspec.convert(one.filter, list[Filter])
+            read = msgspec.convert(pipeline.filter, list[Filter])
             why = "" if read and read[-1].function == "take_first" else "it does not end in take_first"
         except msgspec.ValidationError as problem:
             why = str(problem)
         if why:
-            left = f"{one_line(one.name, 40)!r} ({one_line(names, 80)}): {one_line(why, 200)}"
+            left = f"{one_line(pipeline.name, 40)!r} ({one_line(names, 80)}): {one_line(why, 200)}"
             notes.append(f"left out is the filter {left}")
         else:
-            found.append({"name": one.name, "filter": one.filter})
-    if left and not found:
+            pipelines.append({"name": pipeline.name, "filter": pipeline.filter})
+    if left and not pipelines:
         raise DataError(
             f"{path}: Viva has not the filter {left}; there are regex, remove_whitespace, lowercase, uppercase"
         )
-    if found and fields.repeats not in (1, None):
+    if pipelines and fields.repeats not in (1, None):
         notes.append(f"`repeats: {fields.repeats}` is left out: take_first looks at the first reply alone")
-    return found
+    return pipelines
 
 
 def _metrics(fields: TaskFields, path: Path, notes: list[str]) -> list[dict[str, Any]]:
     """Return the metrics that Viva computes as well. Raises DataError where there is none."""
     wanted = _METRICS[fields.output_type]
     given = fields.metric_list or [{"metric": name} for name in wanted[:2]]
-    names = [str(one.get("metric")) for one in given]
-    kept = [one for one in given if one.get("metric") in wanted and one.get("aggregation", "mean") == "mean"]
+    names = [str(metric.get("metric")) for metric in given]
+    kept = [
+        metric for metric in given if metric.get("metric") in wanted and metric.get("aggregation", "mean") == "mean"
+    ]
     if not kept:
         raise DataError(
             f"{path}: Viva has none of its metrics ({one_line(', '.join(names), 80)}); for {fields.output_type} it has "
             f"{', '.join(wanted)}: name one of these in `metric_list`"
         )
-    if left := [name for name in names if name not in [one["metric"] for one in kept]]:
+    if left := [name for name in names if name not in [metric["metric"] for metric in kept]]:
         notes.append(f"left out are the metrics {one_line(', '.join(left), 80)}")
     known = {field.name for field in msgspec.structs.fields(Metric)}
-    return [{key: one[key] for key in one if key in known and one[key] not in (None, False)} for one in kept]
+    return [
+        {key: metric[key] for key in metric if key in known and metric[key] not in (None, False)} for metric in kept
+    ]
 
 
 def _place(fields: TaskFields, path: Path, data: Path | None, card: Path) -> Place:
@@ -231,7 +235,7 @@ def _place(fields: TaskFields, path: Path, data: Path | None, card: Path) -> Pla
         return Place(_listed(files[asked], card), "", {"data": exemplars} if exemplars else {})
     if data is None and fields.dataset_path:
         places = (Path(fields.dataset_path), path.parent / fields.dataset_path)
-        data = next((one for one in places if one.is_dir()), None)
+        data = next((place for place in places if place.is_dir()), None)
     by_split = {"split": shown} if shown else {}
     if data is None:
         return Place("", asked, by_split)
@@ -243,7 +247,7 @@ def _place(fields: TaskFields, path: Path, data: Path | None, card: Path) -> Pla
         return Place(_of_split(folder, asked, card), "", {"data": _of_split(folder, shown, card)} if shown else {})
     if not data.exists():
         raise DataError(f"there is no file or folder {data}")
-    beside = [data] if shown == asked else [one for one in data.parent.iterdir() if plain_stem(one) == shown]
+    beside = [data] if shown == asked else [file for file in data.parent.iterdir() if plain_stem(file) == shown]
     return Place(pointed(data, card), "", {"data": pointed(beside[0], card)} if len(beside) == 1 else {})
 
 
@@ -259,17 +263,17 @@ def _local_files(fields: TaskFields, path: Path) -> dict[str, list[Path]]:
         raise DataError(
             f"{path}: `dataset_kwargs.data_files` is missing: name the rows before {option('from_lm_eval')}"
         )
-    found: dict[str, list[Path]] = {}
+    by_split: dict[str, list[Path]] = {}
     for split, names in (given if isinstance(given, dict) else {"train": given}).items():
         for name in [names] if isinstance(names, str) else names:
-            there = next((one for one in (Path(name), path.parent / name) if one.exists()), None)
+            there = next((candidate for candidate in (Path(name), path.parent / name) if candidate.exists()), None)
             if there is None:
                 raise DataError(
                     f"{path}: there is no file {one_line(name, 100)}, which `data_files` names: put it there, or name "
                     f"the rows before {option('from_lm_eval')}"
                 )
-            found.setdefault(split, []).append(there)
-    return found
+            by_split.setdefault(split, []).append(there)
+    return by_split
 
 
 def _listed(files: Sequence[Path], card: Path) -> str | list[str]:

@@ -67,8 +67,12 @@ class LmEvalExam(CardExam):
         super().__init__(spec, card, table, Templates(templates), fingerprint=fingerprint, defects=defects)
         self._task, self._pool = task, pool
         self._written: dict[int, Question] = {}
-        self._pipelines: dict[str, Sequence[Filter]] = {one.name: one.filter for one in task.filter_list} or {NONE: ()}
-        self._metric = next((one for one in task.metric_list if one.metric == "exact_match"), Metric("exact_match"))
+        self._pipelines: dict[str, Sequence[Filter]] = {
+            pipeline.name: pipeline.filter for pipeline in task.filter_list
+        } or {NONE: ()}
+        self._metric = next(
+            (metric for metric in task.metric_list if metric.metric == "exact_match"), Metric("exact_match")
+        )
         match("", [""], self._pipelines, self._metric)  # a pattern that is none is said before anything is asked
         self._drawn: dict[str, Sequence[int]] = {}
         shown = task.fewshot_config
@@ -81,7 +85,7 @@ class LmEvalExam(CardExam):
 
     def shown(self, question: Question) -> Sequence[Question]:
         """Return the exemplars drawn for a question."""
-        return [self._exemplar(at) for at in self._drawn.get(question.id, self._always)]
+        return [self._exemplar(index) for index in self._drawn.get(question.id, self._always)]
 
     def stops(self, question: Question) -> tuple[str, ...]:
         """Return where the task says that a reply ends."""
@@ -102,13 +106,13 @@ class LmEvalExam(CardExam):
             return "".join(message.content + behind for message, behind in turns)
         return tuple(message for message, _ in turns)
 
-    def _exemplar(self, at: int) -> Question:
-        if at not in self._written:
+    def _exemplar(self, index: int) -> Question:
+        if index not in self._written:
             try:
-                self._written[at] = written(self._task, self._pool[at], self._card)
+                self._written[index] = written(self._task, self._pool[index], self._card)
             except InvalidGold as problem:
-                raise DataError(f"row {at} of the exemplars: {problem.kind}: {problem.detail}") from None
-        return self._written[at]
+                raise DataError(f"row {index} of the exemplars: {problem.kind}: {problem.detail}") from None
+        return self._written[index]
 
     def _turns(self, question: Question, shots: Sequence[Question]) -> Iterator[tuple[Message, str]]:
         """Return the messages of a prompt, and what follows each where they are one text."""
@@ -140,14 +144,16 @@ class LmEvalExam(CardExam):
         if not text.strip():
             return blank_reply(response)
         text = text[
-            : min((at for stop in self._task.generation_kwargs.until if (at := text.find(stop)) >= 0), default=None)
+            : min(
+                (place for stop in self._task.generation_kwargs.until if (place := text.find(stop)) >= 0), default=None
+            )
         ]
-        found = match(text, [question.answer, *question.accepted], self._pipelines, self._metric)
-        if found is None:
+        extracted = match(text, [question.answer, *question.accepted], self._pipelines, self._metric)
+        if extracted is None:
             return unread(response, f"a pattern of the card takes more than {SECONDS:g} s on this reply")
-        parts = {name: float(one.same) for name, one in found.items()}
-        first = next(iter(found))
-        read = found[first]
+        parts = {name: float(read_one.same) for name, read_one in extracted.items()}
+        first = next(iter(extracted))
+        read = extracted[first]
         if read.lost and not read.same:
             return msgspec.structs.replace(unread(response, f"{first}: the pattern finds nothing"), parts=parts)
         why = f"{first}: {'is' if read.same else 'is not'} the gold answer, as the task compares them"
@@ -170,17 +176,19 @@ def exemplars_of(shown: Shown, pool: Sequence[Row], rows: Iterable[Row], shots: 
     random = Random(shown.seed)
     apart = shown.without_question
     for row in rows:
-        others = (at for at in range(len(pool)) if not apart or pool[at] != row)
+        others = (index for index in range(len(pool)) if not apart or pool[index] != row)
         if shown.sampler == "first_n":
             chosen = list(islice(others, shots))
         else:
             _refuse_few(pool, shots + apart)
-            chosen = [at for at in random.sample(range(len(pool)), shots + apart) if not apart or pool[at] != row]
+            chosen = [
+                index for index in random.sample(range(len(pool)), shots + apart) if not apart or pool[index] != row
+            ]
             chosen = chosen[:shots]
             if len(chosen) < shots:  # rows that stand there twice
                 left = list(others)
                 _refuse_few(left, shots)
-                chosen = [left[at] for at in random.sample(range(len(left)), shots)]
+                chosen = [left[index] for index in random.sample(range(len(left)), shots)]
         _refuse_few(chosen, shots)
         yield chosen
 

@@ -237,29 +237,29 @@ def read_task(path: Path) -> TaskFields:
 
     Raises DataError for what is no file of a single task, includes one from elsewhere, or names a Python function.
     """
-    found = _read(path, path.resolve().parent, ())
-    _refuse_others(found, path)
-    found |= {field: _named(found[field]) for field in ("metric_list", "filter_list") if field in found}
-    for field, value in found.items():
+    fields = _read(path, path.resolve().parent, ())
+    _refuse_others(fields, path)
+    fields |= {field: _named(fields[field]) for field in ("metric_list", "filter_list") if field in fields}
+    for field, value in fields.items():
         if field != "doc_to_decontamination_query" and (name := _function_in(value)):
             hint = _INSTEAD.get(field, "write it as a Jinja template of columns, or put what it makes into a column")
             raise DataError(
                 f"{path}: `{field}` is a Python function ({one_line(name, 80)}), and a card runs no code: {hint}"
             )
     try:
-        return msgspec.convert({**found, "doc_to_decontamination_query": None}, TaskFields)
+        return msgspec.convert({**fields, "doc_to_decontamination_query": None}, TaskFields)
     except msgspec.ValidationError as problem:
         raise DataError(f"{path}: lm-eval 0.4.13 has no such field or value: {problem}") from None
 
 
-def _refuse_others(found: Mapping[str, Any], path: Path) -> None:
+def _refuse_others(fields: Mapping[str, Any], path: Path) -> None:
     """Raise DataError for what is no single task of fields."""
-    members = found.get("task")
-    if "group" in found or isinstance(members, list):
-        listed = [str(one.get("task") if isinstance(one, dict) else one) for one in members or ()]
-        some = f" ({', '.join(one_line(one, 40) for one in listed[:3])}, …)" if listed else ""
+    members = fields.get("task")
+    if "group" in fields or isinstance(members, list):
+        listed = [str(member.get("task") if isinstance(member, dict) else member) for member in members or ()]
+        some = f" ({', '.join(one_line(member, 40) for member in listed[:3])}, …)" if listed else ""
         raise DataError(f"{path} is a group of tasks{some}, and a card is one: name the YAML file of a single task")
-    if "class" in found:
+    if "class" in fields:
         raise DataError(f"{path}: the task is a Python class, which is not run: ask it with lm-eval, then `viva grade`")
     if not isinstance(members, str) or not members:
         raise DataError(f"{path} has no `task`, so that it is a part of others: name the file that includes it")
@@ -270,15 +270,15 @@ def _named(value: Any) -> Any:
     if isinstance(value, Function):
         return f"!function {value.name}"
     if isinstance(value, list):
-        return [_named(one) for one in value]
-    return {key: _named(one) for key, one in value.items()} if isinstance(value, dict) else value
+        return [_named(item) for item in value]
+    return {key: _named(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _function_in(value: Any) -> str:
     if isinstance(value, Function):
         return value.name
     inside: Iterable[Any] = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return next((name for one in inside if (name := _function_in(one))), "")
+    return next((name for item in inside if (name := _function_in(item))), "")
 
 
 def _read(path: Path, root: Path, above: tuple[Path, ...]) -> dict[str, Any]:
@@ -287,7 +287,7 @@ def _read(path: Path, root: Path, above: tuple[Path, ...]) -> dict[str, Any]:
         raise DataError(f"{path}: its `include` comes back to {above[-1].name}: remove that line")
     fields = _parsed(path)
     included = fields.pop("include", None)
-    found: dict[str, Any] = {}
+    above_fields: dict[str, Any] = {}
     for name in included if isinstance(included, list) else [] if included is None else [included]:
         other = whole.parent / str(name)
         if not other.resolve().is_relative_to(root):
@@ -295,17 +295,17 @@ def _read(path: Path, root: Path, above: tuple[Path, ...]) -> dict[str, Any]:
                 f"{path}: it includes {one_line(str(name), 100)}, and only files in the folder of the task are read: "
                 "copy that file there, and name it in `include`"
             )
-        found |= {key: value for key, value in _read(other, root, (*above, whole)).items() if key != "task_list"}
-    return found | fields
+        above_fields |= {key: value for key, value in _read(other, root, (*above, whole)).items() if key != "task_list"}
+    return above_fields | fields
 
 
 def _parsed(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise DataError(f"there is no file {path}")
-    found = yaml_document(path, _loader(), most=MOST_VALUES)
-    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+    document = yaml_document(path, _loader(), most=MOST_VALUES)
+    if not isinstance(document, dict) or not all(isinstance(key, str) for key in document):
         raise DataError(f"{path} is no task file of lm-evaluation-harness: a mapping with `task` belongs there")
-    return found
+    return document
 
 
 def _loader() -> Any:

@@ -44,13 +44,13 @@ def add_rendered(made: dict[str, Any], task: LmEvalTask, row: Mapping[str, Any])
     Equal options are no defect here: of two that are equally probable the first counts, as there.
     """
     fields = {"text": task.doc_to_text, "target": task.doc_to_target}
-    found = _rendered(row, {**fields, **({"choices": task.doc_to_choice} if task.doc_to_choice else {})})
-    made["text"] = _text(found["text"], task)
-    choices = _choices(found.get("choices"))
+    rendered_row = _rendered(row, {**fields, **({"choices": task.doc_to_choice} if task.doc_to_choice else {})})
+    made["text"] = _text(rendered_row["text"], task)
+    choices = _choices(rendered_row.get("choices"))
     if made["kind"] == "choice":
-        made |= {"options": tuple(choices), "answer": LETTERS[_gold_place(found["target"], choices)]}
+        made |= {"options": tuple(choices), "answer": LETTERS[_gold_place(rendered_row["target"], choices)]}
     else:
-        made["answer"], *others = _golds(found["target"], choices)
+        made["answer"], *others = _golds(rendered_row["target"], choices)
         made["accepted"] = tuple(others)
 
 
@@ -63,9 +63,9 @@ def written(task: LmEvalTask, row: Mapping[str, Any], card: Card) -> Question:
     }
     if choices := shown.doc_to_choice or task.doc_to_choice:
         fields["choices"] = choices
-    found = _rendered(row, fields)
-    listed = _choices(found.get("choices"))
-    answer = found["target"]
+    rendered_row = _rendered(row, fields)
+    listed = _choices(rendered_row.get("choices"))
+    answer = rendered_row["target"]
     if listed and isinstance(answer, int):
         if not -len(listed) <= answer < len(listed):
             raise InvalidGold("gold is none of the options", f"{answer} of {len(listed)}")
@@ -74,7 +74,7 @@ def written(task: LmEvalTask, row: Mapping[str, Any], card: Card) -> Question:
         answer = answer[0]
     if not isinstance(answer, str):
         raise InvalidGold("gold is no text", repr(answer)[:100])
-    answer, text = replace_surrogates(answer), _text(found["text"], task)
+    answer, text = replace_surrogates(answer), _text(rendered_row["text"], task)
     return Question(id="", kind="free", text=text, language=card.language, options=(answer,), answer=answer)
 
 
@@ -85,24 +85,24 @@ def _rendered(row: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, An
         raise InvalidGold("a template fails", str(problem)) from None
 
 
-def _text(found: Any, task: LmEvalTask) -> str:
-    if not isinstance(found, str):
-        raise InvalidGold("no question", f"doc_to_text is no text: {found!r}"[:100])
-    if task.doc_to_choice and found.isdigit():
+def _text(text: Any, task: LmEvalTask) -> str:
+    if not isinstance(text, str):
+        raise InvalidGold("no question", f"doc_to_text is no text: {text!r}"[:100])
+    if task.doc_to_choice and text.isdigit():
         raise InvalidGold("several prompts", "doc_to_text is a place among the options, which each make a prompt")
-    if not (found or task.description):
+    if not (text or task.description):
         raise InvalidGold("no question", "its prompt is empty")
-    return replace_surrogates(found)
+    return replace_surrogates(text)
 
 
-def _choices(found: Any) -> list[str]:
-    if found is None:
+def _choices(choices: Any) -> list[str]:
+    if choices is None:
         return []
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise InvalidGold("no options", f"doc_to_choice is no list of texts: {found!r}"[:100])
-    if not 2 <= len(found) <= len(LETTERS):
-        raise InvalidGold(f"too {'few' if len(found) < 2 else 'many'} options", str(len(found)))
-    return [replace_surrogates(one) for one in found]
+    if not isinstance(choices, list) or not all(isinstance(choice, str) for choice in choices):
+        raise InvalidGold("no options", f"doc_to_choice is no list of texts: {choices!r}"[:100])
+    if not 2 <= len(choices) <= len(LETTERS):
+        raise InvalidGold(f"too {'few' if len(choices) < 2 else 'many'} options", str(len(choices)))
+    return [replace_surrogates(choice) for choice in choices]
 
 
 def _gold_place(gold: Any, choices: list[str]) -> int:
@@ -124,7 +124,9 @@ def _golds(gold: Any, choices: list[str]) -> list[str]:
         if not isinstance(gold, int) or not -len(choices) <= gold < len(choices):
             raise InvalidGold("gold is none of the options", repr(gold)[:100])
         gold = choices[gold]
-    golds = [replace_surrogates(str(one)) for one in (gold if isinstance(gold, list) else [gold]) if one is not None]
+    golds = [
+        replace_surrogates(str(value)) for value in (gold if isinstance(gold, list) else [gold]) if value is not None
+    ]
     if not any(golds):
         raise InvalidGold("no gold", "doc_to_target is empty")
     return golds
@@ -190,8 +192,8 @@ def _add_columns(made: dict[str, Any], card: Card, row: Mapping[str, Any], seed:
         order = list(range(len(texts)))
         if card.layout.right or card.layout.shuffle:
             random.Random(f"{seed}/{made['id']}").shuffle(order)
-        made["options"] = tuple(texts[at] for at in order)
-        answer = "".join(letter for letter, at in zip(LETTERS, order, strict=False) if at in places)
+        made["options"] = tuple(texts[index] for index in order)
+        answer = "".join(letter for letter, index in zip(LETTERS, order, strict=False) if index in places)
     elif card.format == "instructions":
         answer = _instructions(card, row)
     elif card.format == "letters":
@@ -232,8 +234,8 @@ def tags_of(card: Card) -> list[str]:
 
 
 def _tag(value: Any) -> str:
-    found = ", ".join(map(text_of, value)) if isinstance(value, list) else text_of(value)
-    return found.strip()[:200] or "none"
+    text = ", ".join(map(text_of, value)) if isinstance(value, list) else text_of(value)
+    return text.strip()[:200] or "none"
 
 
 def is_asked(card: Card, row: Mapping[str, Any]) -> bool:
@@ -246,12 +248,12 @@ def is_asked(card: Card, row: Mapping[str, Any]) -> bool:
 
 def _split(text: str) -> tuple[str, list[str]]:
     """Return a question and the options that its text ends with. Raises InvalidGold."""
-    found = split_options(text)
-    if found is None:
+    parts = split_options(text)
+    if parts is None:
         raise InvalidGold("no options", "its text does not end with one list of options A, B, …")
-    if len(found[1]) > len(LETTERS) or not found[0].strip():
+    if len(parts[1]) > len(LETTERS) or not parts[0].strip():
         raise InvalidGold("no question", "its text is nothing but options")
-    return found
+    return parts
 
 
 def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[Defect]) -> tuple[list[str], list[str]]:
@@ -264,7 +266,7 @@ def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[De
         listed = list_of(cells[0]) if len(cells) == 1 else None
         if listed is None and isinstance(layout.wrong, str):
             listed = re.split(r";\s*", text_of(cells[0]))
-        others = [text for one in (listed if listed is not None else cells) if (text := text_of(one).strip())]
+        others = [text for value in (listed if listed is not None else cells) if (text := text_of(value).strip())]
         texts = [text_of(cell(row, layout.right)).strip(), *others]
         if not texts[0]:
             raise InvalidGold("no gold", f"{layout.right} is empty")
@@ -274,12 +276,12 @@ def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[De
         while texts and not texts[-1]:
             texts.pop()  # the last ones of rows with fewer options
     else:
-        found = texts_of(cell(row, layout.text))
-        if found is None:
+        read_texts = texts_of(cell(row, layout.text))
+        if read_texts is None:
             raise InvalidGold("no options", f"{layout.text} holds no list")
-        texts, labels = [text.strip() for text in found[0]], found[1]
+        texts, labels = [text.strip() for text in read_texts[0]], read_texts[1]
         if layout.label:
-            labels = [text_of(one) for one in list_of(cell(row, layout.label)) or ()]
+            labels = [text_of(value) for value in list_of(cell(row, layout.label)) or ()]
     if len(texts) > len(LETTERS):
         raise InvalidGold("too many options", f"{len(texts)}, and there are letters for {len(LETTERS)}")
     if (bare := without_own_labels(texts)) is not None:
@@ -299,13 +301,13 @@ def _places(card: Card, row: Mapping[str, Any], options: list[str], labels: list
     gold = card.gold
     value = cell(row, gold.column)
     if gold.form == "flags":
-        places = [at for at, flag in enumerate(list_of(value) or ()) if truth_of(flag)]
+        places = [index for index, flag in enumerate(list_of(value) or ()) if truth_of(flag)]
     else:
-        said = _said(value, several=card.format == "choices", letters=gold.form == "letter")
-        if not said:
+        golds = _said(value, several=card.format == "choices", letters=gold.form == "letter")
+        if not golds:
             raise InvalidGold("no gold", f"{gold.column} is empty")
-        places = [_place(card, one, options, labels) for one in said]
-    if not places or not all(0 <= at < len(options) for at in places):
+        places = [_place(card, gold_text, options, labels) for gold_text in golds]
+    if not places or not all(0 <= place < len(options) for place in places):
         raise InvalidGold("gold is none of the options", f"{text_of(value)[:100]!r} of {len(options)} options")
     if card.format == "choice" and len(set(places)) > 1:
         raise InvalidGold("several golds", f"{text_of(value)[:100]!r}, and one option may be right")
@@ -316,7 +318,7 @@ def _said(value: Any, *, several: bool, letters: bool) -> list[str]:
     """Return the gold answers that a cell names."""
     listed = list_of(value)
     if listed is not None:
-        texts = [text for one in listed if (text := text_of(one).strip())]
+        texts = [text for item in listed if (text := text_of(item).strip())]
         run_on = several and letters and all(re.fullmatch(r"[A-Z]{1,26}", text) for text in texts)
         return list("".join(texts)) if run_on else texts
     text = text_of(value).strip()
@@ -327,32 +329,32 @@ def _said(value: Any, *, several: bool, letters: bool) -> list[str]:
     return [text] if text else []
 
 
-def _place(card: Card, said: str, options: list[str], labels: list[str]) -> int:
+def _place(card: Card, text: str, options: list[str], labels: list[str]) -> int:
     """Return which option a gold answer names. Raises InvalidGold."""
     gold = card.gold
     if gold.form == "index":
-        if not re.fullmatch(r"-?\d{1,4}(?:\.0+)?", said):
-            raise InvalidGold("gold is no index", repr(said[:100]))
-        return int(float(said)) - gold.start
+        if not re.fullmatch(r"-?\d{1,4}(?:\.0+)?", text):
+            raise InvalidGold("gold is no index", repr(text[:100]))
+        return int(float(text)) - gold.start
     if gold.form == "text":
-        same = [at for at, option in enumerate(options) if option == said] or [
-            at for at, option in enumerate(options) if without_own_label(said, at) == option
+        same = [index for index, option in enumerate(options) if option == text] or [
+            index for index, option in enumerate(options) if without_own_label(text, index) == option
         ]
         if len(same) > 1:
-            raise InvalidGold("gold is several options", f"{said[:100]!r} stands there {len(same)} times")
+            raise InvalidGold("gold is several options", f"{text[:100]!r} stands there {len(same)} times")
         if not same:
-            raise InvalidGold("gold is none of the options", repr(said[:100]))
+            raise InvalidGold("gold is none of the options", repr(text[:100]))
         return same[0]
-    if said in labels:
-        return labels.index(said)
+    if text in labels:
+        return labels.index(text)
     if gold.form == "label":
-        raise InvalidGold("gold is none of the labels", f"{said[:100]!r} of {', '.join(labels)[:100] or 'none'}")
-    if len(said) > 3 and said in options:  # one that is called "Option B"
-        return options.index(said)
-    found = LETTER.fullmatch(said.upper())
-    if found is None:
-        raise InvalidGold("gold is no letter", repr(said[:100]))
-    return LETTERS.index(found[1])
+        raise InvalidGold("gold is none of the labels", f"{text[:100]!r} of {', '.join(labels)[:100] or 'none'}")
+    if len(text) > 3 and text in options:  # one that is called "Option B"
+        return options.index(text)
+    match = LETTER.fullmatch(text.upper())
+    if match is None:
+        raise InvalidGold("gold is no letter", repr(text[:100]))
+    return LETTERS.index(match[1])
 
 
 def truth_of(value: Any) -> bool | None:
@@ -372,7 +374,7 @@ def _refuse_doubles(identity: str, options: list[str], places: list[int], defect
     if not twice:
         return
     named = ", ".join(letter for letter, text in zip(LETTERS, options, strict=False) if text in twice)
-    if any(options[at] in twice for at in places):
+    if any(options[place] in twice for place in places):
         raise InvalidGold("gold is several options", f"{named} read the same")
     defects.append(Defect(identity, "equal options", f"{named} read the same; none is the gold", "noted"))
 
@@ -384,27 +386,27 @@ def _gold(card: Card, row: Mapping[str, Any]) -> list[str]:
     if card.format == "truth":
         truth = truth_of(value)
         if truth is None:
-            said = text_of(value).strip()
-            raise InvalidGold("gold is no truth value" if said else "no gold", repr(said[:100]))
+            word = text_of(value).strip()
+            raise InvalidGold("gold is no truth value" if word else "no gold", repr(word[:100]))
         return ["true" if truth else "false"]
-    found = [text_of(one) for one in listed] if (listed := list_of(value)) is not None else [text_of(value)]
+    texts = [text_of(item) for item in listed] if (listed := list_of(value)) is not None else [text_of(value)]
     if gold.after:
-        found = [text.rpartition(gold.after)[2] if gold.after in text else "" for text in found]
+        texts = [text.rpartition(gold.after)[2] if gold.after in text else "" for text in texts]
     elif gold.form == "boxed":
-        found = [boxed(text) or "" for text in found]
+        texts = [boxed(text) or "" for text in texts]
     for name in gold.aliases:
         others = cell_or_none(row, name)
-        found += [text_of(one) for one in (list_of(others) or ([] if others is None else [others]))]
-    found = [text.strip() for text in found if text.strip()]
-    if not found:
+        texts += [text_of(item) for item in (list_of(others) or ([] if others is None else [others]))]
+    texts = [text.strip() for text in texts if text.strip()]
+    if not texts:
         hint = f" (nothing stands behind {gold.after!r})" if gold.after else ""
         raise InvalidGold("no gold", f"{gold.column} holds no answer{hint}")
     if card.format == "number":
-        numbers = [text for text in found if value_of(text) is not None]
+        numbers = [text for text in texts if value_of(text) is not None]
         if not numbers:
-            raise InvalidGold("gold is no number", repr(found[0][:100]))
+            raise InvalidGold("gold is no number", repr(texts[0][:100]))
         return numbers
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(texts))
 
 
 def _instructions(card: Card, row: Mapping[str, Any]) -> str:
@@ -413,20 +415,26 @@ def _instructions(card: Card, row: Mapping[str, Any]) -> str:
     given = list_of(cell(row, card.gold.arguments)) or []
     if not names or len(given) != len(names):
         raise InvalidGold("no instructions", f"{len(names)} instructions and {len(given)} with arguments")
-    found = []
+    kept_ones = []
     for name, arguments in zip(map(text_of, names), given, strict=True):
-        kept = {key: one for key, one in arguments.items() if one is not None} if isinstance(arguments, dict) else {}
+        kept = (
+            {key: argument for key, argument in arguments.items() if argument is not None}
+            if isinstance(arguments, dict)
+            else {}
+        )
         try:
             check("", name, kept)
         except (KeyError, TypeError, ValueError) as problem:
             raise InvalidGold("unknown instruction", f"{name[:60]}: {problem}") from None
-        found.append([name, kept])
-    return msgspec.json.encode(found).decode()
+        kept_ones.append([name, kept])
+    return msgspec.json.encode(kept_ones).decode()
 
 
 def _letters_of(card: Card, row: Mapping[str, Any]) -> str:
     """Return letters, a group of them a blank, and what each is worth: `A BD C × 2`. Raises InvalidGold."""
-    groups = ["".join(sorted(text_of(one).strip().upper())) for one in list_of(cell(row, card.gold.column)) or ()]
+    groups = [
+        "".join(sorted(text_of(letters).strip().upper())) for letters in list_of(cell(row, card.gold.column)) or ()
+    ]
     if not groups or not all(re.fullmatch("[A-Z]{1,10}", group) for group in groups):
         raise InvalidGold("no gold", f"{card.gold.column} holds no list of letters")
     return " ".join(groups)
@@ -438,21 +446,21 @@ def _drop_answers(card: Card, row: Mapping[str, Any]) -> list[str]:
 
     Raises InvalidGold.
     """
-    found: list[str] = []
+    answers: list[str] = []
     for name in (card.gold.column, *card.gold.aliases):
         value = cell_or_none(row, name)
         if isinstance(value, dict) and isinstance(value.get("number"), list):  # columns of several answers
-            value = [dict(zip(value, one, strict=False)) for one in zip(*value.values(), strict=False)]
-        for one in value if isinstance(value, list) else [value]:
-            if not isinstance(one, Mapping):
+            value = [dict(zip(value, columns, strict=False)) for columns in zip(*value.values(), strict=False)]
+        for part in value if isinstance(value, list) else [value]:
+            if not isinstance(part, Mapping):
                 continue
-            date = one.get("date") or {}
+            date = part.get("date") or {}
             dated = " ".join(filter(None, (text_of(date.get(key)).strip() for key in ("day", "month", "year"))))
-            spans = " & ".join(text_of(span).strip() for span in list_of(one.get("spans")) or ())
-            found += [text for text in (text_of(one.get("number")).strip(), spans, dated) if text][:1]
-    if not found:
+            spans = " & ".join(text_of(span).strip() for span in list_of(part.get("spans")) or ())
+            answers += [text for text in (text_of(part.get("number")).strip(), spans, dated) if text][:1]
+    if not answers:
         raise InvalidGold("no gold", f"{card.gold.column} holds no number, spans or date")
-    return found
+    return answers
 
 
 def points_of(card: Card, row: Mapping[str, Any]) -> float:
@@ -484,11 +492,11 @@ def _rubric(card: Card, row: Mapping[str, Any]) -> Rubric:
     keywords: list[str] = []
     if card.keywords:
         value = cell(row, card.keywords)
-        keywords = [text_of(one).strip() for one in list_of(value) or [value]]
+        keywords = [text_of(item).strip() for item in list_of(value) or [value]]
         if not any(keywords):
             raise InvalidGold("no keywords", f"{card.keywords} is empty")
-    found = tuple(Keyword(rule=Literally(text), ignore_case=True) for text in keywords if text)
-    return Rubric(tests=tests, keywords=found)
+    rules = tuple(Keyword(rule=Literally(text), ignore_case=True) for text in keywords if text)
+    return Rubric(tests=tests, keywords=rules)
 
 
 def _code(given: str, row: Mapping[str, Any]) -> str:

@@ -42,12 +42,12 @@ def render(row: Mapping[str, Any], fields: Mapping[str, Any], *, choices: bool) 
     A field is the name of a column (its value as it is) or a Jinja template of columns; a list stands for itself. With
     `choices`, a text of digits is a number, a place among them. Raises TemplateError.
     """
-    found = _PROCESS.ask({"row": row, "fields": fields, "choices": choices})
-    if found is None:
+    reply = _PROCESS.ask({"row": row, "fields": fields, "choices": choices})
+    if reply is None:
         raise TemplateError(f"it took more than {SECONDS:g} s of the processor or {MEMORY >> 30} GiB of memory")
-    if "error" in found:
-        raise TemplateError(one_line(str(found["error"]), 300))
-    return dict(found["found"])
+    if "error" in reply:
+        raise TemplateError(one_line(str(reply["error"]), 300))
+    return dict(reply["found"])
 
 
 class Extracted(NamedTuple):
@@ -66,12 +66,12 @@ def match(
     Raises DataError for a pattern that is none.
     """
     asked = {"reply": reply, "golds": golds, "pipelines": pipelines, "metric": metric}
-    found = _PROCESS.ask({"match": msgspec.to_builtins(asked)})
-    if found is None:
+    replied = _PROCESS.ask({"match": msgspec.to_builtins(asked)})
+    if replied is None:
         return None
-    if "error" in found:
-        raise DataError(f"a pattern of the card cannot be used: {one_line(str(found['error']), 300)}")
-    return {name: Extracted(*read) for name, read in found["found"].items()}
+    if "error" in replied:
+        raise DataError(f"a pattern of the card cannot be used: {one_line(str(replied['error']), 300)}")
+    return {name: Extracted(*read) for name, read in replied["found"].items()}
 
 
 def _work() -> None:
@@ -102,16 +102,16 @@ def _replaced(text: str, pattern: str, repl: str, count: int = 0) -> str:
 
 
 def _rendered(row: dict[str, Any], fields: dict[str, Any], *, choices: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    rendered_fields: dict[str, Any] = {}
     for name, field in fields.items():
         if isinstance(field, list) or field in row:
-            found[name] = row[field] if isinstance(field, str) else field
+            rendered_fields[name] = row[field] if isinstance(field, str) else field
             continue
         text = _templates()(field).render(row)
         if len(text) > LONGEST:
             raise ValueError(f"it made a text of {len(text):,} characters")
-        found[name] = text if name == "text" else _value(text, name, choices=choices)
-    return found
+        rendered_fields[name] = text if name == "text" else _value(text, name, choices=choices)
+    return rendered_fields
 
 
 def _value(text: str, name: str, *, choices: bool) -> Any:
@@ -132,7 +132,7 @@ def _matched(
     reply: str, golds: list[str], pipelines: dict[str, list[dict[str, Any]]], metric: dict[str, Any]
 ) -> dict[str, Any]:
     wanted = {_normalised(gold, **metric) for gold in golds}
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for name, filters in pipelines.items():
         text, lost = reply, False
         for each in filters:
@@ -144,18 +144,18 @@ def _matched(
                 text = text.lower()
             elif each["function"] == "uppercase":
                 text = text.upper()
-        found[name] = (text, _normalised(text, **metric) in wanted, lost)
-    return found
+        results[name] = (text, _normalised(text, **metric) in wanted, lost)
+    return results
 
 
 def _extracted(text: str, pattern: str, group: int, fallback: str) -> tuple[str, bool]:
     """Return the match that `group` selects (the first of its groups that holds something), or the fallback."""
-    found = re.findall(pattern, text)
-    if not -len(found) <= group < len(found):
+    matches = re.findall(pattern, text)
+    if not -len(matches) <= group < len(matches):
         return fallback, True
-    chosen = found[group]
+    chosen = matches[group]
     if isinstance(chosen, tuple):
-        chosen = next((one for one in chosen if one), None)
+        chosen = next((part for part in chosen if part), None)
         if chosen is None:
             return fallback.strip(), True
     return chosen.strip(), False

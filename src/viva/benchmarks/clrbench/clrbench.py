@@ -137,8 +137,8 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
         asked = {question.tags["type"] for question in self._questions}
         types = [(name, Aggregate(title, {"type": (name,)})) for name, title in TITLES.items() if name in asked]
         disciplines = dict.fromkeys(question.tags["discipline"] for question in self._questions)
-        found = dict.fromkeys(q.tags["difficulty"] for q in self._questions if "difficulty" in q.tags)
-        levels = sorted(found, key=lambda level: LEVELS.index(level) if level in LEVELS else len(LEVELS))
+        levels_named = dict.fromkeys(q.tags["difficulty"] for q in self._questions if "difficulty" in q.tags)
+        levels = sorted(levels_named, key=lambda level: LEVELS.index(level) if level in LEVELS else len(LEVELS))
         overall, score = Aggregate("Overall"), (Aggregate("Score"),)
         return (
             TableSpec("types", "By type", (*(line for _, line in types), overall), score),

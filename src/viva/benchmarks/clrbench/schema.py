@@ -140,9 +140,9 @@ def _control_characters(record: Record) -> Iterator[str]:
         given = getattr(record, name)
         values = given if isinstance(given, tuple) else (given,)
         pattern = _CONTROL if name in labels else _CONTROL_IN_TEXT
-        found = next((match for one in values if isinstance(one, str) and (match := pattern.search(one))), None)
-        if found:
-            yield f"its {name} holds the control character U+{ord(found[0]):04X}"
+        control = next((match for value in values if isinstance(value, str) and (match := pattern.search(value))), None)
+        if control:
+            yield f"its {name} holds the control character U+{ord(control[0]):04X}"
 
 
 def _answer_problems(record: Record) -> Iterator[str]:
@@ -182,7 +182,7 @@ def _letters(record: Record) -> tuple[str, ...]:
 
 def _accepted(record: Record) -> tuple[str, ...]:
     given = record.answers or (() if record.answer is None or isinstance(record.answer, bool) else (record.answer,))
-    return tuple(text for one in given if (text := str(one).strip()))
+    return tuple(text for item in given if (text := str(item).strip()))
 
 
 def to_questions(records: Sequence[Record]) -> tuple[list[Question], list[Defect]]:

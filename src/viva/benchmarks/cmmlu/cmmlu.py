@@ -86,16 +86,16 @@ def published_letter(reply: str) -> tuple[str, int] | None:
     if first.start() == 0:
         return first[0], 0
     for phrase in _PHRASES:
-        if found := phrase.search(text):
-            return found[1], 1
+        if match := phrase.search(text):
+            return match[1], 1
     if (phrased := _ANSWER_IS.search(text)) and (letter := _LETTER.search(text, phrased.end())):
         return letter[0], 1
     for word in ("当选", "正确"):
         if (end := text.find(word, first.end())) >= 0:
             return _LETTER.findall(text, 0, end)[-1], 2
-    found = _IS.search(text)
+    match = _IS.search(text)
     named = _LETTER.findall(text)
-    return (found[1], 3) if found else (first[0], 4) if len(named) == 1 else None
+    return (match[1], 3) if match else (first[0], 4) if len(named) == 1 else None
 
 
 HERE = Path(__file__).parent
@@ -242,8 +242,8 @@ class CMMLUExam(MultipleChoiceExam):
         """Return the letter that the reply commits to, against the gold letter."""
         if not self.spec.as_published or response.error or question.answer is None:
             return super().score(question, response, evidence)
-        if found := published_letter(response.text):
-            letter, stage = found
+        if letter_read := published_letter(response.text):
+            letter, stage = letter_read
             return scored(letter == question.answer, letter, f"stage {stage} of the authors' script (as published)")
         score = super().score(question, response, evidence)
         # The authors' script draws a random letter here; a quarter is its expectation, and reproducible.
@@ -368,9 +368,9 @@ def _before_statements(text: str) -> str:
     """Return what comes before labelled statements ("…的是：a …；b …"), if that asks."""
     for family in FAMILIES[:4]:
         if _has_labels(text, family):
-            found = re.search(rf"[\s(（。；;：:，,?？]{family[0]}", text)
-            if found and _ASKS.search(text[: found.start()]):
-                return text[: found.start()]
+            statement = re.search(rf"[\s(（。；;：:，,?？]{family[0]}", text)
+            if statement and _ASKS.search(text[: statement.start()]):
+                return text[: statement.start()]
     return text
 
 
@@ -382,12 +382,12 @@ def has_sub_options(text: str, options: Sequence[str]) -> bool:
     for family in FAMILIES:
         if not _has_labels(text, family):
             continue
-        found = _labels(text, family)
+        labels = _labels(text, family)
         named = [_folded(option) for option in options]
         if _HOW_MANY.search(text) and all(option.strip().isdigit() for option in named):
             return True
-        if sum(1 for option in named if _combines(option, found)) >= 2:
-            return any(len(_only(option, found)) > 1 or _COUNT.fullmatch(option) for option in named)
+        if sum(1 for option in named if _combines(option, labels)) >= 2:
+            return any(len(_only(option, labels)) > 1 or _COUNT.fullmatch(option) for option in named)
     return False
 
 
@@ -396,7 +396,7 @@ def _folded(text: str) -> str:
     if not _FOLDS.search(text):  # every question of a run comes by here several times
         return text
     text = "".join(unicodedata.normalize("NFKC", char) if "\u2f00" <= char <= "\u2fdf" else char for char in text)
-    return _NUMERAL.sub(lambda found: _ROMAN[found.group()], text)
+    return _NUMERAL.sub(lambda match: _ROMAN[match.group()], text)
 
 
 def _has_labels(text: str, family: str) -> bool:

@@ -88,8 +88,8 @@ _BLANK = re.compile(r"\b[01]\b")
 
 def first_letter(reply: str) -> str | None:
     """Return the first standalone letter a to d, as a capital."""
-    found = _LETTER.search(reply)
-    return found[0].upper() if found else None
+    match = _LETTER.search(reply)
+    return match[0].upper() if match else None
 
 
 def open_points(verdict: str) -> int:
@@ -120,7 +120,7 @@ def _alignment(language: str) -> Mapping[str, tuple[int, bool]]:
     rows = csv.DictReader(io.StringIO(ALIGNMENT.read_text(encoding="utf-8")))
     if language not in (rows.fieldnames or ()):
         return {}
-    return {row[language]: (at, row["tested"] == "yes") for at, row in enumerate(rows)}
+    return {row[language]: (index, row["tested"] == "yes") for index, row in enumerate(rows)}
 
 
 def candidates(valid: Sequence[Question], asked: Set[str], spec: ExamSpec) -> list[Candidate]:
@@ -131,14 +131,14 @@ def candidates(valid: Sequence[Question], asked: Set[str], spec: ExamSpec) -> li
     """
     known = {} if spec.as_published else _alignment(spec.language)
     if known and {question.id for question in valid} == known.keys():
-        found = sorted(((*known[question.id], question) for question in valid), key=lambda row: row[0])
+        rows = sorted(((*known[question.id], question) for question in valid), key=lambda row: row[0])
     else:
-        found = [(at, False, question) for at, question in enumerate(valid)]
+        rows = [(index, False, question) for index, question in enumerate(valid)]
     pool = [
         Candidate(question, not tested and question.answer is not None and question.text not in asked)
-        for _, tested, question in found
+        for _, tested, question in rows
     ]
-    return [one for one in pool if one.usable] if spec.as_published else pool
+    return [candidate for candidate in pool if candidate.usable] if spec.as_published else pool
 
 
 def draw(pool: Sequence[Candidate], spec: ExamSpec) -> dict[str, list[Question]]:
@@ -157,13 +157,16 @@ def draw(pool: Sequence[Candidate], spec: ExamSpec) -> dict[str, list[Question]]
         random.Random(f"{seed}/{kind}").shuffle(labels)
         for number, domain in enumerate(DOMAINS.values()):
             source = random.Random(f"{seed}/{domain}/{kind}")
-            of_kind = [one for one in pool if one.question.kind == kind]
+            of_kind = [candidate for candidate in pool if candidate.question.kind == kind]
             source.shuffle(of_kind)
             needs_thought = spec.chain_of_thought and kind != "open"
             of_kind.sort(
-                key=lambda one: (needs_thought and not one.question.explanation, one.question.tags["domain"] != domain)
+                key=lambda candidate: (
+                    needs_thought and not candidate.question.explanation,
+                    candidate.question.tags["domain"] != domain,
+                )
             )
-            ordered = [one.question for one in of_kind if one.usable]
+            ordered = [candidate.question for candidate in of_kind if candidate.usable]
             if labels:
                 turn = number % len(labels)
                 shown = list(_balanced(ordered, [*labels[turn:], *labels[:turn]]))[: spec.shots]
@@ -344,8 +347,8 @@ def _own_templates(language: Language, folder: Path) -> dict[str, object]:
     bundled = with_judge(HERE)
     if language in bundled:
         return bundled
-    said = folder / PROMPTS
-    own = Templates(cast("dict[str, object]", bundled["en"]), read_templates(said) if said.exists() else None, {})
+    prompts = folder / PROMPTS
+    own = Templates(cast("dict[str, object]", bundled["en"]), read_templates(prompts) if prompts.exists() else None, {})
     judge = cast("dict[str, object]", bundled["judge"])
     return {**bundled, language: own.data, "judge": {**judge, language: judge["en"]}}
 
@@ -383,7 +386,7 @@ class CSBench:
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> CSBenchExam:
         """CS-Bench with these settings; the bundled sample when `data` is None."""
         folder = folder_of(spec.language)
-        there = data is not None and any((at / folder).exists() for at in (data, data / "csbench"))
+        there = data is not None and any((folder_above / folder).exists() for folder_above in (data, data / "csbench"))
         if spec.language not in FOLDERS and not there:
             raise DataError(
                 f"CS-Bench has no language {spec.language!r}; it has {', '.join(FOLDERS)}; "

@@ -95,9 +95,9 @@ def read_set(path: Path, language: Language | None) -> RawSet:
 
 
 def _said(records: Sequence[Raw], path: Path) -> Language:
-    said = {str(record.get("Language", "")) for record in records}
+    declared = {str(record.get("Language", "")) for record in records}
     for code, name in NAMES.items():
-        if said == {name}:
+        if declared == {name}:
             return code
     raise DataError(f"{path} does not say in which language it is: give {option('language')}")
 
@@ -106,12 +106,12 @@ def read_raw(path: Path) -> tuple[list[Raw], bytes]:
     """Return a file's records, and its bytes. Raises DataError that names the record."""
     content = read_bytes(path, LARGEST)
     try:
-        found = msgspec.json.decode(content.removeprefix(b"\xef\xbb\xbf"))
+        records = msgspec.json.decode(content.removeprefix(b"\xef\xbb\xbf"))
     except UNREADABLE as problem:
         raise DataError(f"{path} is not a CS-Bench file: {problem}") from None
-    if not isinstance(found, list) or not found:
+    if not isinstance(records, list) or not records:
         raise DataError(f"{path} is not a CS-Bench file: it holds no list of records")
-    for number, record in enumerate(found, 1):
+    for number, record in enumerate(records, 1):
         if not isinstance(record, dict):
             raise DataError(f"{path}, record {number} is no object: {one_line(repr(record)[:200], 60)}")
         missing = next((name for name in _NEEDED if name not in record), None)
@@ -120,7 +120,7 @@ def read_raw(path: Path) -> tuple[list[Raw], bytes]:
         for name in (*_NEEDED, *TEXTS):
             if isinstance(record.get(name), (dict, list)):
                 raise DataError(f"{path}, record {number}: {name} is no plain value")
-    return found, content
+    return records, content
 
 
 def written(records: Sequence[Raw]) -> bytes:
@@ -143,12 +143,12 @@ def asked(record: Raw) -> str:
 def named(records: Sequence[Raw]) -> list[str]:
     """Return a name for every record: its ID, with its place where that is there twice."""
     seen: dict[str, int] = {}
-    found = []
+    names = []
     for record in records:
         identity = text(record.get("ID"))
         seen[identity] = seen.get(identity, 0) + 1
-        found.append(identity if seen[identity] == 1 else f"{identity}#{seen[identity]}")
-    return found
+        names.append(identity if seen[identity] == 1 else f"{identity}#{seen[identity]}")
+    return names
 
 
 FOLDERS: dict[Language, str] = {"en": "CSBench-EN", "zh": "CSBench-CN", "de": "CSBench-DE", "fr": "CSBench-FR"}

@@ -118,29 +118,29 @@ def check_examples(question: OwnQuestion, grade: Grade) -> tuple[Problem, ...]:
 
     One that cannot be graded here (no toolchain, no judge) is a warning.
     """
-    found: list[Problem] = []
+    problems: list[Problem] = []
     for number, example in enumerate(question.examples, 1):
         where = f"question {question.id}, examples, item {number}"
         if not example.answer.strip():  # never graded: an empty reply counts as no point, whatever the rubric says
             if not as_wanted(0.0, example.wanted):
-                found.append(Problem(example.line, 1, where, "an empty answer always scores none"))
+                problems.append(Problem(example.line, 1, where, "an empty answer always scores none"))
             continue
         try:
             graded = grade(question, example.answer)
         except VivaError as problem:
-            found.append(Problem(example.line, 1, where, f"cannot be graded: {problem}"))
+            problems.append(Problem(example.line, 1, where, f"cannot be graded: {problem}"))
             continue
         if graded.share is None:
             if graded.invalid_gold:
-                found.append(Problem(example.line, 1, where, f"cannot be graded: {graded.invalid_gold}"))
+                problems.append(Problem(example.line, 1, where, f"cannot be graded: {graded.invalid_gold}"))
             else:
-                found.append(Problem(example.line, 1, where, f"{UNTRIED}: {graded.pending}", "warning"))
+                problems.append(Problem(example.line, 1, where, f"{UNTRIED}: {graded.pending}", "warning"))
         elif not as_wanted(graded.share, example.wanted):
             wanted = example.wanted if isinstance(example.wanted, str) else f"{example.wanted:.10g}"
             points = f"{graded.points:.6g} of {graded.total:.6g} points"
             text = f"should score {wanted}, and scores {graded.share:.10g} ({points}){_details(graded)}"
-            found.append(Problem(example.line, 1, where, text))
-    return tuple(found)
+            problems.append(Problem(example.line, 1, where, text))
+    return tuple(problems)
 
 
 def as_wanted(share: float, wanted: Expected) -> bool:

@@ -129,24 +129,24 @@ def read_json(text: str) -> Node:
         outside = _TEXT.sub(lambda match: " " * len(match[0]), text)
         raise json.JSONDecodeError("Expecting value", text, outside.index(name))
 
-    def place(at: int) -> tuple[int, int]:
-        return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    def place(offset: int) -> tuple[int, int]:
+        return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
     def as_yaml(match: re.Match[str]) -> str:
-        said, colon = match[1], match[2] or ""
-        if "\\" in said or _UNSAFE.search(said):
-            value = json.loads(said)
+        literal, colon = match[1], match[2] or ""
+        if "\\" in literal or _UNSAFE.search(literal):
+            value = json.loads(literal)
             if not _is_whole(value):
                 raise Unreadable(*place(match.start()), _HALF)
-            said = quoted(value).ljust(len(said))  # so that what follows stays in its column
-        announced = "? " if colon and (len(said) > _LONGEST_KEY or "\n" in colon) else ""
-        return f"{announced}{said}{colon}"
+            literal = quoted(value).ljust(len(literal))  # so that what follows stays in its column
+        announced = "? " if colon and (len(literal) > _LONGEST_KEY or "\n" in colon) else ""
+        return f"{announced}{literal}{colon}"
 
     try:
         json.loads(text, parse_int=str, parse_float=str, parse_constant=constant)
     except json.JSONDecodeError as problem:
-        at, wrong = json_problem(problem)
-        raise Unreadable(*place(at), f"not JSON: {wrong}") from None
+        offset, wrong = json_problem(problem)
+        raise Unreadable(*place(offset), f"not JSON: {wrong}") from None
     except RecursionError:
         raise Unreadable(1, 1, _TOO_DEEP) from None
     return read_yaml(_TEXT.sub(as_yaml, text).replace("\t", " "))
@@ -235,17 +235,17 @@ def _place(event: Any) -> tuple[int, int]:
     return event.start_mark.line + 1, event.start_mark.column + 1
 
 
-def _advice(said: str) -> str:
-    return next(str(row["advice"]) for row in tables()["syntax"] if re.search(row["said"], said))
+def _advice(message: str) -> str:
+    return next(str(row["advice"]) for row in tables()["syntax"] if re.search(row["said"], message))
 
 
 def _plain_words(problem: Any, text: str, line: int) -> str:
     """Return what to do about a parser's message (keys.toml has the advice)."""
-    said = f"{problem.context or ''} {problem.problem or ''}".strip()
+    message = f"{problem.context or ''} {problem.problem or ''}".strip()
     indentation = re.match(r"\s*", text.split("\n")[line - 1] if line <= text.count("\n") + 1 else "")
-    if "any token" in said and indentation and "\t" in indentation.group():
+    if "any token" in message and indentation and "\t" in indentation.group():
         return _advice("tab")
     for row in tables()["syntax"]:
-        if re.search(row["said"], said):
+        if re.search(row["said"], message):
             return str(row["advice"])
-    return f"not YAML: {said}" if said.isprintable() else "not YAML"
+    return f"not YAML: {message}" if message.isprintable() else "not YAML"

@@ -99,7 +99,7 @@ class CustomQuestions:
             items,
             fingerprint=fingerprint(contents),
             templates=Templates(read_templates(HERE / "prompts.toml"), templates, {}),
-            defects=[Defect(one.id, "error in the file", one.error, "unsound") for one in read.left_out],
+            defects=[Defect(each.id, "error in the file", each.error, "unsound") for each in read.left_out],
             layouts=tag_layouts,
         )
 

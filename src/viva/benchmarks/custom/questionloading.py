@@ -70,13 +70,13 @@ def read_content(content: bytes, path: Path, *, languages: Collection[str] | Non
         if not is_language_tag(language):
             section["language"].error(f"{shown(language)} is no language tag, such as en, zh, es or pt-BR")
         placed = _questions(notes, section, folder, tested)
-        warn_of_repetitions(notes, [(node, one) for node, one in placed if not one.error])
+        warn_of_repetitions(notes, [(node, question) for node, question in placed if not question.error])
     return QuestionFile(
         title=title,
         language=language,
         system=system,
-        questions=tuple(one for _, one in placed if not one.error),
-        left_out=tuple(one for _, one in placed if one.error),
+        questions=tuple(question for _, question in placed if not question.error),
+        left_out=tuple(question for _, question in placed if question.error),
         problems=notes.in_order(),
         files=tuple(folder.read[name] for name in sorted(folder.read)),
     )
@@ -91,7 +91,7 @@ def usable_questions(path: Path) -> QuestionFile:
     if (
         not read.questions
         or len(read.errors) >= MANY
-        or any(not one.where.startswith("question ") for one in read.errors)
+        or any(not error.where.startswith("question ") for error in read.errors)
     ):
         return sound_questions(path)
     return read
@@ -154,7 +154,7 @@ class _Reader:
 
     def question(self, node: Node, number: int) -> OwnQuestion:
         """Return one question, with the first error in it."""
-        notes, before, found = self._notes, self._notes.errors, len(self._notes.problems)
+        notes, before, known_problems = self._notes, self._notes.errors, len(self._notes.problems)
         known = len(self._lines)
         section = Section(Field(notes, node, _called(node, number)), "question")
         identity = self._id(section)
@@ -170,7 +170,7 @@ class _Reader:
             check_examples_possible(placed, examples, rubric)
             warn_of_missing_examples(section, examples, rubric)
         if notes.errors > before:
-            first = next(problem for problem in notes.problems[found:] if problem.severity == "error")
+            first = next(problem for problem in notes.problems[known_problems:] if problem.severity == "error")
             called = identity if len(self._lines) > known else f"{identity[:100]}#{number}"
             return OwnQuestion(id=called, text=text, error=f"line {first.line}: {first.text}")
         cluster = section.text("cluster").strip()

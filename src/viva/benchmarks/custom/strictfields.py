@@ -60,10 +60,10 @@ class Notes:
 
     def in_order(self) -> tuple[Problem, ...]:
         """Return all of them by line, each once."""
-        found = sorted(dict.fromkeys(self.problems), key=lambda problem: (problem.line, problem.column))
+        ordered = sorted(dict.fromkeys(self.problems), key=lambda problem: (problem.line, problem.column))
         if self.warnings > MANY:
-            found.append(Problem(found[-1].line, 1, "", f"{self.warnings - MANY:,} more warnings", "warning"))
-        return tuple(found)
+            ordered.append(Problem(ordered[-1].line, 1, "", f"{self.warnings - MANY:,} more warnings", "warning"))
+        return tuple(ordered)
 
     def _add(self, node: Node, where: str, text: str, severity: Literal["error", "warning"]) -> None:
         self.problems.append(Problem(node.line, node.column, where, text, severity))

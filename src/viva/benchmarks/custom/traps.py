@@ -322,12 +322,12 @@ def aliased(tree: ast.Module) -> tuple[tuple[str, str], ...]:
         for argument in given
         if isinstance(argument, ast.Name)
     }
-    found: dict[tuple[str, str], None] = {}
+    names: dict[tuple[str, str], None] = {}
     for name, given in calls:
         for place, argument in enumerate(given):
             if isinstance(argument, ast.Name) and argument.id in handed and place in changing.get(name, ()):
-                found |= {(name, argument.id): None} if stored.count(argument.id) == 1 else {}
-    return tuple(found)
+                names |= {(name, argument.id): None} if stored.count(argument.id) == 1 else {}
+    return tuple(names)
 
 
 def _changed_parameters(function: ast.FunctionDef) -> frozenset[int]:

@@ -154,13 +154,13 @@ def _leaf(text: str, place: Place, ignore_case: bool, regex: bool, folded: bool)
 def _condition(place: Place) -> str:
     """Return `context[-1].startswith('match')` and its like, in Viva's words (conditions.py)."""
     text = place.text()
-    found = _CONDITION.fullmatch(text.strip())
-    index = int(found["index"]) if found else 0
-    if found is None or index < -1:
+    match = _CONDITION.fullmatch(text.strip())
+    index = int(match["index"]) if match else 0
+    if match is None or index < -1:
         known = "context[-1].startswith('match')"
         raise place.wrong(f"the condition {shown(text)} is Python; Viva runs none and knows only {known}")
     subject = "previous matched" if index == -1 else f"item {index + 1} matched"
-    negated = bool(found["not"]) != ((found["prefix"] or found["word"]) == "unmatch")
+    negated = bool(match["not"]) != ((match["prefix"] or match["word"]) == "unmatch")
     return f"not {subject}" if negated else subject
 
 
@@ -474,7 +474,10 @@ def _similarity(place: Place) -> Similarity:
         raise place.wrong(f"min_score {low:g} must be below max_score {high:g}")
     return Similarity(
         metric=metric,
-        references=tuple(one.value if isinstance(one.value, str) else one.at("path").file() for one in node.references),
+        references=tuple(
+            reference.value if isinstance(reference.value, str) else reference.at("path").file()
+            for reference in node.references
+        ),
         low=low,
         high=high,
         weight=node.weight,

@@ -195,10 +195,10 @@ def _from_suite(file: Path, contents: list[bytes], published: bool) -> tuple[lis
 
         def fetch(place: Place, path: Path = path) -> str:
             where = f"{place.of.file}, case {place.of.case}, {place.key}"
-            found = _inside(file.parent, path.parent, place.text(), where)
+            file_read = _inside(file.parent, path.parent, place.text(), where)
             empty = "unit_test" in place.key  # an empty test asks that the answer runs
-            contents.append(read_bytes(found, MAX_FILE, empty=empty))
-            return decoded(found, contents[-1]).replace("\r\n", "\n").replace("\r", "\n")
+            contents.append(read_bytes(file_read, MAX_FILE, empty=empty))
+            return decoded(file_read, contents[-1]).replace("\r\n", "\n").replace("\r", "\n")
 
         case.of.fetch = fetch
         cases.append(read_case(case, case.at("prompt_path").file()))
@@ -213,15 +213,15 @@ def _inside(root: Path, folder: Path, name: str, where: str) -> Path:
     if "\0" in name or len(name) > 1000:
         raise DataError(f"{where}: {shown(name)} is no path")
     try:
-        found = (folder / name).resolve()
-        if Path(name).is_absolute() or not found.is_relative_to(root.resolve()):
+        file_there = (folder / name).resolve()
+        if Path(name).is_absolute() or not file_there.is_relative_to(root.resolve()):
             raise DataError(f"{where}: {shown(name)} leads out of the data folder {root}")
-        regular = found.is_file()
+        regular = file_there.is_file()
     except (OSError, RuntimeError) as problem:  # a loop of links, a name that is too long
         raise DataError(f"{where}: cannot follow {shown(name)}: {problem}") from None
     if not regular:
-        raise DataError(f"{where}: there is no file {shown(name)} (looked for {found})")
-    return found
+        raise DataError(f"{where}: there is no file {shown(name)} (looked for {file_there})")
+    return file_there
 
 
 # --- both ---

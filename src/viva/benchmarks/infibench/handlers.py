@@ -109,10 +109,10 @@ def _deployment(points: Points, matched: Status) -> Points:
 
 def _copy_text(points: Points, details: Status) -> Points:
     """0-0-21: the modern way to copy counts 2, the old one 1; 2 at most."""
-    found = _FILLING.search(str(details[0] if details else ""))
-    if found is None:  # the answer repeats too little of the template
+    match = _FILLING.search(str(details[0] if details else ""))
+    if match is None:  # the answer repeats too little of the template
         return Points(0.0, 2.0, points.details)
-    filling = found[1]
+    filling = match[1]
     value = 2.0 * ("navigator.clipboard.writeText" in filling)
     value += 1.0 * (".select()" in filling and 'document.execCommand("copy");' in filling)
     return Points(min(value, 2.0), 2.0, points.details)

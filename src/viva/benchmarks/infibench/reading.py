@@ -130,7 +130,7 @@ class Place(Struct, frozen=True):
         given: dict[str, object] = {}
         for name, field in known.items():
             if name in node or field.required:
-                read = next((_CHECKS[one] for one in (field.type, *get_args(field.type)) if one in _CHECKS), None)
+                read = next((_CHECKS[check] for check in (field.type, *get_args(field.type)) if check in _CHECKS), None)
                 given[field.name] = read(self.at(name)) if read else self.at(name)
         return kind(**given)
 

@@ -109,7 +109,7 @@ def _asked_for(names: Iterable[str], prompt: str) -> str:
     mentions = {}
     for name in names:
         form = rf"(?<![\w.]){re.escape(name)}[ \t]*(?:\(|(?:<-|=)[ \t]*function\b)|`{re.escape(name)}`"
-        mentions[name] = max((found.start() for found in re.finditer(form, prompt)), default=-1)
+        mentions[name] = max((match.start() for match in re.finditer(form, prompt)), default=-1)
     last = max(mentions, key=lambda name: mentions[name], default="")
     return last if last and mentions[last] >= 0 else ""
 
@@ -130,7 +130,7 @@ def _python(code: str, prompt: str) -> tuple[str, tuple[str, ...]]:
 
 def _r(code: str, prompt: str) -> tuple[str, tuple[str, ...]]:
     bare = _COMMENT.sub(lambda comment: " " * len(comment[0]), code)
-    defined = {found["name"]: found for found in _R_FUNCTION.finditer(bare)}
+    defined = {match["name"]: match for match in _R_FUNCTION.finditer(bare)}
     called = set(_CALL.findall(bare)) - {"function"}
     name = _asked_for(called, prompt)
     if name not in defined:

@@ -42,7 +42,7 @@ def limits_of(answer: float | None, rationale: float | None) -> dict[str, tuple[
 
     Q→AR rises with both, and the guess gap A − R (1 + A) / 2 with A while it falls with R.
     """
-    answers, rationales = ((0.0, 1.0) if one is None else (one, one) for one in (answer, rationale))
+    answers, rationales = ((0.0, 1.0) if mark is None else (mark, mark) for mark in (answer, rationale))
     (least, most), (low, high) = answers, rationales
     return {
         "": (combine(least, low), combine(most, high)),

@@ -96,9 +96,9 @@ class RationaleExam(ExamWrapper):
         return (*before, Message(last.role, last.content + self._texts.before("ask", ask)))
 
     def _ask(self, question: Question) -> str:
-        at = f"ask.{self._language(question)}"
-        why, what = (self._texts.text(f"{at}.{question.kind}.{part}") for part in ("why", "what"))
-        return fill(self._texts.text(f"{at}.ask"), {"why": why, "what": what})
+        section = f"ask.{self._language(question)}"
+        why, what = (self._texts.text(f"{section}.{question.kind}.{part}") for part in ("why", "what"))
+        return fill(self._texts.text(f"{section}.ask"), {"why": why, "what": what})
 
     def _language(self, question: Question) -> str:
         """That of the protocol's texts: the question's, or English where there are none in it."""
@@ -135,7 +135,7 @@ class RationaleExam(ExamWrapper):
         return (*wanted, *self._judged(question, taken, samples))
 
     def _judged(self, question: Question, taken: Taken, samples: int) -> tuple[Generate, ...]:
-        at = f"rubric.{self._language(question)}"
+        section = f"rubric.{self._language(question)}"
         options = "".join(f"\n{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=False))
         # In form "none" the whole reply is both; it is shown once.
         answer = clip(taken.answer) if taken.answer != taken.rationale else ""
@@ -143,13 +143,13 @@ class RationaleExam(ExamWrapper):
         values = {
             "question": question.text + options,
             "gold": str(question.answer),
-            "reference": question.explanation.strip() or self._texts.text(f"{at}.none"),
+            "reference": question.explanation.strip() or self._texts.text(f"{section}.none"),
             "answer": answer,
             "rationale": rationale,
             "fence": fence(f"{answer}\n{rationale}"),
-            "instructions": self._texts.text(f"{at}.{question.kind}"),
+            "instructions": self._texts.text(f"{section}.{question.kind}"),
         }
-        return ask_judge(question, RATIONALE, samples, self._texts, at, values)
+        return ask_judge(question, RATIONALE, samples, self._texts, section, values)
 
     def readable(self, question: Question, opinion: Opinion) -> bool:
         """Return whether a judge's reply holds a verdict, or says that there is none."""
@@ -230,9 +230,9 @@ class RationaleExam(ExamWrapper):
         """Return what the rationale is worth, and each judge's marks of it."""
         if not taken.rationale:
             evidence = Evidence(marks=evidence.marks)
-        found = decide_aspect(RATIONALE, evidence, lambda opinion: self.mark(question, opinion), self.spec.panel)
-        if taken.rationale or found[0].value is not None:
-            return found
+        decided = decide_aspect(RATIONALE, evidence, lambda opinion: self.mark(question, opinion), self.spec.panel)
+        if taken.rationale or decided[0].value is not None:
+            return decided
         return Decision(value=0.0, by="rule", why="the reply gives no rationale"), {}
 
     def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:

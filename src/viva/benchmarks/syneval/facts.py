@@ -140,7 +140,7 @@ def read_test(path: Path, content: bytes) -> list[Listed]:
     """Return the questions in the order of the file, each once. Raises DataError naming file, line and what is
     wrong.
     """
-    found: dict[str, Listed] = {}
+    by_id: dict[str, Listed] = {}
     strata: dict[str, dict[str, int]] = {}
     for line, item in read_items(path, content):
         lines = strata.setdefault(item.id, {})
@@ -151,12 +151,12 @@ def read_test(path: Path, content: bytes) -> list[Listed]:
                 f"{lines[item.stratum]}; ids must differ"
             )
         lines[item.stratum] = line
-        first = found.setdefault(item.id, Listed(item, 0))
+        first = by_id.setdefault(item.id, Listed(item, 0))
         _same(path, line, first.item, item, min(lines.values()))
-        found[item.id] = Listed(first.item, first.times + 1)
-    if not found:
+        by_id[item.id] = Listed(first.item, first.times + 1)
+    if not by_id:
         raise DataError(f"{path} holds no question")
-    return list(found.values())
+    return list(by_id.values())
 
 
 def read_exemplars(path: Path, content: bytes) -> Pools:
@@ -164,9 +164,9 @@ def read_exemplars(path: Path, content: bytes) -> Pools:
     pools: Pools = {}
     first: dict[str, tuple[int, Item]] = {}
     for line, item in read_items(path, content):
-        at, known = first.setdefault(item.id, (line, item))
-        _same(path, line, known, item, at)
-        if at == line:
+        first_line, known = first.setdefault(item.id, (line, item))
+        _same(path, line, known, item, first_line)
+        if first_line == line:
             pools.setdefault((item.knowledge_point, item.format), []).append(item)
     return pools
 
@@ -199,7 +199,7 @@ def read_if_there(path: Path) -> bytes | None:
         raise DataError(f"cannot read the data file {path}: {problem.strerror or problem}") from None
 
 
-def changed(folder: Path, found: str) -> Iterator[Defect]:
+def changed(folder: Path, fingerprint: str) -> Iterator[Defect]:
     """Yield whether the files have another fingerprint than build.json says they had. Raises DataError if it is
     damaged.
     """
@@ -210,8 +210,10 @@ def changed(folder: Path, found: str) -> Iterator[Defect]:
         built = msgspec.json.decode(content, type=Built).fingerprint
     except UNREADABLE as problem:
         raise DataError(f"{folder / BUILD} is damaged: {_explained(problem)}") from None
-    if built and built != found:
-        yield Defect("set", "changed since it was built", f"build.json has {_short(built)}, the files {found}", "noted")
+    if built and built != fingerprint:
+        yield Defect(
+            "set", "changed since it was built", f"build.json has {_short(built)}, the files {fingerprint}", "noted"
+        )
 
 
 def _wrong(item: Item) -> str:
@@ -234,12 +236,13 @@ def _wrong(item: Item) -> str:
     return ""
 
 
-def _same(path: Path, line: int, first: Item, item: Item, at: int) -> None:
+def _same(path: Path, line: int, first: Item, item: Item, first_line: int) -> None:
     """Raise DataError if two rows of one id are not one item drawn for two strata."""
     if replace(item, stratum="") != replace(first, stratum=""):
         differing = next(name for name in item.__struct_fields__ if getattr(item, name) != getattr(first, name))
         raise DataError(
-            f"{path}, line {line}: id {_short(item.id)} is another question in line {at} ({differing} differs): "
+            f"{path}, line {line}: id {_short(item.id)} is another question in line {first_line} ({differing} "
+            "differs): "
             "ids must differ"
         )
 

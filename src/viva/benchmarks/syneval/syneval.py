@@ -103,10 +103,10 @@ def truth_is_right(word: str | None, gold: str) -> bool:
 def phrase_candidates(reply: str, knowledge_point: KnowledgePoint) -> tuple[str, ...]:
     """Return what a fill-in-the-blank reply may have meant, in lower case; the whole line is always among it."""
     line = _first_line(reply).lower()
-    found = _stated(line, knowledge_point)
-    if not found and "there is no" in line:
+    phrases = _stated(line, knowledge_point)
+    if not phrases and "there is no" in line:
         return (NO_ANSWER,)
-    candidates = [*found, line]
+    candidates = [*phrases, line]
     variants = [_SINGLE.sub(r'" \1 "', text) for text in candidates]
     variants += [" ".join(_BRACKETED.sub(" ", text).split()) for text in candidates if _BRACKETED.search(text)]
     return tuple(dict.fromkeys([*candidates, *variants]))
@@ -133,16 +133,16 @@ def _read_word(line: str, word: str) -> str | None:
 def _stated(line: str, knowledge_point: KnowledgePoint) -> list[str]:
     """Return what the sentences name that the script knows."""
     inverse = knowledge_point == "MVP"
-    found: list[str] = []
+    phrases: list[str] = []
     if match := _OBJECT_OF.search(line):
-        found.append(match[1] if inverse else match[2])
+        phrases.append(match[1] if inverse else match[2])
     elif match := next((match for match in _IS_OBJECT.finditer(line) if " of " in match[2]), None):
-        found.append(match[3] if inverse else match[1])
+        phrases.append(match[3] if inverse else match[1])
     elif quoted := _LAST_QUOTED.findall(line):
-        found.append(quoted[-1])
+        phrases.append(quoted[-1])
     if match := _COORDINATED.search(line):
-        found += [match[1], match[2]]
-    return found
+        phrases += [match[1], match[2]]
+    return phrases
 
 
 POOLED = ("GS", "SC", "DO", "IO")
@@ -331,7 +331,7 @@ class SynEvalExam(GradedByRule):
         # Exemplars count even where none is shown, so that a set has one fingerprint: that of its build.json.
         self.fingerprint = fingerprint([test] if exemplars is None else [test, exemplars])
         self.defects = [*facts.changed(folder, self.fingerprint)]
-        for item in (one.item for one in listed):
+        for item in (each.item for each in listed):
             self.defects += alike(item.id, item.options, item.answer)
         self._pools: facts.Pools = {}
         if spec.shots:
@@ -345,7 +345,7 @@ class SynEvalExam(GradedByRule):
             self.defects += synevalprompts.too_few(listed, self._pools, spec.shots, same_sentence=spec.as_published)
             self.defects += synevalprompts.in_the_test(listed, self._pools)
         self._listed = [listed[index] for index in spread(len(listed), spec.limit)]
-        self._items = {one.item.id: one.item for one in self._listed}
+        self._items = {each.item.id: each.item for each in self._listed}
         self.defects += incomplete(self._items.values())
         self._tags: dict[tuple[str, ...], dict[str, str]] = {}
 
@@ -354,8 +354,8 @@ class SynEvalExam(GradedByRule):
 
     def questions(self) -> Iterator[Question]:
         """Yield the questions in the order of the set; with a limit, evenly spread over it."""
-        for one in self._listed:
-            yield self._question(one.item, one.times)
+        for each in self._listed:
+            yield self._question(each.item, each.times)
 
     def _question(self, item: Item, times: int) -> Question:
         # Questions of one kind share one dictionary of tags: a set can hold very many.
@@ -431,7 +431,7 @@ class SynEvalExam(GradedByRule):
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Return the tables of the paper."""
-        present = dict.fromkeys(tags_of(one.item)["category"] for one in self._listed)
+        present = dict.fromkeys(tags_of(each.item)["category"] for each in self._listed)
         return table_specs(list(present), self.spec.shots)
 
     def headline(self) -> Aggregate:

@@ -36,8 +36,8 @@ def _may_show(exemplar: Item, item: Item, *, same_sentence: bool) -> bool:
     return exemplar.id != item.id and (same_sentence or not _of_one_sentence(exemplar, item))
 
 
-def _of_one_sentence(one: Item, other: Item) -> bool:
-    return one.sentence == other.sentence or (one.file, one.tree) == (other.file, other.tree)
+def _of_one_sentence(first: Item, other: Item) -> bool:
+    return first.sentence == other.sentence or (first.file, first.tree) == (other.file, other.tree)
 
 
 def _shuffled(source: random.Random, length: int) -> Iterator[int]:
@@ -53,9 +53,9 @@ def too_few(listed: Sequence[Listed], pools: Pools, shots: int, *, same_sentence
     """Yield the knowledge points and formats with a question that has fewer exemplars than are to be shown."""
     about = {key: Counter(exemplar.sentence for exemplar in pool) for key, pool in pools.items()}
     fewest: dict[str, int] = {}
-    for one in listed:
-        key = (one.item.knowledge_point, one.item.format)
-        own = 0 if same_sentence else about.get(key, Counter())[one.item.sentence]
+    for each in listed:
+        key = (each.item.knowledge_point, each.item.format)
+        own = 0 if same_sentence else about.get(key, Counter())[each.item.sentence]
         left = len(pools.get(key, ())) - own
         if left < shots:
             name = " ".join(key)
@@ -66,7 +66,7 @@ def too_few(listed: Sequence[Listed], pools: Pools, shots: int, *, same_sentence
 
 def in_the_test(listed: Sequence[Listed], pools: Pools) -> Iterator[Defect]:
     """Yield exemplars that are asked themselves: shown with another question, they give their own answer away."""
-    asked = {one.item.id for one in listed}
+    asked = {each.item.id for each in listed}
     for pool in pools.values():
         for exemplar in pool:
             if exemplar.id in asked:
@@ -95,8 +95,8 @@ def render(
     parts = [texts.after("task", task)]
     said_before: list[Message] = []
     for exemplar in exemplars:
-        said = exemplar.options[LETTERS.index(exemplar.answer)] if competing else exemplar.answer
-        answer = fill(texts.text(f"{section}.answer"), {"answer": capitalised(said)})
+        answer_text = exemplar.options[LETTERS.index(exemplar.answer)] if competing else exemplar.answer
+        answer = fill(texts.text(f"{section}.answer"), {"answer": capitalised(answer_text)})
         if turns and not base:
             said_before += [
                 Message("user", "".join(parts) + _block(texts, exemplar)),

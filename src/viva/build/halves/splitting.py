@@ -43,9 +43,9 @@ def subset(path: Path, wanted: Collection[str]) -> bytes:
     sound_questions(path)  # bounded, and without anything that builds objects
     text = unix_lines(path.read_bytes().decode("utf-8-sig"))
     if path.suffix.lower() == ".json" or (path.suffix.lower() not in {".yaml", ".yml"} and text.lstrip()[:1] in "{["):
-        found: dict[str, Any] = json.loads(text)
-        found["questions"] = [one for one in found["questions"] if str(one["id"]) in wanted]
-        return (json.dumps(found, ensure_ascii=False, indent=2) + "\n").encode()
+        content: dict[str, Any] = json.loads(text)
+        content["questions"] = [question for question in content["questions"] if str(question["id"]) in wanted]
+        return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode()
     return _yaml(text, wanted, str(path))
 
 
@@ -61,8 +61,8 @@ def _yaml(text: str, wanted: Collection[str], name: str) -> bytes:
     else:
         raise DataError(f"{name} has no list of questions")
     dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    found: str = yaml.serialize(root, Dumper=dumper, allow_unicode=True, width=1 << 20)
-    return found.encode()
+    text_written: str = yaml.serialize(root, Dumper=dumper, allow_unicode=True, width=1 << 20)
+    return text_written.encode()
 
 
 def _id(node: Any) -> str:
@@ -158,29 +158,29 @@ class Manifest(Made, kw_only=True):
 def share_of(text: str) -> Fraction:
     """Return a share of 1 as --share writes it. Raises VivaError."""
     try:
-        found = Fraction(text[:-1].strip()) / 100 if text.endswith("%") else Fraction(text[:40].strip())
+        share = Fraction(text[:-1].strip()) / 100 if text.endswith("%") else Fraction(text[:40].strip())
     except (ValueError, ZeroDivisionError):
-        found = Fraction(0)
-    if not 0 < found < 1 or found.denominator > 10**6:
+        share = Fraction(0)
+    if not 0 < share < 1 or share.denominator > 10**6:
         raise VivaError(f"{text[:40]!r}: write a share between 0 and 1: 10%, 0.1 or 1/10", field="share")
-    return found
+    return share
 
 
 def of_csbench(source: Path, by: tuple[str, ...], language: Language | None) -> Splittable:
     """Return a set of CS-Bench's format, both halves together."""
-    found = read_set(source, language)
+    read = read_set(source, language)
     chosen = by or CSBENCH_BY
-    records = found.records
-    for name in dict.fromkeys(part for one in chosen for part in one.split("/")):
+    records = read.records
+    for name in dict.fromkeys(part for keys in chosen for part in keys.split("/")):
         lacking = next((record for record in records if name not in record), None)
         if lacking is not None:
             there = ", ".join(one_line(key, 40) for key in list(lacking)[:20])
             raise DataError(
                 f"{name!r}: record {text(lacking.get('ID'))!r} has no such field; it has: {there}", field="by"
             )
-    sides = [TEST] * len(found.test) + [VALID] * len(found.valid or [])
+    sides = [TEST] * len(read.test) + [VALID] * len(read.valid or [])
     items = [
-        Item(name, tuple(_values(record, one) for one in chosen), asked(record), bool(found.valid) and side == VALID)
+        Item(name, tuple(_values(record, keys) for keys in chosen), asked(record), bool(read.valid) and side == VALID)
         for name, record, side in zip(named(records), records, sides, strict=True)
     ]
 
@@ -188,12 +188,12 @@ def of_csbench(source: Path, by: tuple[str, ...], language: Language | None) -> 
         halves: dict[str, list[Raw]] = {TEST: [], VALID: []}
         for item, record in zip(items, records, strict=True):
             side = VALID if item.name in valid else TEST
-            said = {"Split": side.partition(".")[0].capitalize()} if "Split" in record else {}
-            halves[side].append({**record, **said})
+            split_field = {"Split": side.partition(".")[0].capitalize()} if "Split" in record else {}
+            halves[side].append({**record, **split_field})
         return {side: written(half) for side, half in halves.items()}
 
     return Splittable(
-        items=items, by=chosen, fingerprint=found.fingerprint, halved=halved, folder=FOLDERS[found.language]
+        items=items, by=chosen, fingerprint=read.fingerprint, halved=halved, folder=FOLDERS[read.language]
     )
 
 
@@ -201,14 +201,14 @@ def of_question_file(source: Path, by: tuple[str, ...]) -> Splittable:
     """Return the questions of a question file."""
     read = sound_questions(source)
     tags = list(dict.fromkeys(tag for question in read.questions for tag in question.tags))
-    for name in (part for one in by for part in one.split("/")):
+    for name in (part for keys in by for part in keys.split("/")):
         if name not in tags:
             raise DataError(
                 f"{name!r}: no question of {source} has such a tag; there are: {', '.join(tags) or 'none'}", field="by"
             )
     chosen = by or tuple(tags)
     items = [
-        Item(question.id, tuple(_values(question.tags, one) for one in chosen), question.text)
+        Item(question.id, tuple(_values(question.tags, keys) for keys in chosen), question.text)
         for question in read.questions
     ]
     beside = {str(path.relative_to(source.parent.resolve())): path for path in read.files}
@@ -236,8 +236,8 @@ def alike(texts: Sequence[str], threshold: float) -> list[tuple[int, int]]:
     from viva.analysis.overlap.leakage import Document, OverlapConfig, Search
 
     search = Search(texts, OverlapConfig(threshold=threshold))
-    found = search.batch([Document(str(at), text, at) for at, text in enumerate(texts)])
-    return [(near.question, int(near.place)) for near in found.near]
+    matches = search.batch([Document(str(index), text, index) for index, text in enumerate(texts)])
+    return [(near.question, int(near.place)) for near in matches.near]
 
 
 def manifest_of(
@@ -257,7 +257,7 @@ def manifest_of(
             {**dict(zip(opened.by, cell, strict=True)), "questions": count, "exact": str(share * count), "valid": taken}
             for cell, count, taken, _ in _counted(opened, drawn, lambda item: item.cell)
         ],
-        groups=[[opened.items[at].name for at in group] for group in groups],
+        groups=[[opened.items[index].name for index in group] for group in groups],
         short={" / ".join(cell): count for cell, count in sorted(drawn.short.items())},
     )
 
@@ -282,7 +282,7 @@ def split(config: SplitConfig) -> int:
         names=[item.name for item in opened.items],
         groups=groups,
     )
-    valid = {item.name for at, item in enumerate(opened.items) if at in drawn.chosen}
+    valid = {item.name for index, item in enumerate(opened.items) if index in drawn.chosen}
     if not valid or len(valid) == len(opened.items):
         raise VivaError(
             f"{config.share} of {len(opened.items):,} questions leaves nothing on one side; take another", field="share"
@@ -295,7 +295,7 @@ def split(config: SplitConfig) -> int:
 
 def _tell(opened: Splittable, drawn: Drawn, manifest: Manifest, out: Path, groups: list[list[int]]) -> None:
     share = Fraction(manifest.share)
-    tables = [_dimension(opened, drawn, at, share) for at in range(len(opened.by))]
+    tables = [_dimension(opened, drawn, index, share) for index in range(len(opened.by))]
     closing = [f"{manifest.test:,} questions in test, {manifest.valid:,} in validation, written to {out}."]
     if groups:
         split = sum(map(len, groups))
@@ -305,19 +305,19 @@ def _tell(opened: Splittable, drawn: Drawn, manifest: Manifest, out: Path, group
     print_tables(tables, closing)
 
 
-def _dimension(opened: Splittable, drawn: Drawn, at: int, share: Fraction) -> Told:
+def _dimension(opened: Splittable, drawn: Drawn, index: int, share: Fraction) -> Told:
     """Return one dimension's values: how many, the exact share, what was drawn, and what the files had."""
     header = ("", "questions", "exact share", "validation", "in the files")
     rows = [
         (name, count, float(share * count), taken, there)
-        for name, count, taken, there in _counted(opened, drawn, lambda item: item.cell[at])
+        for name, count, taken, there in _counted(opened, drawn, lambda item: item.cell[index])
     ]
-    return opened.by[at], header[: 5 if any(item.there for item in opened.items) else 4], rows
+    return opened.by[index], header[: 5 if any(item.there for item in opened.items) else 4], rows
 
 
 def _counted(opened: Splittable, drawn: Drawn, key: Callable[[Item], Any]) -> list[tuple[Any, int, int, int]]:
     """Return the values of a key, in order: how many, how many were drawn, how many the files have in validation."""
     every = Counter(map(key, opened.items))
-    taken = Counter(key(item) for at, item in enumerate(opened.items) if at in drawn.chosen)
+    taken = Counter(key(item) for index, item in enumerate(opened.items) if index in drawn.chosen)
     there = Counter(key(item) for item in opened.items if item.there)
     return [(value, count, taken[value], there[value]) for value, count in sorted(every.items())]

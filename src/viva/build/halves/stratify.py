@@ -36,11 +36,11 @@ def rounded_shares(exact: Mapping[Name, Fraction | float], total: int, rank: Cal
 
     Of equal remainders that of the lowest rank comes first, then the one named first.
     """
-    found = {name: floor(share) for name, share in exact.items()}
-    order = sorted(exact, key=lambda name: (found[name] - exact[name], rank(name)))
-    for name in order[: total - sum(found.values())]:
-        found[name] += 1
-    return found
+    floors = {name: floor(share) for name, share in exact.items()}
+    order = sorted(exact, key=lambda name: (floors[name] - exact[name], rank(name)))
+    for name in order[: total - sum(floors.values())]:
+        floors[name] += 1
+    return floors
 
 
 def _rounded(number: Fraction) -> int:
@@ -118,23 +118,23 @@ def draw(
     wanted = quotas(Counter(cells), share, seed)
     left = dict(wanted)
     ranks = [_rank(seed, "item", name) for name in called]
-    ordered = sorted((sorted(group) for group in groups), key=lambda group: min(ranks[at] for at in group))
+    ordered = sorted((sorted(group) for group in groups), key=lambda group: min(ranks[index] for index in group))
     chosen: set[int] = set()
 
     def take(members: Collection[int]) -> None:
         chosen.update(members)
-        for at in members:
-            left[cells[at]] -= 1
+        for member in members:
+            left[cells[member]] -= 1
 
     for group in ordered:
-        dice = int.from_bytes(_rank(seed, "group", *sorted(called[at] for at in group))[:8], "big") / 2**64
-        need = Counter(cells[at] for at in group)
+        dice = int.from_bytes(_rank(seed, "group", *sorted(called[question] for question in group))[:8], "big") / 2**64
+        need = Counter(cells[question] for question in group)
         if dice < share and all(left[cell] >= count for cell, count in need.items()):
             take(group)
     bound = {member for group in ordered for member in group}
-    for at in sorted(range(len(cells)), key=lambda at: ranks[at]):
-        if at not in bound and left[cells[at]] > 0:
-            take([at])
+    for place in sorted(range(len(cells)), key=lambda question: ranks[question]):
+        if place not in bound and left[cells[place]] > 0:
+            take([place])
     # Where groups are all there is, some are drawn although a cell gets more than its share: the total counts more.
     for group in ordered:
         if len(group) <= sum(left.values()) and not chosen & set(group):

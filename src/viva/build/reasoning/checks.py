@@ -42,21 +42,21 @@ def near_duplicates(texts: Sequence[str], threshold: float = THRESHOLD) -> Itera
 
     Two sets that are so alike share one of their rarest words (prefix filtering), so only those are compared.
     """
-    found = [frozenset(words(text)) for text in texts]
-    frequency = Counter(word for each in found for word in each)
-    numbers = [tuple(sorted(word for word in each if any(c.isdigit() for c in word))) for each in found]
-    at: defaultdict[str, list[int]] = defaultdict(list)
-    for index, each in enumerate(found):
+    words_of = [frozenset(words(text)) for text in texts]
+    frequency = Counter(word for each in words_of for word in each)
+    numbers = [tuple(sorted(word for word in each if any(c.isdigit() for c in word))) for each in words_of]
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for index, each in enumerate(words_of):
         if len(each) < 4:
             continue
         rare = sorted(each, key=lambda word: (frequency[word], word))
         prefix = rare[: len(each) - math.ceil(threshold * len(each)) + 1]
-        for other in sorted({other for word in prefix for other in at[word]}):
-            alike = len(each & found[other]) / len(each | found[other])
+        for other in sorted({other for word in prefix for other in places[word]}):
+            alike = len(each & words_of[other]) / len(each | words_of[other])
             if alike >= threshold and numbers[index] == numbers[other]:
                 yield other, index, alike
         for word in prefix:
-            at[word].append(index)
+            places[word].append(index)
 
 
 FEWEST = 10
@@ -252,7 +252,7 @@ class _Reader:
             folded.setdefault(form, letter)
         headed = [_LETTER_FIRST.match(option) for option in given]
         if len(given) > 1 and all(
-            found and found[1].upper() == letter for found, letter in zip(headed, LETTERS, strict=False)
+            label and label[1].upper() == letter for label, letter in zip(headed, LETTERS, strict=False)
         ):
             self.error("a", "options", "options are written without their letters in front; Viva adds them")
         return tuple(given)
@@ -267,10 +267,10 @@ class _Reader:
         if kind in ("MC", "MS"):
             return self._letters(kind, options), ()
         if kind == "TF":
-            said = answer.casefold().rstrip(".")
-            if said not in CELLS["true"] | CELLS["false"]:
+            word = answer.casefold().rstrip(".")
+            if word not in CELLS["true"] | CELLS["false"]:
                 self.error("answer", "answer", f"{answer[:40]!r}: write true or false")
-            return "true" if said in CELLS["true"] else "false", ()
+            return "true" if word in CELLS["true"] else "false", ()
         accepted = [line.strip() for line in row["also_accepted"].split("\n") if line.strip()] if kind == "FB" else []
         return answer, tuple(text for text in dict.fromkeys(accepted) if text != answer)
 
@@ -329,9 +329,9 @@ class _Reader:
             self.warn("answer", "answer in question", "the answer repeats the question")
 
 
-def _nearly(one: str, other: str) -> bool:
+def _nearly(left: str, other: str) -> bool:
     """Return two options that differ in punctuation only, or in one letter of a long word; never in a number."""
-    bare = [re.sub(r"[\s.,;:!'\"()-]+", "", text.casefold()) for text in (one, other)]
+    bare = [re.sub(r"[\s.,;:!'\"()-]+", "", text.casefold()) for text in (left, other)]
     if bare[0] == bare[1]:
         return bool(bare[0])
     if (
@@ -341,26 +341,26 @@ def _nearly(one: str, other: str) -> bool:
     ):
         return False
     short, long = sorted(bare, key=len)
-    same = next((at for at, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    same = next((index for index, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
     return short[same + (len(short) == len(long)) :] == long[same + 1 :]
 
 
 def _repeated(questions: Sequence[Collected]) -> list[Problem]:
     """Return questions that are asked twice: word for word an error, nearly a warning."""
-    found: list[Problem] = []
+    problems: list[Problem] = []
     by_key: dict[str, Collected] = {}
     for question in questions:
         first = by_key.setdefault(question.asked, question)
         if first is not question:
             message = f"the same question as row {first.row}; empty one of the rows"
-            found.append(Problem(question.row, f"row {question.row}", "duplicate", message))
+            problems.append(Problem(question.row, f"row {question.row}", "duplicate", message))
     distinct = list(by_key.values())
     texts = [" ".join((question.question, *question.options)) for question in distinct]
-    for one, other, alike in near_duplicates(texts):
-        a, b = distinct[one], distinct[other]
+    for earlier, other, alike in near_duplicates(texts):
+        a, b = distinct[earlier], distinct[other]
         message = f"much like row {a.row} ({100 * alike:.0f} % of the words): the same question twice?"
-        found.append(Problem(b.row, f"row {b.row}", "near-duplicate", message, error=False))
-    return found
+        problems.append(Problem(b.row, f"row {b.row}", "near-duplicate", message, error=False))
+    return problems
 
 
 def _distribution(questions: Sequence[Collected]) -> Iterator[Problem]:

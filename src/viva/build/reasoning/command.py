@@ -113,16 +113,16 @@ def graph(config: GraphConfig) -> int:
 def _outlined(table: str) -> topics.Graph:
     """Return the graph of `FILE` or `NAME=FILE`."""
     name, _, rest = table.rpartition("=") if not Path(table).exists() else ("", "", table)
-    found = outline(read_contents(content_of(Path(rest)), rest), tidy(name))
+    contents = outline(read_contents(content_of(Path(rest)), rest), tidy(name))
     notes = []
-    if found.left_out:
-        first = ", ".join(dict.fromkeys(found.left_out[:3]))
-        notes.append(f"{plural(len(found.left_out), 'heading')} that name no topic ({first}, ...)")
-    if found.too_deep:
-        notes.append(f"{plural(found.too_deep, 'entry', 'entries')} below the third level")
+    if contents.left_out:
+        first = ", ".join(dict.fromkeys(contents.left_out[:3]))
+        notes.append(f"{plural(len(contents.left_out), 'heading')} that name no topic ({first}, ...)")
+    if contents.too_deep:
+        notes.append(f"{plural(contents.too_deep, 'entry', 'entries')} below the third level")
     if notes:
         tell_notes([f"{rest}: left out {' and '.join(notes)}"])
-    return found.graph
+    return contents.graph
 
 
 class SheetConfig(Struct, kw_only=True):

@@ -64,15 +64,15 @@ def _wanted(graph: Graph, level: Level) -> Sequence[str]:
 
 def paths(graph: Graph) -> list[tuple[str, ...]]:
     """Return each topic once, with the first way down to it, a discipline with all that is below it before the next."""
-    found: dict[str, tuple[str, ...]] = {}
+    path_of: dict[str, tuple[str, ...]] = {}
     stack: list[tuple[str, ...]] = [(name,) for name in reversed(graph.roots)]
     while stack:
         path = stack.pop()
-        if path[-1] in found:
+        if path[-1] in path_of:
             continue
-        found[path[-1]] = path
+        path_of[path[-1]] = path
         stack += [(*path, child) for child in reversed(graph.children.get(path[-1], ()))]
-    return list(found.values())
+    return list(path_of.values())
 
 
 WIDTH: Final = 0.8
@@ -150,7 +150,9 @@ def _middles(concepts: Sequence[Concept]) -> dict[str, float]:
     for concept in concepts:
         if len(concept.path) > 1:
             own.setdefault(concept.path[-2], []).append(concept.name)
-    middles = {name: float(row) for row, name in enumerate(one.name for one in concepts if one.name not in own)}
+    middles = {
+        name: float(row) for row, name in enumerate(placed.name for placed in concepts if placed.name not in own)
+    }
     for concept in sorted(concepts, key=lambda concept: -len(concept.path)):
         if below := own.get(concept.name):
             middles[concept.name] = (middles[below[0]] + middles[below[-1]]) / 2

@@ -74,10 +74,10 @@ def fold(
         key_of = partial(approval_key, question)
         author = author if start else ""
         begun.append(Proposal(name=question.id, start=start, author=author, key_of=key_of, question=question))
-    found, strange = replay(begun, reviews)
+    texts, strange = replay(begun, reviews)
     lapsed = {review.about.get("question", "") for review in strange if decision(review) == "approve"}
-    fresh = {one.name for one in found if one.state.status in ("waiting", "no text")}
-    return ApprovalStates(found, frozenset(lapsed & fresh))
+    fresh = {text.name for text in texts if text.state.status in ("waiting", "no text")}
+    return ApprovalStates(texts, frozenset(lapsed & fresh))
 
 
 TOPICS, SHEET, SHEET_JSONL = "topics.csv", "collection.csv", "collection.jsonl"
@@ -176,7 +176,7 @@ class Project(TextProject[Proposal]):
         """Return what is to be asked, with what it is about: questions without a rationale; `rejected`: these drafts,
         too.
         """
-        found: list[tuple[str, Generate]] = []
+        asked: list[tuple[str, Generate]] = []
         for proposal in self.folded().proposals:
             question, state = proposal.question, proposal.state
             drafted = self.drafts.get(question.asked)
@@ -185,8 +185,8 @@ class Project(TextProject[Proposal]):
                 earlier = Rejected(state.text, state.remarks, drafted.times if drafted else 1)
             elif state.text.strip() or question.rationale:
                 continue
-            found.append((question.asked, request(question, instructions, sampling, earlier)))
-        return found
+            asked.append((question.asked, request(question, instructions, sampling, earlier)))
+        return asked
 
     def described(self, proposal: Proposal) -> tuple[str, ...]:
         """Return what a row of the file says of a question."""
@@ -247,8 +247,8 @@ def read_instructions(content: bytes, name: str) -> dict[str, str]:
     """Return the expert's instructions: `all` and one for each type. Raises DataError for a type that is not there."""
     known = ("all", *TYPES)
     given = {"instructions": toml_of(content, name).get("instructions")}
-    found = texts_of(given, name, {"instructions": known})["instructions"]
-    told = {key: found.get(key, "").strip() for key in known}
+    texts = texts_of(given, name, {"instructions": known})["instructions"]
+    told = {key: texts.get(key, "").strip() for key in known}
     missing = next((kind for kind in TYPES if not told[kind]), None)
     if missing:
         raise DataError(f"{name} has no instructions for {missing} ({NAMES[missing]})")
@@ -353,11 +353,11 @@ def released(
     asked = [proposal for proposal in usable if proposal.question.row not in picked]
     if not asked:
         raise DataError("every approved question is marked as an exemplar: none is left to ask; approve more")
-    test = _lines(as_item(one.question, one.state.text, one.name) for one in asked)
-    shown = _lines(as_item(one.question, one.state.text, _exemplar_id(one)) for one in chosen)
+    test = _lines(as_item(each.question, each.state.text, each.name) for each in asked)
+    shown = _lines(as_item(each.question, each.state.text, _exemplar_id(each)) for each in chosen)
     counts: dict[str, Counter[Type]] = {}
-    for one in asked:
-        counts.setdefault(one.question.path[0], Counter())[one.question.type] += 1
+    for each in asked:
+        counts.setdefault(each.question.path[0], Counter())[each.question.type] += 1
     manifest = Manifest(
         name=name,
         seed=seed,
@@ -366,9 +366,9 @@ def released(
         questions={discipline: {kind: count[kind] for kind in TYPES} for discipline, count in counts.items()},
         without_exemplar=without,
         held_back=counted(why for _, why in held),
-        reviewers=sorted({name for one in usable for name in one.state.approved_by}),
-        drafted_by=counted(one.author or "experts" for one in usable),
-        edited=sum(one.state.text != one.start for one in usable),
+        reviewers=sorted({name for each in usable for name in each.state.approved_by}),
+        drafted_by=counted(each.author or "experts" for each in usable),
+        edited=sum(each.state.text != each.start for each in usable),
         sources=sources,
         fingerprint=fingerprint((test, shown)),
     )
@@ -380,11 +380,11 @@ def released(
 def _held(folded: ApprovalStates, checked: Checked) -> Held:
     """Return rows of the sheet that do not enter the set, each with its question where it is one."""
     broken = {problem.row for problem in checked.errors if problem.row}
-    held = [(row, "", DEFECTIVE) for row in broken.difference(one.question.row for one in folded.proposals)]
-    for one in folded.proposals:
-        if one.state.status != "approved":
-            why = LAPSED if one.name in folded.lapsed else _HELD[one.state.status]
-            held.append((one.question.row, one.name, why))
+    held = [(row, "", DEFECTIVE) for row in broken.difference(proposal.question.row for proposal in folded.proposals)]
+    for proposal in folded.proposals:
+        if proposal.state.status != "approved":
+            why = LAPSED if proposal.name in folded.lapsed else _HELD[proposal.state.status]
+            held.append((proposal.question.row, proposal.name, why))
     return [(f"row {row}{name and f', {name}'}", why) for row, name, why in sorted(held)]
 
 

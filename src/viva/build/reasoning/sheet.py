@@ -191,7 +191,7 @@ def read_sheet(content: bytes, name: str) -> Sheet:
     twice = [column for column, times in Counter(table.columns).items() if times > 1 and column in _KNOWN]
     if twice:
         raise DataError(f"{name} has two columns {twice[0]!r}; rename one of them")
-    places = {column: at for at, column in enumerate(table.columns) if column in _KNOWN}
+    places = {column: index for index, column in enumerate(table.columns) if column in _KNOWN}
     rows: list[Row] = []
     for number, cells in table.rows:
         if any(cells[len(table.columns) :]):
@@ -199,10 +199,12 @@ def read_sheet(content: bytes, name: str) -> Sheet:
                 f"{name}, row {number} has {len(cells)} cells, the first row names {len(table.columns)}: a comma or "
                 "semicolon inside a cell needs quotes around the cell"
             )
-        long = next((at for at, cell in enumerate(cells) if len(cell) > LONGEST_CELL), None)
+        long = next((index for index, cell in enumerate(cells) if len(cell) > LONGEST_CELL), None)
         if long is not None:
             raise DataError(f"{name}, cell {cell_name(long, number)} has {len(cells[long]):,} characters")
-        rows.append(Row(number, {column: cells[at] for column, at in places.items() if at < len(cells)}, places))
+        rows.append(
+            Row(number, {column: cells[index] for column, index in places.items() if index < len(cells)}, places)
+        )
     return _without_repeats(Sheet(name=name, rows=rows, table=table))
 
 
@@ -231,7 +233,7 @@ def _cells(row: Mapping[str, object], where: str) -> dict[str, str]:
     def texts(column: str) -> list[str]:
         value = row.get(column)
         values = value if isinstance(value, list) else [value] if value else []
-        return [_text(one, where, column) for one in values]
+        return [_text(item, where, column) for item in values]
 
     path = texts("topic") or texts("discipline")
     discipline = _text(row.get("discipline"), where, "discipline")
@@ -288,11 +290,11 @@ def refreshed(sheet: Sheet, stubs: Iterable[tuple[tuple[str, ...], Type]]) -> by
     ids = given_ids(sheet)
     named = False
     if "id" in table.columns:
-        at = table.columns.index("id")
+        place = table.columns.index("id")
         for (number, _), cells in zip(table.rows, rows, strict=True):
-            if number in ids and not (cells[at] if at < len(cells) else ""):
-                cells.extend([""] * (at + 1 - len(cells)))
-                cells[at], named = ids[number], True
+            if number in ids and not (cells[place] if place < len(cells) else ""):
+                cells.extend([""] * (place + 1 - len(cells)))
+                cells[place], named = ids[number], True
     if not added and not named:
         return None
     return written_table(table.titles, [*rows, *added], table.delimiter, table.encoding)
@@ -313,15 +315,15 @@ def given_ids(sheet: Sheet) -> dict[int, str]:
     """Row number → id, for every filled row with discipline and type: its own, or the next free slug/type/number."""
     taken = {row["id"] for row in sheet.rows if row["id"]}
     following: Counter[str] = Counter()
-    found: dict[int, str] = {}
+    ids: dict[int, str] = {}
     for row in sheet.filled:
         kind = as_type(row["type"])
         if row["id"]:
-            found[row.number] = row["id"]
+            ids[row.number] = row["id"]
         elif kind and row["discipline"]:
             stem = f"{slug(row['discipline'])}/{kind.lower()}"
             following[stem] += 1
             while f"{stem}/{following[stem]}" in taken:
                 following[stem] += 1
-            found[row.number] = f"{stem}/{following[stem]}"
-    return found
+            ids[row.number] = f"{stem}/{following[stem]}"
+    return ids

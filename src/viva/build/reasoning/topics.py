@@ -78,11 +78,11 @@ class Graph:
     @cached_property
     def levels(self) -> Mapping[str, frozenset[int]]:
         """Topic → the levels at which it can be reached; LEVELS + 1 stands for everything deeper. Acyclic graphs."""
-        found: dict[str, set[int]] = {name: {1} for name in self.roots}
+        levels_of: dict[str, set[int]] = {name: {1} for name in self.roots}
         for name in TopologicalSorter(self.parents).static_order():
             for head in self.parents.get(name, ()):
-                found.setdefault(name, set()).update(min(level + 1, LEVELS + 1) for level in found[head])
-        return {name: frozenset(levels) for name, levels in found.items()}
+                levels_of.setdefault(name, set()).update(min(level + 1, LEVELS + 1) for level in levels_of[head])
+        return {name: frozenset(levels) for name, levels in levels_of.items()}
 
     def at(self, level: int) -> tuple[str, ...]:
         """Return the topics of a level; one that is reachable at several counts at its highest."""
@@ -96,16 +96,16 @@ class Graph:
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
+    values_of: dict[str, list[str]] = {}
     for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return {key: tuple(values) for key, values in found.items()}
+        values_of.setdefault(key, []).append(value)
+    return {key: tuple(values) for key, values in values_of.items()}
 
 
 def merged(graphs: Iterable[Graph]) -> Graph:
     """Return one graph of several: topics of one name are one topic."""
-    found = list(graphs)
-    return Graph([edge for graph in found for edge in graph.edges], [name for graph in found for name in graph.alone])
+    listed = list(graphs)
+    return Graph([edge for graph in listed for edge in graph.edges], [name for graph in listed for name in graph.alone])
 
 
 def check(graph: Graph) -> list[Finding]:
@@ -114,14 +114,14 @@ def check(graph: Graph) -> list[Finding]:
         return [Finding("empty", "the graph has no topic")]
     if len(graph.names) > MOST:
         return [Finding("size", f"the graph has {len(graph.names):,} topics; at most {MOST:,} are supported")]
-    found = [Finding("self-loop", f"{_q(head)} is its own subtopic") for head, tail in graph.edges if head == tail]
+    findings = [Finding("self-loop", f"{_q(head)} is its own subtopic") for head, tail in graph.edges if head == tail]
     cycle = find_cycle(graph)
     if cycle:
-        found.append(Finding("cycle", f"topics lead back to themselves: {' → '.join(map(_q, cycle))}"))
-    if not found:
-        found += _levels(graph)
-    found += _oddities(graph)
-    return found
+        findings.append(Finding("cycle", f"topics lead back to themselves: {' → '.join(map(_q, cycle))}"))
+    if not findings:
+        findings += _levels(graph)
+    findings += _oddities(graph)
+    return findings
 
 
 def find_cycle(graph: Graph) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ def find_cycle(graph: Graph) -> tuple[str, ...]:
 
 
 def _levels(graph: Graph) -> list[Finding]:
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for name in graph.names:
         levels = graph.levels[name]
         if max(levels) > LEVELS:
@@ -146,13 +146,13 @@ def _levels(graph: Graph) -> list[Finding]:
                 LEVELS in graph.levels[head] for head in graph.parents[name]
             ):  # what is deeper yet goes without saying
                 chain = " → ".join(map(_q, _chain(graph, name)))
-                found.append(Finding("level", f"{_q(name)} lies below level {LEVELS}: {chain}"))
+                findings.append(Finding("level", f"{_q(name)} lies below level {LEVELS}: {chain}"))
         elif len(levels) > 1:
             where = " and ".join(str(level) for level in sorted(levels))
             heads = ", ".join(map(_q, graph.parents[name]))
             message = f"{_q(name)} is on levels {where} (below {heads}); give one of them another name"
-            found.append(Finding("several levels", message))
-    return found
+            findings.append(Finding("several levels", message))
+    return findings
 
 
 def _chain(graph: Graph, name: str) -> list[str]:
@@ -164,42 +164,44 @@ def _chain(graph: Graph, name: str) -> list[str]:
 
 
 def _oddities(graph: Graph) -> list[Finding]:
-    found = [
+    findings = [
         Finding("several parents", f"{_q(name)} stands below {' and '.join(map(_q, heads))}: one topic, or two?", False)
         for name, heads in graph.parents.items()
         if len(heads) > 1
     ]
-    found += [
+    findings += [
         Finding("similar names", f"{_q(a)} and {_q(b)}: the same topic twice?", False) for a, b in similar(graph.names)
     ]
     if graph.edges:
-        found += [Finding("orphan", f"{_q(name)} has neither topics nor a discipline", False) for name in graph.alone]
-    return found
+        findings += [
+            Finding("orphan", f"{_q(name)} has neither topics nor a discipline", False) for name in graph.alone
+        ]
+    return findings
 
 
 def similar(names: Sequence[str]) -> list[tuple[str, str]]:
     """Return pairs of names that differ in case, punctuation, number, `and`, or a letter or two."""
     folded = [_folded(name) for name in names]
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     first: dict[str, int] = {}
     for index, form in enumerate(folded):
         if form in first:
-            found.append((names[first[form]], names[index]))
+            pairs.append((names[first[form]], names[index]))
         else:
             first[form] = index
     if len(names) > _COMPARED:
-        return found
+        return pairs
     distinct = sorted(first.values())
-    for at, one in enumerate(distinct):
-        matcher = difflib.SequenceMatcher(b=folded[one], autojunk=False)
-        for other in distinct[at + 1 :]:
-            pair = folded[one], folded[other]
+    for place, short in enumerate(distinct):
+        matcher = difflib.SequenceMatcher(b=folded[short], autojunk=False)
+        for other in distinct[place + 1 :]:
+            pair = folded[short], folded[other]
             # A beginning makes the difference where a letter or two do not: supervised, unsupervised.
             long = min(map(len, pair)) >= 8 and pair[0][:2] == pair[1][:2] and _digits(pair[0]) == _digits(pair[1])
             matcher.set_seq1(folded[other])
             if long and matcher.real_quick_ratio() > 0.9 and matcher.quick_ratio() > 0.9 and matcher.ratio() > 0.9:
-                found.append((names[one], names[other]))
-    return found
+                pairs.append((names[short], names[other]))
+    return pairs
 
 
 def _digits(text: str) -> str:
@@ -221,8 +223,8 @@ def _folded(name: str) -> str:
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return the most similar of the names; empty where none is similar."""
     by_case = {other.casefold(): other for other in names}
-    found = difflib.get_close_matches(name.casefold()[:200], by_case, n=1, cutoff=0.6)
-    return by_case[found[0]] if found else ""
+    close = difflib.get_close_matches(name.casefold()[:200], by_case, n=1, cutoff=0.6)
+    return by_case[close[0]] if close else ""
 
 
 def read_triples(content: bytes, name: str) -> Graph:
@@ -358,9 +360,9 @@ def parse(text: str) -> Contents:
 
 def _has_pages(lines: list[str]) -> bool:
     """Return whether titles end in page numbers after a mere space: most lines do, and they never fall."""
-    found = [int(page[1]) for line in lines if len(line) < 1_000 and (page := _PAGE.search(line))]
+    pages = [int(page[1]) for line in lines if len(line) < 1_000 and (page := _PAGE.search(line))]
     written = sum(bool(line.strip()) for line in lines)
-    return len(found) >= 3 and 3 * len(found) >= 2 * written and found == sorted(found) and found[0] < found[-1]
+    return len(pages) >= 3 and 3 * len(pages) >= 2 * written and pages == sorted(pages) and pages[0] < pages[-1]
 
 
 def _read(raw: str, heading: int, number: int) -> _Line | None:
@@ -369,19 +371,19 @@ def _read(raw: str, heading: int, number: int) -> _Line | None:
     body = expanded.strip()
     if not body or len(body) > 2_000 or _RULE.match(body):
         return None
-    if found := _HEADING.match(body):
-        return _Line((len(found[1]), 0, 0), _title(found[2].rstrip("# \t"), strip_number=True), numbered=True)
-    if found := _BULLET.match(body):
-        return _Line((heading, number, 1 + indent), _title(found[1], strip_number=True))
-    if found := _NUMBER.match(body):
-        parts = found[1].count(".") + 1
+    if match := _HEADING.match(body):
+        return _Line((len(match[1]), 0, 0), _title(match[2].rstrip("# \t"), strip_number=True), numbered=True)
+    if match := _BULLET.match(body):
+        return _Line((heading, number, 1 + indent), _title(match[1], strip_number=True))
+    if match := _NUMBER.match(body):
+        parts = match[1].count(".") + 1
         # "1." may be an item of a nested list, whose level is its indentation; "1.2" says its own level.
-        return _Line((heading, parts, indent if parts == 1 else 0), _title(found[3]), numbered=True)
+        return _Line((heading, parts, indent if parts == 1 else 0), _title(match[3]), numbered=True)
     counted, title = _counted(body)
     if counted:
         return _Line((heading, 1, 0), _title(title), numbered=True)
-    if found := _LETTER.match(body):
-        body = found[1]
+    if match := _LETTER.match(body):
+        body = match[1]
     return _Line((heading, number if indent else 0, 1 + indent if indent else 0), _title(body))
 
 
@@ -394,8 +396,8 @@ def _title(text: str, *, strip_number: bool = False) -> str:
     text = _LEADER.sub("", text) if len(text) < 1_000 else text
     text = _LINK.sub(r"\1", text)
     text = re.sub(r"\[[ xX]\][ \t]+", "", text, count=1)
-    if strip_number and (found := _NUMBER.match(text.strip())):
-        text = found[3]
+    if strip_number and (match := _NUMBER.match(text.strip())):
+        text = match[3]
     if strip_number:
         text = _counted(text.strip())[1]
     for mark in ("**", "__", "`"):
@@ -406,10 +408,10 @@ def _title(text: str, *, strip_number: bool = False) -> str:
 def _counted(text: str) -> tuple[bool, str]:
     """Return `Chapter 3: Memory` → (True, "Memory"); a bare "Chapter 3" keeps its name."""
     words = "|".join(_words()["counted"])
-    found = re.match(
+    match = re.match(
         rf"(?i)(?:{words})[ \t]+(?:\d{{1,4}}|[IVXLC]{{1,7}}|[A-Z])(?:[ \t]*[:.–—-][ \t]*|[ \t]+)(\S.*)", text
     )
-    return (True, found[1]) if found else (False, text)
+    return (True, match[1]) if match else (False, text)
 
 
 @cache

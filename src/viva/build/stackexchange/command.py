@@ -54,12 +54,12 @@ def _day(text: str, option: str) -> str:
     if not text:
         return ""
     try:
-        found = date.fromisoformat(text)
+        day = date.fromisoformat(text)
     except ValueError:
         raise VivaError(f"{option} {text!r} {NO_DATE}") from None
-    if not 1971 <= found.year < 2149:
+    if not 1971 <= day.year < 2149:
         raise VivaError(f"{option} {text!r} {NO_DATE}, of 1971 to 2148")
-    return found.isoformat()
+    return day.isoformat()
 
 
 class PoolConfig(Struct, kw_only=True):
@@ -155,8 +155,8 @@ class _Screen(TellingScreen):
         rate = dump.done / max(1e-3, time.monotonic() - self.started)
         share = f"{100 * min(dump.done, dump.size) // dump.size} % · " if dump.size else ""
         left = f" · {clock((dump.size - dump.done) / rate)} left" if dump.size > dump.done and rate else ""
-        found = f"{rows:,} rows" if what == "rows" else f"{rows:,} texts"
-        self.show(f"{'reading' if what == 'rows' else 'texts'}: {share}{found} · {rate / 1e6:.1f} MB/s{left}")
+        amount = f"{rows:,} rows" if what == "rows" else f"{rows:,} texts"
+        self.show(f"{'reading' if what == 'rows' else 'texts'}: {share}{amount} · {rate / 1e6:.1f} MB/s{left}")
 
     def broken(self, row: BrokenRow) -> None:
         """A row could not be read."""
@@ -165,7 +165,10 @@ class _Screen(TellingScreen):
 
 
 def _report(build: Build, out: Path) -> int:
-    drawn, quota = sum(one.drawn for one in build.languages), sum(one.quota for one in build.languages)
+    drawn, quota = (
+        sum(language.drawn for language in build.languages),
+        sum(language.quota for language in build.languages),
+    )
     closing = [
         f"{build.rows:,} rows: {build.questions:,} questions, {build.answers:,} answers. Ages at {build.date}.",
         f"The pool is in {out}: {drawn:,} questions, {quota:,} of them within the quotas; "
@@ -179,7 +182,11 @@ def _report(build: Build, out: Path) -> int:
         say(f"viva: {total:,} rows are broken ({kinds})")
         code = EXIT_INCOMPLETE
     floor = build.settings["floor"]
-    few = [f"{one.language} {one.seed:,}" for one in build.languages if one.area and one.seed < floor]
+    few = [
+        f"{language.language} {language.seed:,}"
+        for language in build.languages
+        if language.area and language.seed < floor
+    ]
     if few:
         say(f"viva: fewer than {flag('floor')} {floor:,} questions to draw from: {', '.join(few)}")
     return code
@@ -188,8 +195,11 @@ def _report(build: Build, out: Path) -> int:
 def _table(build: Build) -> Told:
     """The counts, as the paper's Table 2 has them, with what came before the initial seed set."""
     steps = ("questions", "accepted", "answered", "seen", "seed", "quota", "drawn")
-    rows = [(one.language, one.area or "-", *(getattr(one, step) for step in steps)) for one in build.languages]
-    total = (sum(getattr(one, step) for one in build.languages) for step in steps)
+    rows = [
+        (language.language, language.area or "-", *(getattr(language, step) for step in steps))
+        for language in build.languages
+    ]
+    total = (sum(getattr(language, step) for language in build.languages) for step in steps)
     votes = f"≥ {build.settings['min_answers']} answers"
     header = ("language", "area", "questions", "accepted", votes, "above line", "seed set", "quota", "pool")
     return "Questions by language, step by step", header, (*rows, ("all", "", *total))

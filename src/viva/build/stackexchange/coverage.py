@@ -109,11 +109,11 @@ _DAY = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?")
 
 def read_day(text: str, what: str) -> date:
     """Return a day, or the last one of a month. Raises DataError that names `what`."""
-    found = _DAY.fullmatch(text.strip()) if text.isascii() else None
+    match = _DAY.fullmatch(text.strip()) if text.isascii() else None
     try:
-        if found:
-            year, month = int(found[1]), int(found[2])
-            return date(year, month, int(found[3] or calendar.monthrange(year, month)[1]))
+        if match:
+            year, month = int(match[1]), int(match[2])
+            return date(year, month, int(match[3] or calendar.monthrange(year, month)[1]))
     except (ValueError, calendar.IllegalMonthError):
         pass
     raise DataError(f"{what} {text[:40]!r} is no day: write YYYY-MM-DD, or YYYY-MM for the end of a month")
@@ -130,19 +130,19 @@ def read_cutoffs(content: bytes, name: str) -> dict[str, date]:
         table = parse_toml(content.decode("utf-8-sig"))
     except ValueError as problem:
         raise DataError(f'{name} is not valid TOML ({problem}); a line is: "MODEL" = 2024-04-30') from None
-    found: dict[str, date] = {}
+    cutoffs: dict[str, date] = {}
     for model, value in table.items():
         if isinstance(value, datetime):
-            found[model] = value.date()
+            cutoffs[model] = value.date()
         elif isinstance(value, date):
-            found[model] = value
+            cutoffs[model] = value
         elif isinstance(value, str):
-            found[model] = read_day(value, f"{name}: the cut-off of {model!r},")
+            cutoffs[model] = read_day(value, f"{name}: the cut-off of {model!r},")
         else:
             raise DataError(f"{name}: the cut-off of {model!r} is no day: write YYYY-MM-DD, a model's name in quotes")
-    if not found:
+    if not cutoffs:
         raise DataError(f'{name} names no model; a line is: "MODEL" = 2024-04-30')
-    return found
+    return cutoffs
 
 
 class Exposure(Struct, frozen=True):
@@ -257,8 +257,8 @@ def coverage_table(dealt: Iterable[Cell]) -> Told:
 
 def exposure_table(dealt: Iterable[Cell], cutoffs: Mapping[str, date]) -> Told:
     """Return how many of the questions that hold a place each model may have read in training."""
-    found = exposed((state.about for state in holders(dealt).values()), cutoffs)
-    rows = [(model, one.cutoff, one.before, one.after) for model, one in found.items()]
+    exposures = exposed((state.about for state in holders(dealt).values()), cutoffs)
+    rows = [(model, exposure.cutoff, exposure.before, exposure.after) for model, exposure in exposures.items()]
     return "Asked before the models' training ended", ("model", "cut-off", "up to it", "after it"), rows
 
 

@@ -188,15 +188,15 @@ def batches(file: IO[bytes], start: int = 0, end: int | None = None) -> Iterator
     """Yield the lines that begin from `start` to before `end`, some at a time; a number for one of so many bytes that
     was too long to be read.
     """
-    at = start
+    place = start
     if start:
         file.seek(start - 1)
-        at += _skip(file, None if end is None else end - start + 1) - 1
-        if at < start:
+        place += _skip(file, None if end is None else end - start + 1) - 1
+        if place < start:
             return
     batch: list[bytes] = []
     size = 0
-    while end is None or at < end:
+    while end is None or place < end:
         line = file.readline(MAX_ROW + 1)
         if not line:
             break
@@ -209,7 +209,7 @@ def batches(file: IO[bytes], start: int = 0, end: int | None = None) -> Iterator
         else:
             batch.append(line)
             size += length
-        at += length
+        place += length
         if size >= CHUNK:
             yield batch
             batch, size = [], 0

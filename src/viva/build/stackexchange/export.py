@@ -76,7 +76,9 @@ def misread(content: bytes, wanted: Sequence[OwnQuestion], name: str) -> str:
         return f"{name} cannot be written so that it is read as it was meant: {read.errors[0]}"
     if len(read.questions) != len(wanted):
         return f"{name} would hold {len(read.questions):,} of {len(wanted):,} questions"
-    other = next((own for one, own in zip(read.questions, wanted, strict=True) if _bare(one) != _bare(own)), None)
+    other = next(
+        (own for question, own in zip(read.questions, wanted, strict=True) if _bare(question) != _bare(own)), None
+    )
     return f"{other.id} cannot be written so that it is read as it was meant; simplify its YAML" if other else ""
 
 
@@ -282,9 +284,9 @@ def released(
         fingerprint=fingerprint(written.values()),
     )
     notes += [
-        f"{model} (cut-off {one.cutoff}) may have read {one.before:,} of the {made.questions:,} originals"
-        for model, one in made.exposure.items()
-        if one.before
+        f"{model} (cut-off {exposure.cutoff}) may have read {exposure.before:,} of the {made.questions:,} originals"
+        for model, exposure in made.exposure.items()
+        if exposure.before
     ]
     return Release(held=held, manifest=made, contents={**written, ATTRIBUTION: _attribution(wanted)}, notes=notes)
 
@@ -314,15 +316,15 @@ def _graded(
 ) -> tuple[list[State], list[tuple[State, Problem]]]:
     """Return those whose examples score as they should, and the others with the first problem."""
     asked = [(state.about, own) for state in wanted if (own := state.checked.question) is not None]
-    found = grading_problems(asked, notes, unsafe=unsafe)
+    problems_of = grading_problems(asked, notes, unsafe=unsafe)
     untried = sum(
-        any(problem.text.startswith(UNTRIED) for problem in found.get(state.about.id, ())) for state in wanted
+        any(problem.text.startswith(UNTRIED) for problem in problems_of.get(state.about.id, ())) for state in wanted
     )
     if untried:
         notes.append(f"viva: the examples of {plural(untried, 'question')} could not be graded here; see check")
     errors = {
         identity: [problem for problem in problems if problem.severity == "error"]
-        for identity, problems in found.items()
+        for identity, problems in problems_of.items()
     }
     failed = [(state, wrong[0]) for state in wanted if (wrong := errors.get(state.about.id))]
     return [state for state in wanted if not errors.get(state.about.id)], failed

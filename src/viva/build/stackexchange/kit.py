@@ -207,15 +207,17 @@ def human_references(pool: Iterable[PoolQuestion], wanted: Collection[str]) -> d
     asked = [question for question in pool if question_id(question) in wanted]
     if not asked:
         raise DataError("the pool holds none of the set's questions: name the project that the set was exported from")
-    found: dict[str, list[HumanAnswer]] = {}
+    answers_by_name: dict[str, list[HumanAnswer]] = {}
     for name, samples in REFERENCES.items():
-        rows = found.setdefault(name, [])
+        rows = answers_by_name.setdefault(name, [])
         for question in asked:
-            chosen = [one for one in question.answers if name != "accepted" or one.id == question.accepted]
+            chosen = [
+                candidate for candidate in question.answers if name != "accepted" or candidate.id == question.accepted
+            ]
             texts = [fenced(plain(answer.body)) for answer in chosen[:samples]]
             texts += [""] * (samples - len(texts))
             rows += [HumanAnswer(question_id(question), sample, text) for sample, text in enumerate(texts)]
-    return found
+    return answers_by_name
 
 
 LONGEST_DRAFT = 20_000
@@ -224,10 +226,10 @@ LONGEST_DRAFT = 20_000
 
 def read_instructions(content: bytes, name: str) -> str:
     """Return the experts' instructions. Raises DataError."""
-    found = toml_of(content, name).get("instructions")
-    if not isinstance(found, str) or not found.strip():
+    text = toml_of(content, name).get("instructions")
+    if not isinstance(text, str) or not text.strip():
         raise DataError(f'{name} should hold a text: instructions = """..."""')
-    return found.strip()
+    return text.strip()
 
 
 def asked(question: PoolQuestion) -> str:

@@ -104,14 +104,14 @@ def check_kit(about: PoolQuestion, content: bytes, path: Path) -> KitChecked:
 def at(node: Node, *steps: str | int) -> Node:
     """Return the node at a path of keys and places, or the last one on the way to it that is there."""
     for step in steps:
-        found: Node | None = None
+        inner: Node | None = None
         if isinstance(node, Mapping) and isinstance(step, str):
-            found = next((value for key, value in node.entries if key.value == step), None)
+            inner = next((value for key, value in node.entries if key.value == step), None)
         elif isinstance(node, Listing) and isinstance(step, int) and step < len(node.items):
-            found = node.items[step]
-        if found is None:
+            inner = node.items[step]
+        if inner is None:
             return node
-        node = found
+        node = inner
     return node
 
 
@@ -141,8 +141,8 @@ class _Checks:
 
     def _say(self, text: str, *steps: str | int, warning: bool = False) -> None:
         node = at(self._node, *steps)
-        where = ", ".join([f"question {self._own.id}", *[str(one) if isinstance(one, str) else f"item {one + 1}"
-                                                         for one in steps]])  # fmt: skip
+        where = ", ".join([f"question {self._own.id}", *[str(step) if isinstance(step, str) else f"item {step + 1}"
+                                                         for step in steps]])  # fmt: skip
         self._found.append(Problem(node.line, node.column, where, text, "warning" if warning else "error"))
 
     def _tags(self) -> None:
@@ -175,7 +175,7 @@ class _Checks:
         weights = [item.weight for item in rubric.keywords]
         weights += [blank.weight for blank in (rubric.blanks.targets if rubric.blanks else ())]
         weights += [test.weight for test in (rubric.tests.tests if rubric.tests else ())]
-        weights += [one.weight for one in rubric.similarity]
+        weights += [measure.weight for measure in rubric.similarity]
         if weights and max(weights) > UNEVEN * min(weights):
             text = f"the weights go from {min(weights):g} to {max(weights):g}: the small ones decide nothing"
             self._say(text, "grading", warning=True)
@@ -184,11 +184,11 @@ class _Checks:
             self._say(f"{text}: an answer that misses most has full marks", "grading", "max", warning=True)
 
     def _examples(self) -> None:
-        full = [one for one in self._own.examples if one.wanted in ("full", 1.0)]
-        wrong = [one for one in self._own.examples if one.wanted not in ("full", 1.0, "above 0")]
+        full = [example for example in self._own.examples if example.wanted in ("full", 1.0)]
+        wrong = [example for example in self._own.examples if example.wanted not in ("full", 1.0, "above 0")]
         if not full:
             self._say("no example that must score full: write the accepted answer so that it does", "examples")
-        if not [one for one in wrong if one.answer.strip() not in ("", IDLE)]:
+        if not [reply for reply in wrong if reply.answer.strip() not in ("", IDLE)]:
             self._say("no wrong answer that nearly fits: only such a one tells that the grading is strict", "examples",
                       warning=True)  # fmt: skip
 
@@ -206,7 +206,7 @@ class _Checks:
 
     def _never_matched(self) -> None:
         """Texts and expressions of keywords that occur in no answer there is: nobody may ever earn them."""
-        good = [one.answer for one in self._own.examples if one.wanted not in ("none", 0.0)]
+        good = [example.answer for example in self._own.examples if example.wanted not in ("none", 0.0)]
         texts = [*good, answers_text(self._about), accepted_text(self._about)]
         left = MOST_LEAVES
         for index, item in enumerate(self._own.rubric.keywords):
@@ -226,10 +226,10 @@ class _Checks:
 
 def _occurs(leaf: Literally | Pattern, item: Keyword, text: str) -> bool:
     try:
-        _, found = grade_keywords((Keyword(rule=leaf, ignore_case=item.ignore_case),), text)
+        _, matched = grade_keywords((Keyword(rule=leaf, ignore_case=item.ignore_case),), text)
     except patterns.PatternError:
         return True  # another check tells of it
-    return found[0]
+    return matched[0]
 
 
 def graded_problems(about: PoolQuestion, own: OwnQuestion, grade: Grader) -> Iterator[Problem]:
@@ -261,4 +261,4 @@ def _share(own: OwnQuestion, text: str, grade: Grader) -> float | None:
 
 def tried_texts(about: PoolQuestion, own: OwnQuestion) -> list[str]:
     """Return the answers that are graded in all: those whose programs are to be run first."""
-    return [*(one.answer for one in own.examples), "", IDLE, accepted_text(about)]
+    return [*(example.answer for example in own.examples), "", IDLE, accepted_text(about)]

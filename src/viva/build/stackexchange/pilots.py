@@ -50,7 +50,7 @@ class Answers(Struct):
 
     def graded(self, model: str = "") -> list[float]:
         """Return all scores there are, or those of a model."""
-        return [one.score for one in self.replies if one.score is not None and model in ("", one.model)]
+        return [reply.score for reply in self.replies if reply.score is not None and model in ("", reply.model)]
 
     def shown(self, keep: int, *, best: bool) -> list[Reply]:
         """Return the best or worst `keep` answers, as many models as there are among equals."""
@@ -72,7 +72,7 @@ def named_runs(runs: Sequence[Path]) -> Iterator[tuple[Path, str]]:
         yield place, place.name if len(places) > 1 else ""
 
 
-def gather_answers(project: Project, path: Path, label: str, known: set[str], found: dict[str, Answers]) -> set[str]:
+def gather_answers(project: Project, path: Path, label: str, known: set[str], answers: dict[str, Answers]) -> set[str]:
     """Add a run's answers; returns the questions whose text is another now than in the set that was run."""
     from viva.engine.folder import RunFolder
     from viva.runs.answers import answered
@@ -87,7 +87,7 @@ def gather_answers(project: Project, path: Path, label: str, known: set[str], fo
             model = f"{row.model} ({label})" if label and evaluated[row.model] < 2 else row.model
             value = None if row.outcome in UNANSWERED else row.value or 0.0
             reply = Reply(model, value, answer.response.text[:LONGEST], row.explanation)
-            found.setdefault(row.question, Answers()).replies.append(reply)
+            answers.setdefault(row.question, Answers()).replies.append(reply)
     return _changed(project, {exam.fingerprint for exam in opened.exams})
 
 
@@ -95,35 +95,35 @@ def _changed(project: Project, fingerprints: set[str]) -> set[str]:
     from viva.build.stackexchange.project import key_of
 
     texts: dict[str, str] = {}
-    for one in project.exports():
-        if one.fingerprint in fingerprints:
-            texts |= one.texts
+    for export in project.exports():
+        if export.fingerprint in fingerprints:
+            texts |= export.texts
     now = {state.id: key_of(state) for state in project.states() if state.id in texts}
     return {question for question, digits in texts.items() if now.get(question) != digits}
 
 
-def models_of(found: Mapping[str, Answers]) -> list[str]:
+def models_of(answers: Mapping[str, Answers]) -> list[str]:
     """Return the models that were asked any question."""
-    return sorted(set().union(*(one.models for one in found.values())))
+    return sorted(set().union(*(each.models for each in answers.values())))
 
 
-def discriminate(found: Mapping[str, Answers]) -> None:
+def discriminate(answers: Mapping[str, Answers]) -> None:
     """Fill in the discrimination of questions, where there are models enough."""
     import numpy as np
 
     from viva.analysis.items.itemstatistics import FEWEST, item_statistics
 
-    models = models_of(found)
-    graded = [[one.graded(model) for one in found.values()] for model in models]
+    models = models_of(answers)
+    graded = [[each.graded(model) for each in answers.values()] for model in models]
     matrix = np.array([[sum(some) / len(some) if some else np.nan for some in row] for row in graded])
     there = np.isfinite(matrix).any(axis=0)
     if len(models) < FEWEST or there.sum() < 2:
         return
     statistics = item_statistics(matrix[:, there])
-    tried = (one for one, some in zip(found.values(), there, strict=True) if some)
-    for one, value, surely in zip(tried, statistics.discrimination, statistics.surely_negative, strict=True):
-        one.discrimination = float(value) if np.isfinite(value) else None
-        one.surely = bool(surely)
+    tried = (each for each, some in zip(answers.values(), there, strict=True) if some)
+    for each, value, surely in zip(tried, statistics.discrimination, statistics.surely_negative, strict=True):
+        each.discrimination = float(value) if np.isfinite(value) else None
+        each.surely = bool(surely)
 
 
 Kind = Literal["nobody", "everybody", "unscored", "against the rest"]
@@ -149,24 +149,24 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 def findings(tried: Mapping[str, Answers]) -> list[Finding]:
     """Return what is suspicious, question by question in order; behind all else what may be chance."""
-    found = [finding for question, one in tried.items() for finding in _findings(question, one)]
-    return sorted(found, key=lambda finding: finding.chance)
+    told = [finding for question, each in tried.items() for finding in _findings(question, each)]
+    return sorted(told, key=lambda finding: finding.chance)
 
 
-def _findings(question: str, one: Answers) -> list[Finding]:
-    found: list[Finding] = []
+def _findings(question: str, answers: Answers) -> list[Finding]:
+    told_findings: list[Finding] = []
     told = partial(Finding, question=question)
-    graded, total = one.graded(), len(one.replies)
-    models = plural(len(one.models), "model")
+    graded, total = answers.graded(), len(answers.replies)
+    models = plural(len(answers.models), "model")
     if graded and max(graded) < FULL:
         points = "none has a point" if max(graded) <= 0 else f"the best has {max(graded):.3g}"
-        found.append(told(kind="nobody", said=f"{len(graded):,} answers of {models}: {points}", show="best"))
+        told_findings.append(told(kind="nobody", said=f"{len(graded):,} answers of {models}: {points}", show="best"))
     elif graded and min(graded) >= FULL:
-        found.append(told(kind="everybody", said=f"{len(graded):,} answers of {models}", show="worst"))
+        told_findings.append(told(kind="everybody", said=f"{len(graded):,} answers of {models}", show="worst"))
     if len(graded) < total:
-        found.append(told(kind="unscored", said=f"{total - len(graded):,} of {total:,} answers", show="best"))
-    if one.discrimination is not None and one.discrimination < 0:
-        sure = "also when it is kept in mind how many questions there are" if one.surely else "perhaps by chance"
-        said = f"correlation with the rest {one.discrimination:+.2f} over {models}, {sure}"
-        found.append(told(kind="against the rest", said=said, show="worst", chance=not one.surely))
-    return found
+        told_findings.append(told(kind="unscored", said=f"{total - len(graded):,} of {total:,} answers", show="best"))
+    if answers.discrimination is not None and answers.discrimination < 0:
+        sure = "also when it is kept in mind how many questions there are" if answers.surely else "perhaps by chance"
+        correlated = f"correlation with the rest {answers.discrimination:+.2f} over {models}, {sure}"
+        told_findings.append(told(kind="against the rest", said=correlated, show="worst", chance=not answers.surely))
+    return told_findings

@@ -98,11 +98,11 @@ class _Reader(HTMLParser):
 
 def _without_comments(html: str) -> str:
     kept: list[str] = []
-    at = 0
-    while (start := html.find("<!--", at)) >= 0 and (end := html.find("-->", start + 4)) >= 0:
-        kept.append(html[at:start])
-        at = end + 3
-    return "".join(kept) + html[at:]
+    place = 0
+    while (start := html.find("<!--", place)) >= 0 and (end := html.find("-->", start + 4)) >= 0:
+        kept.append(html[place:start])
+        place = end + 3
+    return "".join(kept) + html[place:]
 
 
 def plain(html: str) -> str:
@@ -176,7 +176,7 @@ def shared_text(prompt: str, original: str) -> SharedText:
     def shared(start: int, end: int) -> bool:
         return f" {' '.join(mine[start:end])} " in theirs
 
-    pieces = [shared(at, at + RUN) for at in range(max(1, len(mine) - RUN + 1))] if mine else []
+    pieces = [shared(place, place + RUN) for place in range(max(1, len(mine) - RUN + 1))] if mine else []
     longest = 0
     for start in range(len(mine)):
         step = int(longest + 1 < RUN or any(pieces[start : start + 1]))  # a longer run begins with a shared piece

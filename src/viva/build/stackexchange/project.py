@@ -90,18 +90,18 @@ class Project(ProjectFolder):
     @cached_property
     def pool(self) -> tuple[PoolQuestion, ...]:
         """The questions, in the pool's order. Raises DataError for a pool that is damaged."""
-        found = read_pool(self.path)
+        questions = read_pool(self.path)
         seen: set[int] = set()
-        for one in found:
-            if one.id in seen or one.id < 1:
-                raise DataError(f"{self.path / POOL}: question {one.id} stands twice, or is no question")
-            seen.add(one.id)
-            created(one.created)
-            for answer in one.answers:
+        for question in questions:
+            if question.id in seen or question.id < 1:
+                raise DataError(f"{self.path / POOL}: question {question.id} stands twice, or is no question")
+            seen.add(question.id)
+            created(question.created)
+            for answer in question.answers:
                 created(answer.created)
-        if not found:
+        if not questions:
             raise DataError(f"{self.path / POOL} holds no question")
-        return tuple(found)
+        return tuple(questions)
 
     @cached_property
     def build(self) -> Build:
@@ -111,7 +111,7 @@ class Project(ProjectFolder):
     @cached_property
     def quotas(self) -> dict[str, int]:
         """Language → questions wanted, as the pool was drawn."""
-        return {one.language: one.quota for one in self.build.languages if one.quota}
+        return {language.language: language.quota for language in self.build.languages if language.quota}
 
     def folder(self, about: PoolQuestion) -> Path:
         """Return the folder of a question's kit."""
@@ -174,10 +174,10 @@ class Project(ProjectFolder):
 
     def decided(self) -> dict[str, list[Review]]:
         """Return question → what was decided about it, in order. Raises StorageError for a damaged trail."""
-        found: dict[str, list[Review]] = {}
+        by_question: dict[str, list[Review]] = {}
         for review in self.decisions():
-            found.setdefault(review.about.get("question", ""), []).append(review)
-        return found
+            by_question.setdefault(review.about.get("question", ""), []).append(review)
+        return by_question
 
     def state(self, about: PoolQuestion, reviews: Sequence[Review]) -> State:
         """Return where a question stands, its file read anew."""
@@ -203,7 +203,7 @@ class Project(ProjectFolder):
         """Return whether nobody wrote into the file yet: it is the template, with or without a draft."""
         drafted = self.draft_of(about)
         known = [template(about), *([template(about, drafted.text)] if drafted else [])]
-        return same_lines(text) in {same_lines(one) for one in known}
+        return same_lines(text) in {same_lines(known_text) for known_text in known}
 
     def states(self, *, quiet: bool = False) -> list[State]:
         """Return every question of the pool, in its order. A pool that takes its time is announced, unless `quiet`."""
@@ -214,14 +214,16 @@ class Project(ProjectFolder):
 
     def places(self, states: Sequence[State], after: date | None = None) -> list[Cell]:
         """Return which questions are in the set, as things stand; `after`: only those asked from that day on."""
-        return places(states, self.quotas, {one.language: one.area for one in self.build.languages}, after)
+        return places(
+            states, self.quotas, {language.language: language.area for language in self.build.languages}, after
+        )
 
     def find(self, identity: str) -> PoolQuestion:
         """Return a question by its number, its id in the set or its address. Raises DataError."""
-        found = _NAMED.fullmatch(identity.strip())
-        for one in self.pool:
-            if found and str(one.id) == found[1]:
-                return one
+        match = _NAMED.fullmatch(identity.strip())
+        for question in self.pool:
+            if match and str(question.id) == match[1]:
+                return question
         raise DataError(f"{identity[:80]!r} is no question of {self.path / POOL}; name it as so-{self.pool[0].id}")
 
     def sources(self) -> dict[str, str]:
@@ -374,7 +376,7 @@ def decide(project: Project, questions: Sequence[str], reviewer: str, *, reject:
     """Approve or reject questions as their files now stand, all or none; returns how many. Raises VivaError."""
     if len(comment) > COMMENT_LIMIT:
         raise VivaError(f"has {len(comment):,} characters; at most {COMMENT_LIMIT:,} are kept", field="comment")
-    reviews, at = project.decided(), round(time.time(), 3)
+    reviews, moment = project.decided(), round(time.time(), 3)
     lines: list[Review] = []
     for identity in dict.fromkeys(questions):
         about = project.find(identity)
@@ -384,7 +386,7 @@ def decide(project: Project, questions: Sequence[str], reviewer: str, *, reject:
         text = written(state.text if state.text is not None else template(about))
         line = new_review(
             " ".join(reviewer.split()),
-            at,
+            moment,
             item=key_of(state),
             about={"question": state.id},
             aspect=ASPECT,
@@ -393,8 +395,8 @@ def decide(project: Project, questions: Sequence[str], reviewer: str, *, reject:
             text_before=text,
             text_after=text,
         )
-        if said := refusal(project, [line]):
-            raise VivaError(f"{state.id}: {escape_invisible(said)} Nothing was taken over")
+        if problem := refusal(project, [line]):
+            raise VivaError(f"{state.id}: {escape_invisible(problem)} Nothing was taken over")
         lines.append(line)
     project.log.append(lines)
     return len(lines)

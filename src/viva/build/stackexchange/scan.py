@@ -81,12 +81,12 @@ def is_row(line: bytes) -> bool:
 
 def attributes(line: bytes) -> dict[str, str]:
     """Return all attributes of a row, decoded. Raises BrokenRowError."""
-    found: list[dict[str, str]] = []
+    rows: list[dict[str, str]] = []
 
     def element(name: str, values: dict[str, str]) -> None:
-        if name != "row" or found:
+        if name != "row" or rows:
             raise BrokenRowError("more than a row in a line")
-        found.append(values)
+        rows.append(values)
 
     parser = ParserCreate("utf-8")
     parser.StartElementHandler = element
@@ -94,7 +94,7 @@ def attributes(line: bytes) -> dict[str, str]:
         parser.Parse(line, True)
     except ExpatError:
         raise BrokenRowError("not well-formed XML") from None
-    return found[0]
+    return rows[0]
 
 
 def attributes_of_all(lines: Sequence[bytes]) -> list[dict[str, str]] | None:
@@ -314,13 +314,13 @@ class Scanner:
         """Return what was read."""
         figures = {name: np.array(column, np.int64) for name, column in self._figures.items()}
         days, rows = np.array(self._days, np.int64), self._rows
-        found = block_of(figures, days, self._tags, self._place, lambda row: rows[row][1].strip())
-        told = [one._replace(place=rows[one.place][0]) for one in found.told]
-        return found._replace(
+        scanned = block_of(figures, days, self._tags, self._place, lambda row: rows[row][1].strip())
+        told = [notice._replace(place=rows[notice.place][0]) for notice in scanned.told]
+        return scanned._replace(
             lines=self._lines,
             bytes=self._bytes,
             told=sorted([*self._told, *told])[:TOLD],
-            broken=dict(self._broken + Counter(found.broken)),
+            broken=dict(self._broken + Counter(scanned.broken)),
             closed=self._closed,
         )
 
@@ -427,13 +427,13 @@ class Index:
 
     def _hash(self, block: Block) -> None:
         columns = (block.ids, block.kinds, block.days, block.views, block.accepted, block.parents, block.liked)
-        for one, column in zip(self._hashes, columns, strict=True):
-            one.update(np.ascontiguousarray(column).data)
+        for digest, column in zip(self._hashes, columns, strict=True):
+            digest.update(np.ascontiguousarray(column).data)
 
     @property
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits over all columns but the tags', whatever the blocks were."""
-        return hashlib.sha256(b"".join(one.digest() for one in self._hashes)).hexdigest()[:12]
+        return hashlib.sha256(b"".join(digest.digest() for digest in self._hashes)).hexdigest()[:12]
 
     def drop(self, block: Block, rules: Rules, languages: int) -> None:
         """Note which questions of a block, added last, can no longer be asked: ages only grow with later rows."""
@@ -449,7 +449,7 @@ class Index:
     def steps(self, rules: Rules, languages: int) -> Steps:
         """Return what is left after each step; places from `languages` on are no languages, and nobody asks them."""
         answered, seen, seed = (np.zeros(self._places, np.int64) for _ in range(3))
-        found: dict[int, list[NDArray[np.uint32]]] = {place: [] for place in range(languages)}
+        ids_of: dict[int, list[NDArray[np.uint32]]] = {place: [] for place in range(languages)}
         for kept in self._kept:
             chosen = (self._states[kept.ids] & _COUNT) >= rules.min_answers
             answered += np.bincount(kept.places[chosen], minlength=self._places)
@@ -459,8 +459,8 @@ class Index:
             chosen &= (kept.places < languages) & _dated(kept.days, rules)
             seed += np.bincount(kept.places[chosen], minlength=self._places)
             for place in np.unique(kept.places[chosen]):
-                found[int(place)].append(kept.ids[chosen & (kept.places == place)])
-        ids = {place: np.concatenate(some) for place, some in found.items() if some}
+                ids_of[int(place)].append(kept.ids[chosen & (kept.places == place)])
+        ids = {place: np.concatenate(some) for place, some in ids_of.items() if some}
         counts = {"questions": self._questions, "accepted": self._accepted}
         return Steps(counts | {"answered": answered, "seen": seen, "seed": seed}, ids)
 

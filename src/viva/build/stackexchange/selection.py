@@ -50,13 +50,13 @@ def quotas(counts: Mapping[str, int], tree: TagTree, *, size: int, floor: int) -
 
     `counts`: language → questions of the initial seed set. An area without questions leaves its budget unspent.
     """
-    found: dict[str, int] = {}
+    quota_of: dict[str, int] = {}
     budgets = largest_remainders({area.name: area.share for area in tree.areas}, size)
     for area, budget in budgets.items():
-        own = {one.name: counts.get(one.name, 0) for one in tree.languages if one.area == area}
+        own = {language.name: counts.get(language.name, 0) for language in tree.languages if language.area == area}
         shared = largest_remainders(own, budget)
-        found |= {name: min(max(shared[name], floor), count) for name, count in own.items()}
-    return {one.name: found[one.name] for one in tree.languages}
+        quota_of |= {name: min(max(shared[name], floor), count) for name, count in own.items()}
+    return {language.name: quota_of[language.name] for language in tree.languages}
 
 
 def largest_remainders(weights: Mapping[str, float], budget: int) -> dict[str, int]:
@@ -84,8 +84,8 @@ class Drawn(Struct, frozen=True):
 def draw(ids: Iterable[int], *, place: int, quota: int, times: float, seed: int) -> list[Drawn]:
     """Return `times` as many as the quota, rounded, or as many as there are; the first `quota` are no reserve."""
     size = max(quota, round(quota * times))
-    lowest = heapq.nsmallest(size, ids, key=lambda one: (_number(seed, one), one))
-    return [Drawn(one, place, rank, rank > quota) for rank, one in enumerate(lowest, start=1)]
+    lowest = heapq.nsmallest(size, ids, key=lambda identity: (_number(seed, identity), identity))
+    return [Drawn(identity, place, rank, rank > quota) for rank, identity in enumerate(lowest, start=1)]
 
 
 def _number(seed: int, question: int) -> bytes:
@@ -192,13 +192,13 @@ class _Building:
         self._read()
         rules = self._rules(_day(self.settings.date) or self.index.newest)
         steps = self.index.steps(rules, len(self.tree.languages))
-        names = [one.name for one in self.tree.languages]
+        names = [language.name for language in self.tree.languages]
         seed = {name: int(count) for name, count in zip(names, steps.counts["seed"], strict=False)}
         quota = quotas(seed, self.tree, size=self.settings.size, floor=self.settings.floor)
         drawn = [
-            one
+            entry
             for place, ids in sorted(steps.ids.items())
-            for one in draw(
+            for entry in draw(
                 map(int, ids),
                 place=place,
                 quota=quota[names[place]],
@@ -279,9 +279,9 @@ class _Building:
 
     def _questions(self, drawn: list[Drawn]) -> Iterable[PoolQuestion]:
         """Yield the texts of what was drawn, in the order of the tree."""
-        wanted = frozenset(one.id for one in drawn)
+        wanted = frozenset(entry.id for entry in drawn)
         asked: dict[int, Row] = {}
-        answers: dict[int, dict[int, Row]] = {one: {} for one in wanted}
+        answers: dict[int, dict[int, Row]] = {identity: {} for identity in wanted}
         self.dump.done = held = 0
         self.watch.reading("texts", self.dump, 0)
         for rows in self.dump.texts(self.workers, wanted):
@@ -300,15 +300,17 @@ class _Building:
                 f"question {min(missing)} was there at the first reading and is not at the second: "
                 "is the dump still being written?"
             )
-        for one in drawn:
-            yield self._question(one, asked[one.id], answers[one.id].values())
+        for entry in drawn:
+            yield self._question(entry, asked[entry.id], answers[entry.id].values())
 
     def _question(self, drawn: Drawn, row: Row, answers: Iterable[Row]) -> PoolQuestion:
         language = self.tree.languages[drawn.place]
         best = heapq.nsmallest(
-            MAX_ANSWERS, (one for one in answers if one.score > 0), key=lambda one: (-one.score, one.created, one.id)
+            MAX_ANSWERS,
+            (answer for answer in answers if answer.score > 0),
+            key=lambda best_first: (-best_first.score, best_first.created, best_first.id),
         )
-        accepted = next((one for one in answers if one.id == row.accepted), None)
+        accepted = next((answer for answer in answers if answer.id == row.accepted), None)
         if accepted and accepted not in best:
             best.append(accepted)
         return pick(
@@ -317,14 +319,14 @@ class _Building:
             tags=split_tags(row.tags),
             language=language.name,
             area=language.area,
-            answers=tuple(pick(PoolAnswer, one._asdict()) for one in best),
+            answers=tuple(pick(PoolAnswer, chosen._asdict()) for chosen in best),
             rank=drawn.rank,
             reserve=drawn.reserve,
         )
 
     def _counts(self, steps: Steps, quota: dict[str, int], drawn: list[Drawn]) -> tuple[LanguageCount, ...]:
-        areas = {one.name: one.area for one in self.tree.languages}
-        pool = Counter(one.place for one in drawn)
+        areas = {language.name: language.area for language in self.tree.languages}
+        pool = Counter(entry.place for entry in drawn)
         return tuple(
             LanguageCount(
                 language=name,
@@ -364,6 +366,6 @@ def _iso(day: int) -> str:
 def read_line(points: tuple[float, float, float, float], base: Literal["e", "2", "10"]) -> Line:
     """Return the line through two points. Raises VivaError where it does not rise."""
     if not all(map(math.isfinite, points)) or points[0] >= points[2] or points[1] > points[3]:
-        shown = " ".join(f"{one:g}" for one in points)
+        shown = " ".join(f"{point:g}" for point in points)
         raise VivaError(f"{shown} does not rise from left to right; the paper's is 0 5 3000 15.5", field="line")
     return Line(from_days=points[0], from_log=points[1], to_days=points[2], to_log=points[3], logarithm=base)

@@ -109,11 +109,11 @@ def kit(config: KitConfig) -> int:
         take_pool(config.pool, config.project)
     opened = Project(config.project)
     states = opened.states()
-    if sum(one.text is None for one in states) > MANY:
+    if sum(state.text is None for state in states) > MANY:
         say("viva: writing kits")
     new = opened.write_kits(states, None if config.everything else holders(opened.places(states, day)))
     opened.instructions()
-    kits = sum(one.text is not None for one in states) + new
+    kits = sum(state.text is not None for state in states) + new
     print(
         f"{config.project / 'questions'}: {plural(new, 'new kit')}, {kits:,} in all; "
         f"write each question.yaml, then: viva build infibench check {config.project}"
@@ -142,7 +142,7 @@ class CheckConfig(Struct, kw_only=True):
 def check(config: CheckConfig) -> int:
     """What is wrong in the kits, with file and line."""
     opened = Project(config.project)
-    named = {opened.find(one).id for one in config.questions}
+    named = {opened.find(question).id for question in config.questions}
     states = [state for state in opened.states() if not named or state.about.id in named]
     skipped = ("unwritten",) if named else ("unwritten", "rejected")
     written = [state for state in states if state.text is not None and state.status not in skipped]
@@ -251,7 +251,11 @@ def draft(config: DraftConfig) -> int:
     with opened.locked():
         states = opened.states()
         placed = holders(opened.places(states, day))
-        todo = [one for one in states if one.status == "unwritten" and one.text is not None and one.about.id in placed]
+        todo = [
+            each_state
+            for each_state in states
+            if each_state.status == "unwritten" and each_state.text is not None and each_state.about.id in placed
+        ]
         requests = [
             (asked(state.about), request(state.about, instructions, sampling))
             for state in todo
@@ -349,23 +353,23 @@ def calibrate(config: CalibrateConfig) -> int:
     """Which questions are no good, by pilot runs."""
     opened = Project(config.project)
     known = {f"so-{about.id}" for about in opened.pool}
-    found: dict[str, Answers] = {}
+    answers: dict[str, Answers] = {}
     changed: set[str] = set()
     for name, label in named_runs(config.runs):
-        changed |= gather_answers(opened, name, label, known, found)
-    if not found:
+        changed |= gather_answers(opened, name, label, known, answers)
+    if not answers:
         raise DataError(
             f"the runs asked none of the questions of {config.project}; run the set that `export {option('pilot')}` "
             "wrote"
         )
-    discriminate(found)
-    told = findings(found)
+    discriminate(answers)
+    told = findings(answers)
     shown = [
-        "\n".join(_lines(finding, found[finding.question], config.answers, finding.question in changed))
+        "\n".join(_lines(finding, answers[finding.question], config.answers, finding.question in changed))
         for finding in told
     ]
     list_first(shown, everything=config.everything)
-    models = models_of(found)
+    models = models_of(answers)
     if changed:
         named = ", ".join(sorted(changed)[:10]) + (" and more" if len(changed) > 10 else "")
         say(f"viva: {plural(len(changed), 'question')} changed since the runs: {escape_invisible(named)}")
@@ -373,8 +377,8 @@ def calibrate(config: CalibrateConfig) -> int:
         say(f"viva: {plural(len(models), 'model')}: whether a question goes with the rest takes three")
     bad = len({finding.question for finding in told})
     print(
-        f"{plural(len(found), 'question')} tried by {plural(len(models), 'model')}; {bad:,} with a finding, "
-        f"{len(found) - bad:,} without"
+        f"{plural(len(answers), 'question')} tried by {plural(len(models), 'model')}; {bad:,} with a finding, "
+        f"{len(answers) - bad:,} without"
     )
     return EXIT_INCOMPLETE if told else EXIT_OK
 
@@ -458,8 +462,8 @@ class HumanAnswersConfig(Struct, kw_only=True):
 def human_answers(config: HumanAnswersConfig) -> int:
     """What people answered, as answers that can be graded."""
     questions, _, _ = read_built(config.folder)
-    found = human_references(Project(config.project).pool, {question.id for question in questions})
-    for name, rows in found.items():
+    references = human_references(Project(config.project).pool, {question.id for question in questions})
+    for name, rows in references.items():
         path = config.out / f"{name}.jsonl"
         replace_file(path, msgspec.json.Encoder().encode_lines(rows))
         given = [row.question for row in rows if row.text]

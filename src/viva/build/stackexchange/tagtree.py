@@ -67,15 +67,20 @@ class TagTree:
         self.excluded = file.excluded
         self.fingerprint = fingerprint
         self._drop = several == "drop"
-        self._own = {tag: place for place, one in enumerate(file.languages) for tag in one.tags}
-        self._tools = {tag: place for place, one in enumerate(file.languages) for tag in one.tools}
+        self._own = {tag: place for place, language in enumerate(file.languages) for tag in language.tags}
+        self._tools = {tag: place for place, language in enumerate(file.languages) for tag in language.tools}
         first = len(file.languages)
-        self._excluded = {tag: first + place for place, one in enumerate(file.excluded) for tag in one.tags}
+        self._excluded = {tag: first + place for place, group in enumerate(file.excluded) for tag in group.tags}
 
     @property
     def names(self) -> tuple[str, ...]:
         """What each place is called."""
-        return (*(one.name for one in self.languages), *(one.name for one in self.excluded), SEVERAL, NONE)
+        return (
+            *(language.name for language in self.languages),
+            *(group.name for group in self.excluded),
+            SEVERAL,
+            NONE,
+        )
 
     def place(self, tags: Sequence[str]) -> int:
         """Return where a question with these tags belongs, in the order that the dump has them."""
@@ -111,11 +116,11 @@ def read_tree(path: Path | None, several: Literal["first", "drop"] = "first") ->
 
 def _check(file: _File, name: str) -> None:
     areas = [area.name for area in file.areas]
-    names = [*(one.name for one in file.languages), *(one.name for one in file.excluded)]
+    names = [*(language.name for language in file.languages), *(entry.name for entry in file.excluded)]
     if not file.languages or len(names) > MAX_LANGUAGES:
         raise DataError(f"the tag tree {name} has {len(names):,} languages; it needs 1 to {MAX_LANGUAGES}")
     for what in (areas, [*names, SEVERAL, NONE]):
-        twice = next((one for number, one in enumerate(what) if one in what[:number] or not one.strip()), None)
+        twice = next((word for number, word in enumerate(what) if word in what[:number] or not word.strip()), None)
         if twice is not None:
             raise DataError(
                 f"the tag tree {name}: the name {twice!r} stands twice, is empty or has a meaning of its own"
@@ -124,13 +129,13 @@ def _check(file: _File, name: str) -> None:
     if any(not 0 <= area.share <= 100 for area in file.areas) or abs(total - 100) > 1e-6:
         raise DataError(f"the tag tree {name}: the areas' shares make {total:g}; they must make 100 per cent")
     owners: dict[str, str] = {}
-    for one in file.languages:
-        if one.area not in areas:
+    for language in file.languages:
+        if language.area not in areas:
             raise DataError(
-                f"the tag tree {name}: {one.name} is of the area {one.area!r}; there are {', '.join(areas)}"
+                f"the tag tree {name}: {language.name} is of the area {language.area!r}; there are {', '.join(areas)}"
             )
-    meant = [(one.name, (*one.tags, *one.tools)) for one in file.languages]
-    for owner, tags in (*meant, *((one.name, one.tags) for one in file.excluded)):
+    meant = [(language.name, (*language.tags, *language.tools)) for language in file.languages]
+    for owner, tags in (*meant, *((group.name, group.tags) for group in file.excluded)):
         for tag in tags:
             if tag in owners:
                 raise DataError(f"the tag tree {name}: the tag {tag!r} belongs to {owners[tag]} and to {owner}")

@@ -117,5 +117,5 @@ def views_chart(plane: ViewAges) -> Layered:
     )  # fmt: skip
     ends = (0.0, float(max(age for age, *_ in plane.cells) + AGE_STEP))
     rule = plot({"age": end, "log": plane.line.height(end)} for end in ends).mark_line(strokeWidth=2, color="gray")
-    said = f"{up:,} questions above the line, {down:,} on or below it"
-    return layered(heat, rule.encode(x=age, y=log), title="Views over age", below=said, height=380)
+    counted = f"{up:,} questions above the line, {down:,} on or below it"
+    return layered(heat, rule.encode(x=age, y=log), title="Views over age", below=counted, height=380)

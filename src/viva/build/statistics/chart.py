@@ -16,13 +16,13 @@ _HEIGHT = 90
 _LABEL = 60
 
 
-def lengths_chart(found: Sequence[SetStatistics]) -> altair.VConcatChart:
+def lengths_chart(sets: Sequence[SetStatistics]) -> altair.VConcatChart:
     """Return the histograms of every set; the group of all is left out where there are others."""
     import altair
 
     panels = []
-    for one in found:
-        shown = [lengths for lengths in one.lengths if lengths.group != "all"] or list(one.lengths)
+    for each_set in sets:
+        shown = [lengths for lengths in each_set.lengths if lengths.group != "all"] or list(each_set.lengths)
         rows: list[dict[str, Any]] = [
             {"group": one_line(lengths.group, _LABEL), "from": low, "to": high, "texts": count}
             for lengths in shown
@@ -30,13 +30,15 @@ def lengths_chart(found: Sequence[SetStatistics]) -> altair.VConcatChart:
             if count
         ]
         base = plot(rows).encode(
-            x=altair.X("from:Q", bin="binned", title=f"length of the {one.field}, {one.measure}"),
+            x=altair.X("from:Q", bin="binned", title=f"length of the {each_set.field}, {each_set.measure}"),
             x2="to",
             y=altair.Y("texts:Q", title="texts"),
             tooltip=tips("group:N", ("from:Q", "", ".1f"), ("to:Q", "", ".1f"), ("texts:Q", "", ",")),
         )
         bars = base.mark_bar().properties(width=FILE_WIDTH, height=_HEIGHT)
         facets = bars.facet(row=altair.Row("group:N", title=None, sort=[row["group"] for row in rows]))
-        panels.append(facets.resolve_scale(y="independent").properties(title=f"{one_line(one.set, _LABEL)}: lengths"))
+        panels.append(
+            facets.resolve_scale(y="independent").properties(title=f"{one_line(each_set.set, _LABEL)}: lengths")
+        )
     drawn: altair.VConcatChart = altair.vconcat(*panels)
     return drawn

@@ -69,11 +69,11 @@ def study(config: SetStatisticsConfig) -> Findings[Sequence[SetStatistics]]:
     Raises DataError for what is no set, and for an unknown dimension.
     """
 
-    crosses = [_pair_of(one) for one in config.cross]
+    crosses = [_pair_of(pair) for pair in config.cross]
     by = tuple(part.strip() for part in config.by.split(",") if part.strip())
     sets = open_sets(config.set, TaskOptions(data=config.data, language=config.language))
-    found = [_statistics(one, by, crosses, config.field, config.group) for one in sets]
-    return findings(found, partial(lengths_chart, found))
+    described = [_statistics(opened, by, crosses, config.field, config.group) for opened in sets]
+    return findings(described, partial(lengths_chart, described))
 
 
 def _pair_of(text: str) -> tuple[str, str]:
@@ -111,12 +111,12 @@ def _csbench(folder: Path, choice: TaskOptions) -> list[Opened]:
     wanted = languages(choice, there) if several else [None]
     return [
         Opened(
-            name=f"csbench-{one.language}",
-            language=one.language,
-            entries=[_entry(half, record) for half in ("test", "valid") for record in getattr(one, half) or []],
-            fingerprint=one.fingerprint,
+            name=f"csbench-{read.language}",
+            language=read.language,
+            entries=[_entry(half, record) for half in ("test", "valid") for record in getattr(read, half) or []],
+            fingerprint=read.fingerprint,
         )
-        for one in (read_set(folder, language) for language in wanted)
+        for read in (read_set(folder, language) for language in wanted)
     ]
 
 
@@ -142,7 +142,7 @@ def _entry(half: str, record: Raw) -> Entry:
 
 
 def _exams(given: str, choice: TaskOptions) -> list[Opened]:
-    found = []
+    sets = []
     for exam, _ in open_exams((given,), choice):
         entries = [
             Entry(
@@ -157,7 +157,7 @@ def _exams(given: str, choice: TaskOptions) -> list[Opened]:
             )
             for question in exam.questions()
         ]
-        found.append(
+        sets.append(
             Opened(
                 name=exam.spec.label,
                 language=exam.spec.language,
@@ -165,19 +165,19 @@ def _exams(given: str, choice: TaskOptions) -> list[Opened]:
                 fingerprint=exam.fingerprint,
             )
         )
-    return found
+    return sets
 
 
 def _statistics(
-    one: Opened, by: tuple[str, ...], crosses: Sequence[tuple[str, str]], field: str, group: str
+    opened: Opened, by: tuple[str, ...], crosses: Sequence[tuple[str, str]], field: str, group: str
 ) -> SetStatistics:
     """Return counts by dimension and crossed, and lengths. Raises DataError for an unknown dimension."""
 
-    names = dict.fromkeys(name for entry in one.entries for name in entry.tags)
-    values = {name: {entry.tags.get(name, "") for entry in one.entries} for name in names}
+    names = dict.fromkeys(name for entry in opened.entries for name in entry.tags)
+    values = {name: {entry.tags.get(name, "") for entry in opened.entries} for name in names}
     for name in dict.fromkeys((*by, *(part for pair in crosses for part in pair), *((group,) if group else ()))):
         if name not in values:
-            raise DataError(f"{one.name} has no dimension {name!r}; it has: {', '.join(values) or 'none'}")
+            raise DataError(f"{opened.name} has no dimension {name!r}; it has: {', '.join(values) or 'none'}")
     dimensions = by or tuple(name for name in values if 1 < len(values[name]) <= _MOST)
     if crosses:
         pairs = list(crosses)
@@ -185,20 +185,20 @@ def _statistics(
         pairs = [(name, "format") for name in dimensions if name != "format"]
     else:
         pairs = [pair for pair in combinations(dimensions, 2) if len(values[pair[1]]) <= 12][:6]
-    measure = measure_of(one.language)
+    measure = measure_of(opened.language)
     by_group = group or ("format" if "format" in values else "")
-    found = [lengths(one.entries, field, measure)]
+    distributions = [lengths(opened.entries, field, measure)]
     for value in sorted(values[by_group]) if by_group and len(values[by_group]) > 1 else ():
-        some = [entry for entry in one.entries if entry.tags.get(by_group, "") == value]
-        found.append(lengths(some, field, measure, value or "(none)"))
+        some = [entry for entry in opened.entries if entry.tags.get(by_group, "") == value]
+        distributions.append(lengths(some, field, measure, value or "(none)"))
     return SetStatistics(
-        set=one.name,
-        language=one.language,
-        questions=len(one.entries),
-        fingerprint=one.fingerprint,
+        set=opened.name,
+        language=opened.language,
+        questions=len(opened.entries),
+        fingerprint=opened.fingerprint,
         field=field,
         measure=measure,
-        counts=tuple(Counts(name, tuple(counts(one.entries, name))) for name in dimensions),
-        crosses=tuple(crossed(one.entries, *pair) for pair in pairs),
-        lengths=tuple(each for each in found if each is not None),
+        counts=tuple(Counts(name, tuple(counts(opened.entries, name))) for name in dimensions),
+        crosses=tuple(crossed(opened.entries, *pair) for pair in pairs),
+        lengths=tuple(each for each in distributions if each is not None),
     )

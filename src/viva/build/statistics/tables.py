@@ -65,21 +65,21 @@ def lengths(entries: Sequence[Entry], field: str, measure: Measure, group: str =
     import numpy as np
 
     texts = [entry.texts.get(field, "") for entry in entries]
-    found = np.array([length(text, measure) for text in texts if text.strip()])
-    if not len(found):
+    sizes = np.array([length(text, measure) for text in texts if text.strip()])
+    if not len(sizes):
         return None
-    least, most = int(found.min()), int(found.max())
+    least, most = int(sizes.min()), int(sizes.max())
     wide = -(-(most - least + 1) // BINS)  # whole words a bar: others would make combs
-    counts, edges = np.histogram(found, bins=np.arange(least, most + wide + 1, wide))
+    counts, edges = np.histogram(sizes, bins=np.arange(least, most + wide + 1, wide))
     return Lengths(
         group=group,
-        texts=len(found),
-        empty=len(texts) - len(found),
-        mean=float(found.mean()),
-        sd=float(found.std(ddof=1)) if len(found) > 1 else 0.0,
+        texts=len(sizes),
+        empty=len(texts) - len(sizes),
+        mean=float(sizes.mean()),
+        sd=float(sizes.std(ddof=1)) if len(sizes) > 1 else 0.0,
         least=least,
         most=most,
-        quantiles=tuple(float(value) for value in np.quantile(found, QUANTILES)),
+        quantiles=tuple(float(value) for value in np.quantile(sizes, QUANTILES)),
         edges=tuple(float(edge) for edge in edges),
         counts=tuple(int(count) for count in counts),
     )
@@ -130,8 +130,10 @@ _MEAN, _QUANTILE = figure(".1f"), figure(",.4g")
 _FIGURES = (
     *(Column(name, name, kind) for name, kind in (("texts", COUNT), ("mean", _MEAN), ("sd", _MEAN), ("least", COUNT))),
     *(
-        Column("median" if at == 2 else f"{percent(share, 0)} %", f"quantiles.{at}", _QUANTILE, f"quantile {share:g}")
-        for at, share in enumerate(QUANTILES)
+        Column(
+            "median" if index == 2 else f"{percent(share, 0)} %", f"quantiles.{index}", _QUANTILE, f"quantile {share:g}"
+        )
+        for index, share in enumerate(QUANTILES)
     ),
     Column("most", "most", COUNT),
 )
@@ -139,55 +141,63 @@ _LENGTHS = (Column("", "group", _VALUE, "group"), *_FIGURES, *fields("", "empty"
 """Of lengths; only data have the histogram."""
 
 
-def _tables(one: SetStatistics) -> Iterator[Table]:
+def _tables(statistics: SetStatistics) -> Iterator[Table]:
     """Yield counts, cross tables and lengths of a set."""
-    share = Column("per cent", lambda row: row[1] / one.questions, _SHARE, None)
-    for counts in one.counts:
+    share = Column("per cent", lambda row: row[1] / statistics.questions, _SHARE, None)
+    for counts in statistics.counts:
         columns = (Column(counts.dimension, "0", _VALUE), Column("questions", "1", COUNT), share)
-        yield Table(f"{one.set}: {one.questions:,} questions by {counts.dimension}", columns, counts.values)
-    for cross in one.crosses:
-        values = (Column(_VALUE.text(name), f"1.{at}", COUNT, name) for at, name in enumerate(cross.columns))
+        yield Table(
+            f"{statistics.set}: {statistics.questions:,} questions by {counts.dimension}", columns, counts.values
+        )
+    for cross in statistics.crosses:
+        values = (Column(_VALUE.text(name), f"1.{index}", COUNT, name) for index, name in enumerate(cross.columns))
         total = Column("all", lambda row: sum(row[1]), COUNT, None)
         sums = tuple(map(sum, zip(*(counts for _, counts in cross.rows), strict=True)))
         yield Table(
-            f"{one.set}: {cross.first} by {cross.second}",
+            f"{statistics.set}: {cross.first} by {cross.second}",
             (Column(cross.first, "0", _VALUE), *values, total),
             (*cross.rows, ("all", sums)),
         )
-    if one.lengths:
-        yield Table(f"{one.set}: length of the {one.field}, in {one.measure}", _LENGTHS, one.lengths)
+    if statistics.lengths:
+        yield Table(
+            f"{statistics.set}: length of the {statistics.field}, in {statistics.measure}", _LENGTHS, statistics.lengths
+        )
 
 
 _SETS = fields("", "set", "language", "questions", "fingerprint", "field", "measure")
 _FIGURE = places("set", "language", "kind", "first", "first_value", "second", "second_value", "figure")
 
 
-def findings(found: Sequence[SetStatistics], drawing: Drawing) -> Findings[Sequence[SetStatistics]]:
+def findings(sets: Sequence[SetStatistics], drawing: Drawing) -> Findings[Sequence[SetStatistics]]:
     """Return counts, cross tables and lengths of every set; `rows` has one a figure: set, language, kind, the values
     it is of, the figure."""
-    rows = [(one.set, one.language, *cells) for one in found for cells in _cells(one)]
+    rows = [(statistics.set, statistics.language, *cells) for statistics in sets for cells in _cells(statistics)]
     return Findings(
-        found=found,
-        shown=[*(table for one in found for table in _tables(one)), Table("Sets", _SETS, found)],
+        found=sets,
+        shown=[*(table for statistics in sets for table in _tables(statistics)), Table("Sets", _SETS, sets)],
         rows=Table("Figures", _FIGURE, rows),
         notes=[
             "Words are what blanks part; in Chinese characters are counted, without blanks. Quantiles are "
             "interpolated, and empty texts are left out.",
-            *(f"signature: set:{one.set}={one.fingerprint}|lang:{one.language}|field:{one.field}" for one in found),
+            *(
+                "signature: "
+                f"set:{statistics.set}={statistics.fingerprint}|lang:{statistics.language}|field:{statistics.field}"
+                for statistics in sets
+            ),
         ],
         drawing=drawing,
     )
 
 
-def _cells(one: SetStatistics) -> Iterator[Sequence[object]]:
-    for counts in one.counts:
+def _cells(statistics: SetStatistics) -> Iterator[Sequence[object]]:
+    for counts in statistics.counts:
         for value, count in counts.values:
             yield "questions", counts.dimension, value, "", "", count
-    for cross in one.crosses:
+    for cross in statistics.crosses:
         for row, values in cross.rows:
             for column, count in zip(cross.columns, values, strict=True):
                 yield "questions", cross.first, row, cross.second, column, count
     read = [(column.name, column.getter()) for column in _FIGURES]
-    for lengths in one.lengths:
+    for lengths in statistics.lengths:
         for name, get in read:
-            yield "length", f"{one.field}, {one.measure}", lengths.group, "figure", name, get(lengths)
+            yield "length", f"{statistics.field}, {statistics.measure}", lengths.group, "figure", name, get(lengths)

@@ -53,12 +53,12 @@ def pair_up(source: Sequence[Raw], translation: Sequence[Raw]) -> list[Pair]:
     """Return the pairs, in the order of the translation. Cells of different size leave questions without one."""
     cells: defaultdict[tuple[str, ...], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, records in enumerate((source, translation)):
-        for at, record in enumerate(records):
-            cells[tuple(text(record.get(key)) for key in KEPT)][side].append(at)
+        for index, record in enumerate(records):
+            cells[tuple(text(record.get(key)) for key in KEPT)][side].append(index)
     vectors = _vectors([*source, *translation])
     ours, theirs = vectors[: len(source)], vectors[len(source) :]
-    found = [pair for here, there in cells.values() if here and there for pair in _in_cell(ours, theirs, here, there)]
-    return sorted(found, key=lambda pair: pair.translation)
+    pairs = [pair for here, there in cells.values() if here and there for pair in _in_cell(ours, theirs, here, there)]
+    return sorted(pairs, key=lambda pair: pair.translation)
 
 
 def _in_cell(ours: csr_array, theirs: csr_array, here: list[int], there: list[int]) -> Iterator[Pair]:
@@ -104,7 +104,7 @@ def _features(record: Raw) -> Iterator[str]:
         plain = "".join(c for c in unicodedata.normalize("NFD", content.casefold()) if not unicodedata.combining(c))
         letters = f" {' '.join(re.findall('[a-z0-9]+', plain))} "
         head = f"{field[0]}~"
-        yield from [head + letters[at : at + _GRAM] for at in range(len(letters) - _GRAM + 1)]
+        yield from [head + letters[start : start + _GRAM] for start in range(len(letters) - _GRAM + 1)]
 
 
 def agreement(pairs: Sequence[Pair], source: Sequence[Raw], translation: Sequence[Raw]) -> tuple[int, int]:
@@ -131,9 +131,9 @@ def compared(
     names = named(here)
     same = [(name, numbers.get(english_number(name, target))) for name in names]
     pairs = [
-        (name, one, other)
-        for (name, one), other in zip(same, here, strict=True)
-        if one is not None and _fits(one, other)
+        (name, before, other)
+        for (name, before), other in zip(same, here, strict=True)
+        if before is not None and _fits(before, other)
     ]
     if len(pairs) < _SAME_IDS * len(here):
         made = pair_up(there, here)
@@ -150,24 +150,31 @@ def compared(
     explained = any("Explanation" in record for record in here)
     return [
         finding
-        for name, one, other in pairs
-        for finding in findings_of(name, check_pair(one, other, source, target, explained=explained))
+        for name, before, other in pairs
+        for finding in findings_of(name, check_pair(before, other, source, target, explained=explained))
     ]
 
 
-def _fits(one: Raw, other: Raw) -> bool:
-    return all(one.get(key) == other.get(key) for key in KEPT)
+def _fits(first: Raw, other: Raw) -> bool:
+    return all(first.get(key) == other.get(key) for key in KEPT)
 
 
-def write_sheet(path: Path, findings: Sequence[Finding], found: RawSet) -> None:
+def write_sheet(path: Path, findings: Sequence[Finding], raw: RawSet) -> None:
     """A row a finding, with the text it is about, and columns for what people think of it."""
-    records = dict(zip(named(found.records), found.records, strict=True))
+    records = dict(zip(named(raw.records), raw.records, strict=True))
     titles = ("question", "format", "severity", "field", "kind", "message", "text", "right text", "checked by")
     rows = (
         (
-            *(one.question, text(records[one.question]["Format"]), one.severity, one.field, one.kind, one.message),
-            *(text(records[one.question].get(one.field)), "", ""),
+            *(
+                finding.question,
+                text(records[finding.question]["Format"]),
+                finding.severity,
+                finding.field,
+                finding.kind,
+                finding.message,
+            ),
+            *(text(records[finding.question].get(finding.field)), "", ""),
         )
-        for one in findings
+        for finding in findings
     )
     new_sheet(path, written_table(titles, rows, encoding="utf-8-sig"))

@@ -64,7 +64,7 @@ def _wanted() -> _Wanted:
 
 def check_set(records: Sequence[Raw], language: Language) -> list[Finding]:
     """Return everything that is wrong with the records of a set, in their order."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     seen: dict[tuple[str, ...], str] = {}
     for name, record in zip(named(records), records, strict=True):
         of_record = check_record(record, language)
@@ -75,25 +75,25 @@ def check_set(records: Sequence[Raw], language: Language) -> list[Finding]:
         earlier = seen.setdefault(asked, name)
         if earlier != name:
             of_record.append(Finding("Question", "repeated question", f"the same as {earlier}", "warning"))
-        found += findings_of(name, of_record)
-    return found
+        findings += findings_of(name, of_record)
+    return findings
 
 
-def findings_of(question: str, found: Iterable[Finding]) -> list[Finding]:
+def findings_of(question: str, findings: Iterable[Finding]) -> list[Finding]:
     """Return findings as those of a question."""
-    return [msgspec.structs.replace(finding, question=question) for finding in found]
+    return [msgspec.structs.replace(finding, question=question) for finding in findings]
 
 
 def check_record(record: Raw, language: Language) -> list[Finding]:
     """Return what is wrong with one question by itself."""
-    found = [*_gold(record), *_options(record)]
+    findings = [*_gold(record), *_options(record)]
     for field in TEXTS:
         if field not in record or (field == "Answer" and record["Format"] in ("Multiple-choice", "Assertion")):
             continue
-        found += check_text(field, text(record[field]), language)
+        findings += check_text(field, text(record[field]), language)
     if record["Format"] == "Fill-in-the-blank" and not blanks(text(record["Question"])):
-        found.append(Finding("Question", "no blank", "nothing to fill in is marked", "warning"))
-    return found
+        findings.append(Finding("Question", "no blank", "nothing to fill in is marked", "warning"))
+    return findings
 
 
 def blanks(content: str) -> int:
@@ -133,8 +133,8 @@ def equal_options(record: Raw) -> list[tuple[str, str]]:
     folded = {letter: " ".join(text(record[letter]).split()).casefold() for letter in LETTERS if letter in record}
     return [
         (first, second)
-        for at, first in enumerate(LETTERS)
-        for second in LETTERS[at + 1 :]
+        for index, first in enumerate(LETTERS)
+        for second in LETTERS[index + 1 :]
         if first in folded and folded[first] and folded[first] == folded.get(second)
     ]
 
@@ -154,8 +154,8 @@ def check_text(field: str, content: str, language: Language) -> Iterator[Finding
     if spoken or opening:
         # An answer may begin with "Sure," of its own.
         severity: Severity = "error" if spoken or field not in ("Answer", "Explanation") else "warning"
-        said = f"{spoken or opening!r} in {one_line(content, 80)!r}"
-        yield Finding(field, "translator speaks", said, severity)
+        quotation = f"{spoken or opening!r} in {one_line(content, 80)!r}"
+        yield Finding(field, "translator speaks", quotation, severity)
     if language != "zh":
         if foreign := HAN.findall(content):
             shown = one_line("".join(foreign[:20]), 40)
@@ -216,63 +216,71 @@ _LONG = 80
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 
 
-def check_pair(one: Raw, other: Raw, source: Language, target: Language, *, explained: bool = True) -> list[Finding]:
+def check_pair(
+    source_record: Raw, other: Raw, source: Language, target: Language, *, explained: bool = True
+) -> list[Finding]:
     """Return what of a question did not survive its translation. `explained`: whether explanations were to be
     translated.
     """
-    found = [
+    findings = [
         Finding(
             key,
             "tag changed",
-            f"{one_line(text(one.get(key)), 60)!r} became {one_line(text(other.get(key)), 60)!r}",
+            f"{one_line(text(source_record.get(key)), 60)!r} became {one_line(text(other.get(key)), 60)!r}",
         )
         for key in KEPT
-        if text(one.get(key)) != text(other.get(key))
+        if text(source_record.get(key)) != text(other.get(key))
     ]
-    found += _golds(one, other)
-    found += [
-        Finding(key, "field lost", f"the source has one: {one_line(text(one[key]), 60)!r}")
+    findings += _golds(source_record, other)
+    findings += [
+        Finding(key, "field lost", f"the source has one: {one_line(text(source_record[key]), 60)!r}")
         for key in TEXTS
-        if text(one.get(key)).strip() and not text(other.get(key)).strip() and (key != "Explanation" or explained)
+        if text(source_record.get(key)).strip()
+        and not text(other.get(key)).strip()
+        and (key != "Explanation" or explained)
     ]
-    found += [Finding(key, "field added", "the source has none") for key in LETTERS if key in other and key not in one]
+    findings += [
+        Finding(key, "field added", "the source has none")
+        for key in LETTERS
+        if key in other and key not in source_record
+    ]
     for key in TEXTS:
-        if key == "Answer" and one["Format"] in ("Multiple-choice", "Assertion"):
+        if key == "Answer" and source_record["Format"] in ("Multiple-choice", "Assertion"):
             continue
-        if text(one.get(key)).strip() and text(other.get(key)).strip():
-            found += _field(one, other, key, source, target)
-    before = set(equal_options(one))
-    found += [
+        if text(source_record.get(key)).strip() and text(other.get(key)).strip():
+            findings += _field(source_record, other, key, source, target)
+    before = set(equal_options(source_record))
+    findings += [
         Finding(second, "options became equal", f"{first} and {second} read alike, and did not in the source")
         for first, second in equal_options(other)
         if (first, second) not in before
     ]
-    return found
+    return findings
 
 
 _GOLDS: dict[str, Callable[[str], object]] = {"Multiple-choice": str.strip, "Assertion": truth_value}
 """Format → what two golds have in common that mean the same."""
 
 
-def _golds(one: Raw, other: Raw) -> Iterator[Finding]:
-    was, now = text(one.get("Answer")), text(other.get("Answer"))
-    read = _GOLDS.get(text(one["Format"]))
+def _golds(before: Raw, other: Raw) -> Iterator[Finding]:
+    was, now = text(before.get("Answer")), text(other.get("Answer"))
+    read = _GOLDS.get(text(before["Format"]))
     if read is not None and read(was) != read(now):
         yield Finding("Answer", "gold changed", f"{was!r} became {one_line(now, 60)!r}")
 
 
 def _field(before: Raw, after: Raw, key: str, source: Language, target: Language) -> Iterator[Finding]:
-    one, other = folded(text(before[key])), folded(text(after[key]))
+    was, other = folded(text(before[key])), folded(text(after[key]))
     severity: Severity = "warning" if key in ("Answer", "Explanation") else "error"
-    if key == "Question" and blanks(one) != blanks(other):
+    if key == "Question" and blanks(was) != blanks(other):
         # Elsewhere a question is as well asked in a sentence of its own.
         asks = not blanks(other) and other.rstrip().endswith("?")
-        gap = before["Format"] == "Fill-in-the-blank" and blanks(other) < blanks(one) and not asks
+        gap = before["Format"] == "Fill-in-the-blank" and blanks(other) < blanks(was) and not asks
         lost: Severity = "error" if gap else "warning"
-        yield Finding(key, "blanks changed", f"{blanks(one)} in the source, {blanks(other)} here", lost)
-    gone, new = _differ(_numbers(one), _numbers(other))
+        yield Finding(key, "blanks changed", f"{blanks(was)} in the source, {blanks(other)} here", lost)
+    gone, new = _differ(_numbers(was), _numbers(other))
     # 1,3 is a list of two to one writer, and a figure to another: then all digits together are the same.
-    if (gone or new) and _digits(one) != _digits(other):
+    if (gone or new) and _digits(was) != _digits(other):
         # In an answer of many sentences figures are said in other ways; a lost figure of a question changes it.
         worst: Severity = severity if gone and not all(number in _SMALL for number in gone) else "warning"
         yield Finding(key, "numbers changed", _told(gone, new), worst)
@@ -280,20 +288,25 @@ def _field(before: Raw, after: Raw, key: str, source: Language, target: Language
     if gone or new:
         yield Finding(key, "numerals changed", _told(gone, new), severity if key in LETTERS else "warning")
     for kind, seek in (("formula changed", _formulas), ("code changed", _codes), ("units changed", _units)):
-        gone, new = _differ(seek(one), seek(other))
-        if gone and (kind != "formula changed" or new or "\\" not in one):
+        gone, new = _differ(seek(was), seek(other))
+        if gone and (kind != "formula changed" or new or "\\" not in was):
             yield Finding(key, kind, _told(gone, new), "warning")
-    yield from _as_a_whole(key, one, other, source, target)
+    yield from _as_a_whole(key, was, other, source, target)
 
 
-def _as_a_whole(key: str, one: str, other: str, source: Language, target: Language) -> Iterator[Finding]:
-    words = _WORDS.findall(one)
-    same = " ".join(one.split()) == " ".join(other.split())
-    if same and source != target and not _CODE_LIKE.search(one) and len([word for word in words if word.islower()]) > 3:
+def _as_a_whole(key: str, before: str, other: str, source: Language, target: Language) -> Iterator[Finding]:
+    words = _WORDS.findall(before)
+    same = " ".join(before.split()) == " ".join(other.split())
+    if (
+        same
+        and source != target
+        and not _CODE_LIKE.search(before)
+        and len([word for word in words if word.islower()]) > 3
+    ):
         yield Finding(key, "not translated", f"as in the source: {one_line(other, 60)!r}")
-    size, there = _length(one), _length(other)
+    size, there = _length(before), _length(other)
     if max(size, there) >= _LONG and not same and not _RATIO[0] <= there / max(1, size) <= _RATIO[1]:
-        yield Finding(key, "length", f"{len(one):,} characters in the source, {len(other):,} here", "warning")
+        yield Finding(key, "length", f"{len(before):,} characters in the source, {len(other):,} here", "warning")
 
 
 def _length(content: str) -> int:
@@ -303,7 +316,7 @@ def _length(content: str) -> int:
 
 def _numbers(content: str) -> Counter[str]:
     """Return the digits of every number."""
-    return Counter(re.sub(r"\D", "", found).lstrip("0") or "0" for found in _NUMBER.findall(_without(content)))
+    return Counter(re.sub(r"\D", "", digits).lstrip("0") or "0" for digits in _NUMBER.findall(_without(content)))
 
 
 def _digits(content: str) -> str:
@@ -319,39 +332,45 @@ def _romans(content: str) -> Counter[str]:
     """Roman numerals of an enumeration: two or more in a text; an "I" alone is a pronoun, a "V" a vertex."""
     # A numeral in a character of its own (Ⅳ) is one even where a word stands right beside it.
     apart = folded(_NUMERAL.sub(r" \g<0> ", content))
-    found = Counter(one for one in _ROMAN.findall(re.sub(r"[、,.;:/)(]", " ", apart)) if one)
-    return found if len(found) > 1 and ("II" in found or "III" in found or "IV" in found) else Counter()
+    numerals = Counter(numeral for numeral in _ROMAN.findall(re.sub(r"[、,.;:/)(]", " ", apart)) if numeral)
+    return numerals if len(numerals) > 1 and ("II" in numerals or "III" in numerals or "IV" in numerals) else Counter()
 
 
 def _formulas(content: str) -> Counter[str]:
-    return Counter(re.sub(r"\s|\\[,;!]|[\\()\[\]$]", "", one) for one in _FORMULA.findall(content))
+    return Counter(re.sub(r"\s|\\[,;!]|[\\()\[\]$]", "", formula) for formula in _FORMULA.findall(content))
 
 
 def _codes(content: str) -> Counter[str]:
     fenced = [
-        re.sub(r"//[^\n]*|/\*.*?\*/|#[^\n]*|\"[^\"]*\"|\s", "", one, flags=re.DOTALL)
-        for one in _FENCED.findall(content)
+        re.sub(r"//[^\n]*|/\*.*?\*/|#[^\n]*|\"[^\"]*\"|\s", "", piece, flags=re.DOTALL)
+        for piece in _FENCED.findall(content)
     ]
     rest = _FENCED.sub(" ", content)
-    return Counter([one for one in fenced if one] + [re.sub(r"\s", "", one) for one in _CODE_PIECE.findall(rest)])
+    return Counter(
+        [piece for piece in fenced if piece] + [re.sub(r"\s", "", piece) for piece in _CODE_PIECE.findall(rest)]
+    )
 
 
 def _units(content: str) -> Counter[str]:
     """Units behind figures; French counts octets (ko) where others count bytes (KB)."""
-    found = (re.sub(r"\s", "", one) for one in _UNIT.findall(content))
+    units = (re.sub(r"\s", "", unit) for unit in _UNIT.findall(content))
     return Counter(
-        one.replace("o", "B").replace("µ", "μ").replace("us", "μs").replace("k", "K").replace("bps", "b/s")
-        for one in found
+        unit.replace("o", "B").replace("µ", "μ").replace("us", "μs").replace("k", "K").replace("bps", "b/s")
+        for unit in units
     )
 
 
-def _differ(one: Counter[str], other: Counter[str]) -> tuple[list[str], list[str]]:
+def _differ(before: Counter[str], other: Counter[str]) -> tuple[list[str], list[str]]:
     """Return what only the source has, and what only the translation has. How often is not counted: sentences
     repeat.
     """
-    return sorted(set(one) - set(other)), sorted(set(other) - set(one))
+    return sorted(set(before) - set(other)), sorted(set(other) - set(before))
 
 
 def _told(gone: Sequence[str], new: Sequence[str]) -> str:
-    parts = [f"{what} {one_line(', '.join(found[:8]), 100)}" for what, found in (("lost", gone), ("new", new)) if found]
+    parts = [
+        f"{what} {one_line(', '.join(differing[:8]), 100)}"
+        for what, differing in (("lost", gone), ("new", new))
+        if differing
+    ]
     return "; ".join(parts)

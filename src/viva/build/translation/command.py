@@ -90,27 +90,27 @@ class CheckConfig(Struct, kw_only=True):
 @command(CheckConfig, "action")
 def check(config: CheckConfig) -> int:
     """What is wrong with a set of CS-Bench's format."""
-    found = read_set(config.target, config.language)
-    findings = check_set(found.records, found.language)
+    read = read_set(config.target, config.language)
+    findings = check_set(read.records, read.language)
     notes: list[str] = []
     if config.beside is not None:
         source = read_set(config.beside, config.beside_language)
-        if source.language == found.language and source.where == found.where:
+        if source.language == read.language and source.where == read.where:
             raise VivaError(
                 f"{config.beside} is SET itself: name what it was translated from ({option('beside_language')} en)",
                 field="beside",
             )
-        for here, there in ((found.test, source.test), (found.valid or [], source.valid or [])):
+        for here, there in ((read.test, source.test), (read.valid or [], source.valid or [])):
             if here and there:
-                findings += compared(there, here, source.language, found.language, notes)
+                findings += compared(there, here, source.language, read.language, notes)
     if config.sheet is not None:
-        write_sheet(config.sheet, findings, found)
-    ordered = sorted(findings, key=lambda one: one.severity != "error")
+        write_sheet(config.sheet, findings, read)
+    ordered = sorted(findings, key=lambda finding: finding.severity != "error")
     list_first(ordered, everything=config.everything)
     errors, warned = affected(findings, "error"), affected(findings, "warning")
-    total = len(found.records)
+    total = len(read.records)
     notes.append(
-        f"{total:,} questions ({found.language}): errors in {len(errors):,} ({100 * len(errors) / total:.1f} %), only "
+        f"{total:,} questions ({read.language}): errors in {len(errors):,} ({100 * len(errors) / total:.1f} %), only "
         f"warnings in {len(warned - errors):,}."
     )
     print_tables([_counts(findings)] if findings else [], notes)
@@ -120,10 +120,10 @@ def check(config: CheckConfig) -> int:
 def _counts(findings: Sequence[Finding]) -> Told:
     rows = []
     for severity in ("error", "warning"):
-        kinds = dict.fromkeys(one.kind for one in findings if one.severity == severity)
+        kinds = dict.fromkeys(finding.kind for finding in findings if finding.severity == severity)
         for kind in kinds:
-            of_kind = [one for one in findings if (one.kind, one.severity) == (kind, severity)]
-            rows.append((kind, severity, len({one.question for one in of_kind}), len(of_kind)))
+            of_kind = [finding for finding in findings if (finding.kind, finding.severity) == (kind, severity)]
+            rows.append((kind, severity, len({each.question for each in of_kind}), len(of_kind)))
     return "What the checks found", ("", "severity", "questions", "fields"), rows
 
 
@@ -241,7 +241,7 @@ def ask(config: AskConfig) -> int:
         print(estimate(opened, model, asked, config))
         return EXIT_OK
     with opened.locked():
-        run, count = ask_and_keep(opened, model, [("", one) for one in asked], config, "translating")
+        run, count = ask_and_keep(opened, model, [("", request) for request in asked], config, "translating")
     return _ending(Project(config.project), run, count, everything=config.everything)
 
 

@@ -79,14 +79,14 @@ def read_templates(content: bytes, name: str) -> Templates:
 
 def to_translate(record: Raw) -> dict[str, str]:
     """Field → text, of those that hold words to translate."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for field in TEXTS:
         if field == "Answer" and record["Format"] in ("Multiple-choice", "Assertion"):
             continue
         content = text(record.get(field))
         if isinstance(record.get(field), str) and has_words(content):
-            found[field] = content
-    return found
+            texts[field] = content
+    return texts
 
 
 def has_words(content: str) -> bool:
@@ -103,12 +103,12 @@ def read_fields(reply: str, wanted: Mapping[str, str]) -> dict[str, str]:
     if first < 0 or last < first:
         return {}
     try:
-        found = json.loads(body[first : last + 1], strict=False)
+        fields = json.loads(body[first : last + 1], strict=False)
     except (ValueError, RecursionError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(fields, dict):
         return {}
-    return {field: _clean(found[field]) for field in wanted if isinstance(found.get(field), str)}
+    return {field: _clean(fields[field]) for field in wanted if isinstance(fields.get(field), str)}
 
 
 def _answer(reply: str) -> str:
@@ -132,10 +132,10 @@ def _clean(content: str) -> str:
 
 def translated(record: Raw, fields: Mapping[str, str], target: Language) -> Raw:
     """Return the record with its translated fields: everything else is as it was."""
-    found = {key: fields.get(key, value) for key, value in record.items()}
-    if "Language" in found:
-        found["Language"] = NAMES[target]
-    return found
+    record_translated = {key: fields.get(key, value) for key, value in record.items()}
+    if "Language" in record_translated:
+        record_translated["Language"] = NAMES[target]
+    return record_translated
 
 
 def item_key(question: str, source: str, shown: str) -> str:
@@ -151,7 +151,7 @@ def headed(fields: Mapping[str, str]) -> str:
     """Return fields as one text: each below its heading, which has as many brackets as no line of a text has."""
     if not fields:
         return ""
-    most = max((len(found[1]) for value in fields.values() for found in _HEADING.finditer(value)), default=0)
+    most = max((len(heading[1]) for value in fields.values() for heading in _HEADING.finditer(value)), default=0)
     left, right = "[" * (most + 1), "]" * (most + 1)
     return "\n\n".join(f"{left}{name}{right}\n{value}" for name, value in fields.items())
 
@@ -233,16 +233,16 @@ class Project(TextProject[Question]):
     @classmethod
     def begin(cls, path: Path, source: Path, languages: tuple[Language | None, Language], each: Each) -> Project:
         """Return the project, made where it is not there yet. Raises VivaError where it is another one's."""
-        found = read_set(source, languages[0])
-        if found.language == languages[1]:
+        read = read_set(source, languages[0])
+        if read.language == languages[1]:
             raise VivaError(
                 f"{languages[1]}: {source} is in that language already; say {option('language')} if it is not",
                 field="to",
             )
         wanted = Settings(
             source=str(source.resolve()),
-            fingerprint=found.fingerprint,
-            source_language=found.language,
+            fingerprint=read.fingerprint,
+            source_language=read.language,
             target_language=languages[1],
             each=each,
         )
@@ -262,13 +262,13 @@ class Project(TextProject[Question]):
     @cached_property
     def source(self) -> RawSet:
         """What is translated. Raises DataError where it is not what it was."""
-        found = read_set(Path(self.settings.source), self.settings.source_language)
-        if found.fingerprint != self.settings.fingerprint:
+        read = read_set(Path(self.settings.source), self.settings.source_language)
+        if read.fingerprint != self.settings.fingerprint:
             raise DataError(
-                f"{self.settings.source} has changed since this translation began (fingerprint {found.fingerprint}, "
+                f"{self.settings.source} has changed since this translation began (fingerprint {read.fingerprint}, "
                 f"then {self.settings.fingerprint}): put the old files back, or begin a new project"
             )
-        return found
+        return read
 
     @cached_property
     def templates(self) -> Templates:
@@ -302,14 +302,14 @@ class Project(TextProject[Question]):
         """Return the model's translation as people see it, and whose it is."""
         if self.settings.each == "field":
             entries = {field: self.drafts.get(f"{name}/{field}") for field in wanted}
-            found = {field: read_text(entry.text, wanted[field]) for field, entry in entries.items() if entry}
+            draft = {field: read_text(entry.text, wanted[field]) for field, entry in entries.items() if entry}
             author = next((entry.model for entry in entries.values() if entry), "")
         else:
             entry = self.drafts.get(name)
-            found = read_fields(entry.text, wanted) if entry else {}
+            draft = read_fields(entry.text, wanted) if entry else {}
             author = entry.model if entry else ""
-        complete = wanted and all(found.get(field, "").strip() for field in wanted)
-        return (headed({field: clean(found[field]) for field in wanted}) if complete else ""), author
+        complete = wanted and all(draft.get(field, "").strip() for field in wanted)
+        return (headed({field: clean(draft[field]) for field in wanted}) if complete else ""), author
 
     def requests(self, sampling: Sampling, limit: int | None, *, rejected: bool) -> list[Generate]:
         """Return everything to be asked, in the order of the source; the journal knows what was. `rejected`: those
@@ -318,11 +318,11 @@ class Project(TextProject[Question]):
         settings, texts = self.settings, self.templates.translate
         again: dict[str, tuple[str, ...]] = {}
         if rejected:
-            told = [(one.name, one.state) for one in self.texts() if one.state.status == "rejected"]
+            told = [(text.name, text.state) for text in self.texts() if text.state.status == "rejected"]
             again = {name: state.remarks or ("It was not good enough.",) for name, state in told}
         languages = {"source": settings.source_language, "target": settings.target_language}
         called = {name: self.templates.names[language] for name, language in languages.items()}
-        found: list[Generate] = []
+        prompts: list[Generate] = []
         for name, _, record in self.sources()[:limit]:
             wanted, remarks = to_translate(record), again.get(name)
             asked: dict[str, dict[str, str]] = {}
@@ -332,7 +332,7 @@ class Project(TextProject[Question]):
                 asked = {name: {"fields": json.dumps(wanted, ensure_ascii=False, indent=1)}}
             for question, content in asked.items():
                 last = self.drafts.get(question)
-                found.append(
+                prompts.append(
                     drafting_request(
                         question,
                         texts,
@@ -344,7 +344,7 @@ class Project(TextProject[Question]):
                         notes=texts["notes"],
                     )
                 )
-        return found
+        return prompts
 
     def proposals(self) -> dict[str, Question]:
         """Return question → its translation as it now stands, of those that have one."""
@@ -419,7 +419,7 @@ class Project(TextProject[Question]):
             return [Finding("", "headings damaged", "each field must keep its heading, in order")]
         # What was wrong in the source is not the translation's doing.
         before = {(finding.field, finding.kind) for finding in check_record(question.record, source)}
-        own = [one for one in check_record(record, target) if (one.field, one.kind) not in before]
+        own = [each for each in check_record(record, target) if (each.field, each.kind) not in before]
         return [*own, *check_pair(question.record, record, source, target)]
 
 
@@ -434,7 +434,7 @@ def verdict(findings: list[Finding]) -> str:
 
 def told(findings: list[Finding]) -> str:
     """Return what the checks found, for people."""
-    return "; ".join(f"{one.severity}: {one.field} {one.kind}: {one.message}" for one in findings)
+    return "; ".join(f"{finding.severity}: {finding.field} {finding.kind}: {finding.message}" for finding in findings)
 
 
 class Manifest(Made, kw_only=True):

@@ -49,8 +49,8 @@ def is_verb_modifier(node: Node) -> bool:
         return False
     if node.tag in TAGS["modifiers"]:
         return True
-    found = node.functions & TAGS["adverbial"]
-    return bool(found) and not (node.tag == "NP" and found == {"BNF"})
+    functions = node.functions & TAGS["adverbial"]
+    return bool(functions) and not (node.tag == "NP" and functions == {"BNF"})
 
 
 def has_conjunction(clause: Node) -> bool:
@@ -72,7 +72,7 @@ def arguments(sentence: Sentence) -> list[Argument]:
     An answer's verb phrase is shown, so it must occur once. Existential `there` is among them: it may be shown (MVP),
     but is not asked for.
     """
-    found: list[Argument] = []
+    found_arguments: list[Argument] = []
     for clause, verbs in sentence.clauses.items():
         if clause.tag != "S" or is_coordinated(clause, sentence.published):
             continue
@@ -85,8 +85,8 @@ def arguments(sentence: Sentence) -> list[Argument]:
                     continue  # of a cleft ("it was Mary who ..."), the subject stands for nothing
                 answer = argument_text(sentence, node, kind)
                 if answer is not None:
-                    found.append(Argument(role, clause, node, verb, kind, answer, _is_cut(node)))
-    return found
+                    found_arguments.append(Argument(role, clause, node, verb, kind, answer, _is_cut(node)))
+    return found_arguments
 
 
 def roles(sentence: Sentence, verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
@@ -241,9 +241,9 @@ def argument_text(sentence: Sentence, node: Node, kind: str) -> ArgumentText | N
         if sentence.published and _is_cut(node):
             text = text.partition(",")[0]
         return ArgumentText(text, (kind,)) if text else None
-    found = _whole_and_cut(sentence, node, (kind,))
+    cut_text = _whole_and_cut(sentence, node, (kind,))
     others = tuple(other_extents(sentence, node))
-    return found._replace(accepted=(*found.accepted, *others)) if others else found
+    return cut_text._replace(accepted=(*cut_text.accepted, *others)) if others else cut_text
 
 
 def other_extents(sentence: Sentence, node: Node) -> Iterator[str]:
@@ -314,13 +314,13 @@ def _moved(sentence: Sentence, node: Node) -> ArgumentText | None:
         return None
     head = relative_head(antecedent)
     if head is None:
-        found = ArgumentText(antecedent.text, ("moved",))
+        text = ArgumentText(antecedent.text, ("moved",))
         if not sentence.published:
-            found = _whole_and_cut(sentence, antecedent, found.kinds)
+            text = _whole_and_cut(sentence, antecedent, text.kinds)
     else:
         also = () if sentence.published else tuple(_also_relative(sentence, antecedent, head))
-        found = ArgumentText(with_head(sentence, antecedent, head), ("moved", "complementizer"), also)
-    return found if found.text else None
+        text = ArgumentText(with_head(sentence, antecedent, head), ("moved", "complementizer"), also)
+    return text if text.text else None
 
 
 def _also_relative(sentence: Sentence, wh: Node, head: Node) -> Iterator[str]:

@@ -205,14 +205,14 @@ def _report(manifest: Manifest, out: Path) -> int:
 
 def _short(manifest: Manifest) -> list[str]:
     """Return which knowledge points the treebank could not fill, in words."""
-    found = [f"{name} {count:,}" for name, count in manifest.short.items()]
+    listed = [f"{name} {count:,}" for name, count in manifest.short.items()]
     missing = [point for point, counts in manifest.questions.items() if not counts["TF"]]
-    if not found and not missing:
+    if not listed and not missing:
         return []
     most = manifest.sampling.per_stratum
-    said = [f"fewer than {most:,} in the treebank: {', '.join(found)}"] if found else []
-    said += [f"no TF question asks for {', '.join(missing)}"] if missing else []
-    text = "; ".join(said)
+    notes = [f"fewer than {most:,} in the treebank: {', '.join(listed)}"] if listed else []
+    notes += [f"no TF question asks for {', '.join(missing)}"] if missing else []
+    text = "; ".join(notes)
     return [f"{text[0].upper()}{text[1:]}."]
 
 

@@ -107,9 +107,9 @@ def chunks(trees: Iterable[RawTree | Problem]) -> Iterator[Chunk]:
     """Trees by the handful."""
     chunk: Chunk = []
     size = 0
-    for found in trees:
-        chunk.append(found)
-        size += len(found.text) if isinstance(found, RawTree) else 0
+    for read in trees:
+        chunk.append(read)
+        size += len(read.text) if isinstance(read, RawTree) else 0
         if size >= CHUNK or len(chunk) >= CHUNK_ENTRIES:
             yield chunk
             chunk, size = [], 0
@@ -132,19 +132,19 @@ class Worker:
         facts, questions = bytearray(), bytearray()
         tally, problems = Tally(), list[Problem]()
         encode_into, see = self._encoder.encode_into, drawable.see
-        for found in chunk:
-            if isinstance(found, Problem):
-                problems.append(found)
+        for read in chunk:
+            if isinstance(read, Problem):
+                problems.append(read)
                 continue
             try:
                 some_facts, some_items = self._generate(
-                    found.text, found.file, found.tree, published=self._settings.as_published
+                    read.text, read.file, read.tree, published=self._settings.as_published
                 )
             except TreeError as problem:
-                problems.append(_problem(found, "tree", _message(found, problem)))
+                problems.append(_problem(read, "tree", _message(read, problem)))
                 continue
             except Exception as problem:  # of Viva, not of the tree: told, and the other trees go on
-                problems.append(_problem(found, "defect", f"Viva failed here, please report it: {problem!r}"))
+                problems.append(_problem(read, "defect", f"Viva failed here, please report it: {problem!r}"))
                 continue
             tally.trees += 1
             tally.facts += len(some_facts)
@@ -165,14 +165,14 @@ class Worker:
         return gzip.compress(lines, 6, mtime=0) if self._settings.gzip and lines else bytes(lines)
 
 
-def _problem(found: RawTree, kind: str, message: str) -> Problem:
-    return Problem(source=found.source, line=found.line, tree=found.tree, kind=kind, message=message)
+def _problem(read: RawTree, kind: str, message: str) -> Problem:
+    return Problem(source=read.source, line=read.line, tree=read.tree, kind=kind, message=message)
 
 
-def _message(found: RawTree, problem: TreeError) -> str:
+def _message(read: RawTree, problem: TreeError) -> str:
     """With the line, where that is not the tree's first one."""
-    below = found.text.count("\n", 0, problem.offset)
-    return f"{problem} (line {found.line + below})" if below else str(problem)
+    below = read.text.count("\n", 0, problem.offset)
+    return f"{problem} (line {read.line + below})" if below else str(problem)
 
 
 def where(numbered: Numbered) -> str:
@@ -332,7 +332,7 @@ class _Build:
     def _lines(self, questions: BinaryIO, places: list[Place]) -> dict[Place, Item]:
         """Return the questions at these places."""
         decode = msgspec.json.Decoder(Item).decode
-        found: dict[Place, Item] = {}
+        items: dict[Place, Item] = {}
         number, content = -1, b""
         for place in sorted(set(places)):
             if place.chunk != number:
@@ -340,8 +340,8 @@ class _Build:
                 questions.seek(self.starts[number])
                 content = questions.read(self.starts[number + 1] - self.starts[number])
                 content = gzip.decompress(content) if self.settings.gzip else content
-            found[place] = decode(content[place.offset : place.offset + place.length])
-        return found
+            items[place] = decode(content[place.offset : place.offset + place.length])
+        return items
 
     def _manifest(self, drawn: Drawn, test: bytes, exemplars: bytes) -> Manifest:
         tally = self.tally

@@ -42,14 +42,14 @@ def is_phrase(modifier: Modifier) -> bool:
 
 def noun_modifiers(sentence: Sentence) -> dict[Node, tuple[Modifier, ...]]:
     """Return every noun phrase inside a noun phrase that something follows → what modifies it."""
-    found: dict[Node, tuple[Modifier, ...]] = {}
+    by_head: dict[Node, tuple[Modifier, ...]] = {}
     for node in sentence.tree.nodes:
         head = _head(node) if node.tag == "NP" else None
         if head is not None:
             tags = tags_of(head.after)
             if tags & TAGS["following"] and not tags & CONJUNCTIONS:
-                found[head] = tuple(_noun_modifiers(sentence, head.after))
-    return found
+                by_head[head] = tuple(_noun_modifiers(sentence, head.after))
+    return by_head
 
 
 def _head(node: Node) -> Node | None:
@@ -69,7 +69,7 @@ def _head(node: Node) -> Node | None:
 
 
 def _noun_modifiers(sentence: Sentence, after: list[Node]) -> list[Modifier]:
-    found: list[Modifier] = []
+    modifiers: list[Modifier] = []
     for position, node in enumerate(after):
         if node.tag not in TAGS["modifying"]:
             continue
@@ -79,8 +79,8 @@ def _noun_modifiers(sentence: Sentence, after: list[Node]) -> list[Modifier]:
         if not set_off or node.tag == "SBAR":
             category = _recognised(sentence, node, NON_RESTRICTIVE if set_off else "")
             # Of one that stands elsewhere in the sentence (*ICH*), the text there.
-            found.append(Modifier(node, node.text or _rebuilt(sentence, node), category))
-    return found
+            modifiers.append(Modifier(node, node.text or _rebuilt(sentence, node), category))
+    return modifiers
 
 
 def _ends_in_comma(node: Node) -> bool:
@@ -157,16 +157,16 @@ def fronted_modifiers(verb: VerbSequence) -> list[Node]:
     The published construct begins behind the subject. What stands before it is never asked for, but it is no wrong
     answer either, and a verb phrase that has it is not said to have no modifier.
     """
-    found: list[Node] = []
+    nodes: list[Node] = []
     for clause in takewhile(lambda node: node.tag in ("S", "SINV"), verb.top.above()):
-        found.extend(
+        nodes.extend(
             child
             for child in clause.children
             if _is_adverbial(child) and not child.holds(verb.last) and not _follows_subject(child, verb)
         )
         if is_verb_modifier(clause):
             break  # an adverbial clause: what modifies the clause around it does not modify this one
-    return found
+    return nodes
 
 
 def governing_modifiers(verb: VerbSequence) -> list[Node]:

@@ -66,16 +66,16 @@ def bare(text: str) -> str:
     return f" {' '.join(word for word in words if word)} "
 
 
-def overlap(one: str, other: str) -> bool:
+def overlap(left: str, other: str) -> bool:
     """Return whether one phrase lies within the other, word by word."""
-    first, second = bare(one), bare(other)
+    first, second = bare(left), bare(other)
     return first in second or second in first
 
 
 def times(phrase: str, sentence: str) -> int:
     """Return how often a phrase stands in a sentence, word by word."""
     wanted, text = bare(phrase), bare(sentence)
-    count, at = 0, text.find(wanted)
-    while at >= 0:
-        count, at = count + 1, text.find(wanted, at + 1)
+    count, start = 0, text.find(wanted)
+    while start >= 0:
+        count, start = count + 1, text.find(wanted, start + 1)
     return count

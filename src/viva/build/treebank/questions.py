@@ -97,15 +97,15 @@ def _apart(texts: list[str], kept: int = 0) -> list[str]:
 
     The first `kept` are taken in any case.
     """
-    found: dict[str, str] = {}
+    apart: dict[str, str] = {}
     for order in (texts, [*texts[:kept], *sorted(texts[kept:], key=len)]):
-        found = {}
+        apart = {}
         for text in order:
-            if not _overlaps(text, found):
-                found[bare(text)] = text
-            if len(found) == WANTED:
-                return list(found.values())
-    return list(found.values())
+            if not _overlaps(text, apart):
+                apart[bare(text)] = text
+            if len(apart) == WANTED:
+                return list(apart.values())
+    return list(apart.values())
 
 
 def _could_be(phrase: Phrase, finding: Finding, sentence: Sentence) -> bool:
@@ -165,9 +165,9 @@ def _is_no_complement(phrase: Phrase) -> bool:
     return phrase.node.tag != "ADJP" and "PRD" not in phrase.node.functions
 
 
-def _coordinated(one: Node, other: Node) -> bool:
+def _coordinated(left: Node, other: Node) -> bool:
     """Return whether the smallest phrase that holds both coordinates something."""
-    both = next((node for node in one.above() if node.holds(other)), None)
+    both = next((node for node in left.above() if node.holds(other)), None)
     return both is not None and bool(both.tags & {*CONJUNCTIONS, ":"})
 
 
@@ -205,10 +205,10 @@ class Pools:
         self.nouns = [Phrase(shown(n.text), n) for n in nodes if n.tag == "NP" and n.text]
         self.plain_verbs = [Phrase(shown(verb.plain), verb.last, True) for verb in verbs]
         self.text_verbs = [Phrase(shown(verb.text), verb.last, True) for verb in verbs]
-        found = (*reading.noun_modifiers.values(), *reading.verb_modifiers.values())
+        groups = (*reading.noun_modifiers.values(), *reading.verb_modifiers.values())
         self.modifiers = [
             Phrase(shown(m.text), m.node)
-            for m in chain.from_iterable(found)
+            for m in chain.from_iterable(groups)
             if m.text and (m.node.tag != "RB" if reading.published else m.category and is_phrase(m))
         ]
         if not reading.published:
@@ -265,14 +265,14 @@ def _draw(pool: list[Phrase], taken: list[str], filler: str, around: str = "") -
     """Return the first three that are new and no part of the text `around`, then from the list of fillers, as
     published.
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for text in (*(phrase.text for phrase in pool), *wordings().fillers[filler]):
         lowered = text.lower()
         if lowered not in taken and not (around and lowered in around):
-            found.setdefault(lowered, text)
-            if len(found) == WANTED:
+            texts.setdefault(lowered, text)
+            if len(texts) == WANTED:
                 break
-    return list(found.values())
+    return list(texts.values())
 
 
 LETTERS = "ABCD"
@@ -344,9 +344,9 @@ class Asker:
         self._stated.add((about, new))
         return [*right, (new, False)]
 
-    def _dice(self, found: Finding, *names: str) -> Dice:
+    def _dice(self, finding: Finding, *names: str) -> Dice:
         first, *others = names
-        return Dice(" ".join((first, self._file, str(self._tree), *(node.path for node in found.nodes), *others)))
+        return Dice(" ".join((first, self._file, str(self._tree), *(node.path for node in finding.nodes), *others)))
 
     def _options(self, gold: str, wrong: list[str], dice: Dice) -> tuple[tuple[str, ...], str]:
         options = dice.shuffled([gold, *wrong])
@@ -357,7 +357,7 @@ class Asker:
 
     def _item(
         self,
-        found: Finding,
+        finding: Finding,
         form: Format,
         use: str,
         dice: Dice,
@@ -366,8 +366,8 @@ class Asker:
         stated: str = "",
         options: tuple[str, ...] = (),
     ) -> Item:
-        point = found.knowledge_point
-        choices = self._words.of(point, found.slot_kind, use)
+        point = finding.knowledge_point
+        choices = self._words.of(point, finding.slot_kind, use)
         # Drawn even where there is one: other wordings leave the options as they are.
         wording = choices[0 if self._published else dice.below(len(choices))]
         kind = f"{point}-{form}"
@@ -377,15 +377,15 @@ class Asker:
             knowledge_point=point,
             format=form,
             sentence=self._sentence,
-            question=wording.fill(found.slot, stated, self._words.roles.get(found.slot_kind, "")),
+            question=wording.fill(finding.slot, stated, self._words.roles.get(finding.slot_kind, "")),
             options=options,
             answer=answer,
-            accepted=found.accepted if form == "FITB" else (),
-            category=found.category,
-            tags=found.tags,
+            accepted=finding.accepted if form == "FITB" else (),
+            category=finding.category,
+            tags=finding.tags,
             file=self._file,
             tree=self._tree,
-            nodes=tuple(node.path for node in found.nodes),
-            rule=found.rule,
+            nodes=tuple(node.path for node in finding.nodes),
+            rule=finding.rule,
             wording=wording.name,
         )

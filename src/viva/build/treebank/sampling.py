@@ -97,9 +97,9 @@ def _keyed(seed: int) -> hashlib.blake2b:
 
 
 def _number(seed: int, identity: str) -> int:
-    found = _keyed(seed).copy()
-    found.update(identity.encode())
-    return int.from_bytes(found.digest(), "little")
+    digest = _keyed(seed).copy()
+    digest.update(identity.encode())
+    return int.from_bytes(digest.digest(), "little")
 
 
 class Smallest:
@@ -178,8 +178,8 @@ class Sampler(ABC):
 
     def _of(self, use: str) -> dict[tuple[str, ...], Smallest]:
         """Return the pools for one use, in the order of knowledge points, formats and what follows these."""
-        found = {name[1:]: pool for name, pool in self._pools.items() if name[0] == use}
-        return {name: found[name] for name in sorted(found, key=_order)}
+        pools = {name[1:]: pool for name, pool in self._pools.items() if name[0] == use}
+        return {name: pools[name] for name in sorted(pools, key=_order)}
 
 
 def _order(name: tuple[str, ...]) -> tuple[object, ...]:
@@ -286,16 +286,16 @@ class CleanSampler(Sampler):
 
     def _strata(self, aside: set[object]) -> dict[Stratum, Candidates]:
         """Return the candidates of each stratum but for the sentences set aside; small strata are one."""
-        found: defaultdict[Stratum, defaultdict[str, list[tuple[int, Place, object]]]]
-        found = defaultdict(lambda: defaultdict(list))
+        strata: defaultdict[Stratum, defaultdict[str, list[tuple[int, Place, object]]]]
+        strata = defaultdict(lambda: defaultdict(list))
         for (point, form, category, answer), cell in self._of("test").items():
             small = self._counts[point, form, category] < self.settings.min_stratum
-            found[point, form, OTHER if small else category][answer] += [
+            strata[point, form, OTHER if small else category][answer] += [
                 (number, place, sentence) for number, sentence, place in cell.ranked()
             ]
         return {
-            name: {answer: _one_each(candidates, aside) for answer, candidates in found[name].items()}
-            for name in sorted(found, key=_order)
+            name: {answer: _one_each(candidates, aside) for answer, candidates in strata[name].items()}
+            for name in sorted(strata, key=_order)
         }
 
     def _exemplars(self, pool: Smallest, aside: set[object]) -> list[Place]:
@@ -331,13 +331,13 @@ def _spread(strata: dict[Stratum, Candidates], wanted: int, used: Counter[str]) 
         }
         while waiting and left > 0:
             for name in list(waiting):
-                found = _next(waiting[name], taken[name], used, seen, name[1] == "TF", again)
-                if not found:
+                drawn = _next(waiting[name], taken[name], used, seen, name[1] == "TF", again)
+                if not drawn:
                     del waiting[name]
-                elif len(found) <= left:
-                    left -= len(found)
-                    chosen[name] += [place for _, _, place in found]
-                    for answer, sentence, _ in found:
+                elif len(drawn) <= left:
+                    left -= len(drawn)
+                    chosen[name] += [place for _, _, place in drawn]
+                    for answer, sentence, _ in drawn:
                         taken[name][answer] += 1
                         used[answer] += 1
                         seen |= {("", sentence), (answer, sentence)}
@@ -355,7 +355,7 @@ def _next(
     """Return the next place of a stratum, of the answer that was taken least; with `pairs` one of each truth value or
     none.
     """
-    found: list[tuple[str, object, Place]] = []
+    pair: list[tuple[str, object, Place]] = []
     own: object = None
     for answer in sorted(waiting, key=lambda answer: (taken[answer], used[answer], answer)):
         place = next(
@@ -363,8 +363,8 @@ def _next(
             None,
         )
         if place is not None:
-            found.append((answer, *place))
+            pair.append((answer, *place))
             own = place[0]
             if not pairs:
                 break
-    return found if not pairs or len(found) == 2 else []
+    return pair if not pairs or len(pair) == 2 else []

@@ -73,17 +73,17 @@ def resolved(sentence: Sentence, node: Node) -> tuple[Node, ...]:
     """Return what a phrase stands for: itself, or of a trace its antecedents, up to the noun phrase of a relative
     clause.
     """
-    found = [node]
+    nodes = [node]
     for _ in range(_HOPS):
         antecedent = sentence.antecedent(node)
         if antecedent is None:
             break
         node = antecedent
-        found.append(node)
+        nodes.append(node)
     head = relative_head(node)
     if head is not None:
-        found += [head, head.parent]
-    return tuple(found)
+        nodes += [head, head.parent]
+    return tuple(nodes)
 
 
 def empty_leaf(node: Node) -> Node:
@@ -96,8 +96,8 @@ def empty_leaf(node: Node) -> Node:
 def with_antecedents(sentence: Sentence, node: Node) -> str:
     """Return the text of a phrase without visible words, its traces replaced by what they refer to."""
     leaves = sentence.tree.leaves[node.start : node.end]
-    found = (sentence.antecedents.get(leaf.index) for leaf in leaves if leaf.index)
-    return " ".join(antecedent.text for antecedent in found if antecedent is not None and antecedent.text)
+    antecedents = (sentence.antecedents.get(leaf.index) for leaf in leaves if leaf.index)
+    return " ".join(antecedent.text for antecedent in antecedents if antecedent is not None and antecedent.text)
 
 
 def relative_head(wh: Node) -> Node | None:

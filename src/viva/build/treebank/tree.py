@@ -82,20 +82,20 @@ class Layout:
         parts: list[str] = []
         starts: list[int] = []
         ends: list[int] = []
-        at = 0
+        place = 0
         held = True  # nothing stands before the first word
         for token in tokens:
             if token is None:
                 starts.append(-1)
-                ends.append(at)
+                ends.append(place)
                 continue
             form, left, right = token
             if not (held or left):
                 parts.append(" ")
-                at += 1
-            starts.append(at)
-            at += len(form)
-            ends.append(at)
+                place += 1
+            starts.append(place)
+            place += len(form)
+            ends.append(place)
             parts.append(form)
             held = right
         self.text = "".join(parts)

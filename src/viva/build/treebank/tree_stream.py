@@ -107,32 +107,32 @@ class Splitter:
 
     def _scan(self, piece: bytes) -> Iterator[Span | Flaw]:
         """Yield a piece in which a tree may end, and others begin."""
-        at = 0
-        while at < len(piece) and not self._lost:
+        place = 0
+        while place < len(piece) and not self._lost:
             if self._depth == 0:
-                found = _VISIBLE.search(piece, at)
-                if found is None:
+                match = _VISIBLE.search(piece, place)
+                if match is None:
                     return
-                at = found.start()
-                if piece[at : at + 1] != b"(":
-                    yield from self._stray(piece[at:])
+                place = match.start()
+                if piece[place : place + 1] != b"(":
+                    yield from self._stray(piece[place:])
                     return
                 yield from self._cut_short()
                 self._number += 1
                 self._begun = self._line
-            after = self._through(piece, at)
-            yield from self._keep(piece[at:after])
-            at = after
+            after = self._through(piece, place)
+            yield from self._keep(piece[place:after])
+            place = after
             if self._depth == 0 and not self._lost:
                 self._whole = Span(b"".join(self._parts), self._begun, self._number)
                 self._drop()
 
-    def _through(self, piece: bytes, at: int) -> int:
+    def _through(self, piece: bytes, start: int) -> int:
         """Return where the present tree ends in this piece; its length if it goes on. Counts the brackets on the
         way.
         """
         depth = self._depth
-        for bracket in _BRACKET.finditer(piece, at):
+        for bracket in _BRACKET.finditer(piece, start):
             depth += 1 if bracket[0] == b"(" else -1
             if depth == 0:
                 self._depth = 0

@@ -115,10 +115,10 @@ def entries(path: Path, prefix: str) -> tuple[Kind, list[Member]]:
     A tar may be compressed as a whole, so its files can only be read in their order.
     """
     kind = kind_of(path)
-    found = [member for member, _ in _files(path, kind)]
+    members = [member for member, _ in _files(path, kind)]
     if not prefix:
-        return kind, found
-    return kind, [one._replace(name=prefix if kind == "file" else f"{prefix}/{one.name}") for one in found]
+        return kind, members
+    return kind, [entry._replace(name=prefix if kind == "file" else f"{prefix}/{entry.name}") for entry in members]
 
 
 def _files(path: Path, kind: Kind) -> Iterator[tuple[Member, Callable[[], IO[bytes] | None]]]:
@@ -128,20 +128,22 @@ def _files(path: Path, kind: Kind) -> Iterator[tuple[Member, Callable[[], IO[byt
     elif kind == "zip":
         with zipfile.ZipFile(path) as archive:
             files = [
-                (info.filename.split("/"), at, info) for at, info in enumerate(archive.infolist()) if not info.is_dir()
+                (info.filename.split("/"), place, info)
+                for place, info in enumerate(archive.infolist())
+                if not info.is_dir()
             ]
-            for _, at, info in sorted(files, key=lambda file: file[:2]):
-                yield Member(path, kind, at, info.filename, info.file_size), partial(archive.open, info)
+            for _, place, info in sorted(files, key=lambda file: file[:2]):
+                yield Member(path, kind, place, info.filename, info.file_size), partial(archive.open, info)
     else:
         with (
             path.open("rb") as raw,
             expand(raw, allowance(path)) as stream,
             tarfile.open(fileobj=stream, mode="r|") as tape,
         ):
-            for at, header in enumerate(iter(tape.next, None)):
+            for place, header in enumerate(iter(tape.next, None)):
                 tape.members = []  # type: ignore[attr-defined]  # the archive's own list would grow with it
                 if header.isfile():
-                    yield Member(path, kind, at, header.name, header.size), partial(tape.extractfile, header)
+                    yield Member(path, kind, place, header.name, header.size), partial(tape.extractfile, header)
 
 
 def streams(members: list[Member]) -> Iterator[tuple[Member, Stream | Exception]]:
@@ -152,8 +154,8 @@ def streams(members: list[Member]) -> Iterator[tuple[Member, Stream | Exception]
     path, kind = members[0].path, members[0].kind
     budget = allowance(path)
     wanted = {member.place: member for member in members}
-    for found, opened in _files(path, kind):
-        member = wanted.get(found.place)
+    for member_read, opened in _files(path, kind):
+        member = wanted.get(member_read.place)
         if member is None:
             continue
         try:
@@ -172,7 +174,7 @@ def streams(members: list[Member]) -> Iterator[tuple[Member, Stream | Exception]
 def walk(folder: Path) -> list[tuple[Path, str]]:
     """Return all files of a folder with their names below it, sorted. Links are followed, but no folder twice."""
     seen: set[tuple[int, int]] = set()
-    found: list[tuple[Path, str]] = []
+    paths: list[tuple[Path, str]] = []
     for here, below, files in os.walk(folder, followlinks=True):
         status = Path(here).stat()
         if (status.st_dev, status.st_ino) in seen:
@@ -180,8 +182,8 @@ def walk(folder: Path) -> list[tuple[Path, str]]:
             continue
         seen.add((status.st_dev, status.st_ino))
         below.sort()
-        found.extend((path := Path(here, name), path.relative_to(folder).as_posix()) for name in files)
-    return sorted(found, key=lambda pair: pair[1].split("/"))
+        paths.extend((path := Path(here, name), path.relative_to(folder).as_posix()) for name in files)
+    return sorted(paths, key=lambda pair: pair[1].split("/"))
 
 
 def reason(problem: BaseException) -> str:
@@ -228,8 +230,8 @@ class Problem(Struct, frozen=True, kw_only=True):
     message: str
 
     def __str__(self) -> str:
-        at = f"{self.source}:{self.line}" if self.line else self.source
-        return f"{at}: {'' if self.tree is None else f'tree {self.tree}: '}{self.message}"
+        where = f"{self.source}:{self.line}" if self.line else self.source
+        return f"{where}: {'' if self.tree is None else f'tree {self.tree}: '}{self.message}"
 
 
 class Source(Struct, kw_only=True):
@@ -283,37 +285,39 @@ def survey(named: Sequence[Path], glob: str = "") -> Plan:
 def _survey_one(path: Path, glob: str) -> Planned:
     name = path.resolve().name or str(path)
     problems: list[Problem] = []
-    found: list[Member] = []
+    members: list[Member] = []
     kind = "folder" if path.is_dir() else "file"
     try:
         if kind == "file":
-            kind, found = entries(path, "")
+            kind, members = entries(path, "")
         else:
             for file, below in walk(path):
                 try:  # not of a pipe, a socket, a dangling link
-                    found += entries(file, below)[1] if file.is_file() else []
+                    members += entries(file, below)[1] if file.is_file() else []
                 except UNREADABLE as problem:
                     problems.append(_unreadable(f"{name}/{below}", problem))
     except UNREADABLE as problem:
         problems.append(_unreadable(name, problem))
     if kind == "file":
-        return Planned(Source(name=name, kind=kind, rule="named"), found, problems)
-    rule, chosen = _choose(found, glob)
+        return Planned(Source(name=name, kind=kind, rule="named"), members, problems)
+    rule, chosen = _choose(members, glob)
     source = Source(name=name, kind=kind, rule=rule)
     kept = set(chosen)
-    for member in found:
+    for member in members:
         if member not in kept:
             _leave_out(source, member)
     return Planned(source, chosen, problems)
 
 
-def _choose(found: list[Member], glob: str) -> tuple[str, list[Member]]:
+def _choose(members: list[Member], glob: str) -> tuple[str, list[Member]]:
     """Return the rule, and the members it chooses."""
     if glob:
         fits = re.compile(fnmatch.translate(glob.lower())).match
-        fitting = [one for one in found if any(map(fits, (one.name.lower(), one.name.lower().rpartition("/")[2])))]
+        fitting = [
+            entry for entry in members if any(map(fits, (entry.name.lower(), entry.name.lower().rpartition("/")[2])))
+        ]
         return f"{flag('glob')} {glob}", fitting
-    visible = [member for member in found if not _HIDDEN.search(member.name)]
+    visible = [member for member in members if not _HIDDEN.search(member.name)]
     combined = [member for member in visible if _MRG.search(member.name)]
     if combined:
         return "*.mrg", combined
@@ -386,12 +390,12 @@ class Reader:
             if wide := next((name for bom, name in _BOMS.items() if head.startswith(bom)), ""):
                 raise ValueError(f"it is {wide}; convert it to UTF-8")
             for piece in self._pieces(source, stream, digest):
-                for found in splitter.feed(piece):
-                    yield self._tree(found, stem, shown)
+                for read in splitter.feed(piece):
+                    yield self._tree(read, stem, shown)
         except UNREADABLE as problem:
             damage = problem
-        for found in splitter.end():
-            yield self._tree(found, stem, shown)
+        for read in splitter.end():
+            yield self._tree(read, stem, shown)
         if damage or splitter.begun == 0:
             yield _unreadable(shown, damage or ValueError("there is no bracketed tree in it"))
         source.files += 1
@@ -408,24 +412,24 @@ class Reader:
             yield piece.removeprefix(mark)
             mark = b""
 
-    def _tree(self, found: Span | Flaw, stem: str, shown: str) -> RawTree | Problem:
+    def _tree(self, read: Span | Flaw, stem: str, shown: str) -> RawTree | Problem:
         kind = message = text = ""
-        if isinstance(found, Flaw):
-            kind, message = found.kind, found.message
+        if isinstance(read, Flaw):
+            kind, message = read.kind, read.message
         else:
             try:
-                text = found.content.decode(self._encoding)
+                text = read.content.decode(self._encoding)
             except UnicodeDecodeError as problem:
                 kind = "encoding"
                 message = (
-                    f"byte 0x{found.content[problem.start]:02X} is not {self._encoding.upper()}; "
+                    f"byte 0x{read.content[problem.start]:02X} is not {self._encoding.upper()}; "
                     f"if the file is in another encoding, name it with {flag('encoding')}"
                 )
         if control := _CONTROL.search(text):
             kind, message = "control", f"it holds the control character U+{ord(control[0]):04X}"
-        if isinstance(found, Flaw) or kind:
-            return Problem(source=shown, line=found.line, tree=found.number, kind=kind, message=message)
-        return RawTree(text, stem, found.number, shown, found.line)
+        if isinstance(read, Flaw) or kind:
+            return Problem(source=shown, line=read.line, tree=read.number, kind=kind, message=message)
+        return RawTree(text, stem, read.number, shown, read.line)
 
     def _stem(self, name: str) -> str:
         """Return what facts and questions call a file: its name without folders and suffix, once in a set."""

@@ -74,13 +74,13 @@ class VerbSequence:
 
 def sequences(tree: Tree, published: bool) -> list[VerbSequence]:
     """Return all verb sequences of a sentence, from left to right by topmost VP."""
-    found: list[VerbSequence] = []
+    verbs: list[VerbSequence] = []
     for node in tree.nodes:
         if node.tag == "VP" and node.parent.tag != "VP":
             for path in verb_paths(node, published):
                 if path.whole:
-                    found.append(_sequence(tree.layout, node, path, published))
-    return found
+                    verbs.append(_sequence(tree.layout, node, path, published))
+    return verbs
 
 
 def verb_paths(

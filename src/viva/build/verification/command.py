@@ -104,10 +104,10 @@ def rate(config: RateConfig) -> Findings[Verification]:
 
 def _exam(config: SetOptions) -> Exam:
     language = (config.language,) if config.language else ()
-    found = open_exams((config.source,), TaskOptions(data=config.data, language=language))
-    if len(found) > 1:
+    opened = open_exams((config.source,), TaskOptions(data=config.data, language=language))
+    if len(opened) > 1:
         raise VivaError(f"{config.source} is in several languages: choose one with {option('language')}")
-    return found[0][0]
+    return opened[0][0]
 
 
 Marks: TypeAlias = "Sequence[float | None]"
@@ -169,24 +169,25 @@ _AGREED = (
 )
 
 
-def findings(found: Verification) -> Findings[Verification]:
+def findings(verification: Verification) -> Findings[Verification]:
     """Return the error rates, and agreement where there is more than one opinion; `rows` has one a rater."""
-    what = f"{one_line(found.exam, 60)} · {one_line(found.aspect, 40)}"
-    shown = [Table(f"Error rate · {what}", _RATES, found.rates)]
-    if found.agreed:
-        shown.append(Table(f"Agreement · {what}", _AGREED, found.agreed))
-    about = (Column("exam", lambda _: found.exam), Column("aspect", lambda _: found.aspect))
+    what = f"{one_line(verification.exam, 60)} · {one_line(verification.aspect, 40)}"
+    shown = [Table(f"Error rate · {what}", _RATES, verification.rates)]
+    if verification.agreed:
+        shown.append(Table(f"Agreement · {what}", _AGREED, verification.agreed))
+    about = (Column("exam", lambda _: verification.exam), Column("aspect", lambda _: verification.aspect))
     notes = [
-        f"{found.questions:,} of {found.of:,} questions were verified; the interval is for the whole set, of which "
+        f"{verification.questions:,} of {verification.of:,} questions were verified; the interval is for the "
+        "whole set, of which "
         "they were drawn at random. Unsure verdicts are left out of the rate.",
-        *(f"{one.kappa.reason}." for one in found.agreed[:1] if one.kappa.reason),
+        *(f"{pair.kappa.reason}." for pair in verification.agreed[:1] if pair.kappa.reason),
     ]
-    if found.wrong:
-        notes.append(f"Wrong by most: {some([one_line(name, 60) for name in found.wrong], SHOWN)}.")
+    if verification.wrong:
+        notes.append(f"Wrong by most: {some([one_line(name, 60) for name in verification.wrong], SHOWN)}.")
     return Findings(
-        found=found,
-        shown=[*shown, Table("Set", fields("", "questions", "of", "wrong"), [found])],
-        rows=Table("Error rates", (*about, *fields("", "rater"), *_COUNTS, *_BOUNDS), found.rates),
+        found=verification,
+        shown=[*shown, Table("Set", fields("", "questions", "of", "wrong"), [verification])],
+        rows=Table("Error rates", (*about, *fields("", "rater"), *_COUNTS, *_BOUNDS), verification.rates),
         notes=notes,
     )
 
@@ -221,23 +222,23 @@ def aspect_of(exam: Exam, name: str) -> tuple[Aspect, list[Question]]:
     """Return the aspect, and the questions that have it. Raises VivaError where none has."""
     questions = list(exam.questions())
     if name in (GOLD, EXPLANATION):
-        found = [q for q in questions if (q.answer is not None if name == GOLD else q.explanation.strip())]
+        asked = [q for q in questions if (q.answer is not None if name == GOLD else q.explanation.strip())]
         aspect = Aspect(name, VERDICTS)
     else:
-        found = [question for question in questions if question.tags.get(name)]
-        aspect = Aspect(name, tuple(sorted({question.tags[name] for question in found})))
-    if not found:
+        asked = [question for question in questions if question.tags.get(name)]
+        aspect = Aspect(name, tuple(sorted({question.tags[name] for question in asked})))
+    if not asked:
         tags = ", ".join(dict.fromkeys(tag for question in questions for tag in question.tags)) or "none"
         raise VivaError(
             f"{name!r}: no question has it; there are {GOLD}, {EXPLANATION}, and the tags {tags}", field="ask"
         )
-    return aspect, found
+    return aspect, asked
 
 
 def drawn(questions: Sequence[Question], share: Fraction, seed: int) -> list[Question]:
     """Return a share of the questions, rounded up, at random, in the order of the set."""
     chosen = random.Random(seed).sample(range(len(questions)), min(len(questions), ceil(share * len(questions))))
-    return [questions[at] for at in sorted(chosen)]
+    return [questions[index] for index in sorted(chosen)]
 
 
 def written_sheet(aspect: Aspect, questions: Sequence[Question]) -> bytes:
@@ -267,17 +268,17 @@ def verified(paths: Sequence[Path], exam: Exam) -> Verification:
     from viva.analysis.raters.coefficients import agreement, cohen, fleiss
 
     raters = [path.stem for path in paths]
-    if again := next((one for one in raters if raters.count(one) > 1), None):
+    if again := next((person for person in raters if raters.count(person) > 1), None):
         raise VivaError(f"two sheets are called {again!r}: a file is named as who filled it in")
     aspect, questions = aspect_of(exam, _column_of(paths[0]))
     known = {question.id: question for question in questions}
     given = [_read(path, aspect, known) for path in paths]
-    ids = [one for one in known if any(one in verdicts for verdicts in given)]
+    ids = [item for item in known if any(item in verdicts for verdicts in given)]
     if not ids:
         raise DataError(f"no verdict in {', '.join(map(str, paths))}: fill in the column {aspect.column!r}")
-    places = {label: float(at) for at, label in enumerate(aspect.labels)}
-    own = [places[known[one].tags[aspect.name] if aspect.is_tag else "right"] for one in ids]
-    marks: list[Marks] = [[places.get(verdicts.get(one, "")) for one in ids] for verdicts in given]
+    places = {label: float(place) for place, label in enumerate(aspect.labels)}
+    own = [places[known[item].tags[aspect.name] if aspect.is_tag else "right"] for item in ids]
+    marks: list[Marks] = [[places.get(verdicts.get(item, "")) for item in ids] for verdicts in given]
     rows = list(zip(*marks, strict=True))
     most = list(map(_most, rows))
     rates = [
@@ -292,11 +293,11 @@ def verified(paths: Sequence[Path], exam: Exam) -> Verification:
     every = range(len(ids))
     agreed = [
         Agreed(
-            raters=f"{one}, {other}",
+            raters=f"{first_name}, {other}",
             equal=agreement(pair, every),
             kappa=cohen(pair, every),
         )
-        for (one, first), (other, second) in combinations(columns, 2)
+        for (first_name, first), (other, second) in combinations(columns, 2)
         for pair in (list(zip(first, second, strict=True)),)
     ]
     if len(raters) > 2:
@@ -326,21 +327,21 @@ def _read(path: Path, aspect: Aspect, known: dict[str, Question]) -> dict[str, s
     column = column_name(aspect.column)
     columns = ("question", "item", column)
     labels = {label.casefold(): label for label in (*aspect.labels, UNSURE)}
-    found: dict[str, str] = {}
+    verdict_of: dict[str, str] = {}
     for where, row in filled_rows(
         path, columns, columns, column, lambda title: f"{title.replace('_', ' ')!r}: every sheet must ask the same"
     ):
-        name, said = row["question"], row[column]
+        name, word = row["question"], row[column]
         if name not in known:
             raise DataError(f"{where}: the set has no question {name[:80]!r}; is it the same set and language?")
-        if name in found:
+        if name in verdict_of:
             raise DataError(f"{where}: a second verdict about {name!r}")
         if row["item"] != _digest(known[name]):
             raise DataError(f"{where}: {name!r} has changed since the sheet was written; write a new one")
-        if said.casefold() not in labels:
-            raise DataError(f"{where}: {said[:40]!r}; write {', '.join(aspect.labels)} or {UNSURE}, or nothing")
-        found[name] = labels[said.casefold()]
-    return found
+        if word.casefold() not in labels:
+            raise DataError(f"{where}: {word[:40]!r}; write {', '.join(aspect.labels)} or {UNSURE}, or nothing")
+        verdict_of[name] = labels[word.casefold()]
+    return verdict_of
 
 
 def _asked(question: Question) -> str:

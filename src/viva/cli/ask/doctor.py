@@ -115,8 +115,8 @@ def _server(url: str, form: str, model: str | None, api_key_env: str | None, tim
     def tell(finding: Finding) -> None:
         if form == "terminal" and not asking.absent:  # a list of what nobody was asked would hide why
             shown = _cleaned(finding, wire.clean)
-            said = ": ".join(part for part in (shown["detail"], shown["sample"]) if part)
-            click.echo(f"{shown['name']:<{WIDTH}}  {shown['verdict']:<9}  {said}".rstrip())
+            details = ": ".join(part for part in (shown["detail"], shown["sample"]) if part)
+            click.echo(f"{shown['name']:<{WIDTH}}  {shown['verdict']:<9}  {details}".rstrip())
 
     async def examine() -> Report:
         try:
@@ -139,8 +139,8 @@ def _server(url: str, form: str, model: str | None, api_key_env: str | None, tim
         click.echo(json_text(whole), nl=False)
     elif report.answers:
         click.echo(f"\nWith the model {name!r}:")
-        for one in commands(report):
-            click.echo(f"{one.command:<{WIDTH}}  {'works' if one.works else 'does not work'}: {one.why}")
+        for command in commands(report):
+            click.echo(f"{command.command:<{WIDTH}}  {'works' if command.works else 'does not work'}: {command.why}")
     if report.answers:
         return EXIT_OK
     why = f"nothing usable came back: {asking.absent}" if asking.absent else _why_not(report)

@@ -45,25 +45,26 @@ def fetch_command(
             )
         find_source(name)
     accept = (lambda _question: True) if accept_hash else ask_on_terminal if terminal() else None
-    found: dict[str, Fetched] = {}
+    fetched_by_name: dict[str, Fetched] = {}
     failed: list[str] = []
     for name in names or [name for name, source in sources().items() if not source.like]:
         try:
             tell = lambda sentence: click.echo(escape_invisible(sentence), err=True)  # noqa: E731
-            found[name] = asyncio.run(fetch(name, to, mirror=url, tell=tell, accept=accept))
+            fetched_by_name[name] = asyncio.run(fetch(name, to, mirror=url, tell=tell, accept=accept))
         except VivaError as problem:
             if not everything:
                 raise
             failed.append(escape_invisible(f"  {name}: {problem}"))
             continue
         if not as_json:
-            click.echo(f"{name} is in {found[name].folder}" + (f"; use it with VIVA_DATA={to}" if to else ""))
+            click.echo(f"{name} is in {fetched_by_name[name].folder}" + (f"; use it with VIVA_DATA={to}" if to else ""))
     if as_json:
-        rows = [_as_data(name, fetched) for name, fetched in found.items()]
+        rows = [_as_data(name, fetched) for name, fetched in fetched_by_name.items()]
         click.echo(escaped(msgspec.json.encode(rows if len(names) != 1 else rows[0]).decode()))
     if failed:
         click.echo(
-            "\n".join([f"viva: {len(failed)} of {len(failed) + len(found)} sets are not here:", *failed]), err=True
+            "\n".join([f"viva: {len(failed)} of {len(failed) + len(fetched_by_name)} sets are not here:", *failed]),
+            err=True,
         )
     return EXIT_INCOMPLETE if failed else 0
 

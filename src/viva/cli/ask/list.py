@@ -53,8 +53,8 @@ def _benchmarks() -> Listed:
         for language in ("en", "zh"):
             if language in about.languages:
                 sample[language] = len(open_exam(ExamSpec(benchmark=name, language=language), None))
-        said = {name: value for name, value in msgspec.to_builtins(about).items() if name not in _FOR_STUDIES}
-        rows.append({**said, "sample": sample, "fetched": str(fetched_folder(name) or "")})
+        fields = {name: value for name, value in msgspec.to_builtins(about).items() if name not in _FOR_STUDIES}
+        rows.append({**fields, "sample": sample, "fetched": str(fetched_folder(name) or "")})
     lines: list[str] = []
     for row in rows:
         lines += [

@@ -53,7 +53,7 @@ def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given
     for path in parts.left_out:
         say(f"viva: {path} is a whole run, and left out")
     record = merged_record(parts, typed())
-    found = merge(parts, record, into)
+    strange = merge(parts, record, into)
     print(f"run folder: {into}", file=sys.stderr)
     folder = RunFolder.open(into)
     try:
@@ -66,7 +66,7 @@ def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given
     print_report(report, output)
     missing = sum(result.missing for result in report.results)
     counted = opened.answers_wanted - missing
-    return _ending(parts, into, missing=missing, strange=found - counted)
+    return _ending(parts, into, missing=missing, strange=strange - counted)
 
 
 def _ending(parts: Parts, into: Path, *, missing: int, strange: int) -> int:

@@ -220,18 +220,18 @@ def _shown(session: Session, output: OutputOptions) -> int:
             sys.stdout.flush()
         if not quiet:
             shortened = to_screen and not (output.tables or output.all)
-            for hint in _hints(opened, answered=answered, shortened=shortened, said=" ".join(conclusions)):
+            for hint in _hints(opened, answered=answered, shortened=shortened, printed=" ".join(conclusions)):
                 print(hint, file=sys.stderr)
     return code
 
 
-def _hints(opened: OpenRun, *, answered: bool, shortened: bool, said: str) -> list[str]:
+def _hints(opened: OpenRun, *, answered: bool, shortened: bool, printed: str) -> list[str]:
     """Return the next commands, but those that the last sentence says."""
     path, hints = opened.folder.path, []
     if answered:
         hints.append(f"  look at answers: viva show {path} --wrong")
     if answered and shortened:
         hints += [f"  all tables: viva score {path} --all", f"  as a page: viva report {path}"]
-    if opened.resumable and f"viva resume {path}" not in said:
+    if opened.resumable and f"viva resume {path}" not in printed:
         hints.append(f"  go on: viva resume {path}{' --no-batch' if opened.limits.batch is False else ''}")
     return ["", *hints] if hints else []

@@ -47,7 +47,7 @@ def review_command(run: Path, **given: Any) -> int:
     folder = open_run_folder(run)
     if opening.plan is not None:
         return _print_plan(folder.path, opening.plan)
-    items = [one.item for one in rated(prepare(folder))]
+    items = [item.item for item in rated(prepare(folder))]
     if not items:
         raise VivaError(f"{folder.path} has nothing to review: no answer that a judge or an expert has to mark")
     log = ReviewLog(folder.path / REVIEWS)

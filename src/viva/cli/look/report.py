@@ -48,7 +48,7 @@ def report_command(runs: tuple[Path, ...], html: bool, **given: Any) -> int:
     if html and form not in (None, "html"):
         raise VivaError(f"--html and {form} exclude each other: give one of them")
     form = "html" if html else form_of(form, out, "html")
-    folders = list(dict.fromkeys(found for run in runs for found in runs_at(run)))
+    folders = list(dict.fromkeys(run_folder for run in runs for run_folder in runs_at(run)))
     if out is None and form == "html":
         out = (folders[0] if len(folders) == 1 else Path()) / "report.html"
     check_writable(out)

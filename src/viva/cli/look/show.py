@@ -42,10 +42,10 @@ class OutcomeChoice(Choice):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the word of the screen. Raises BadParameter."""
-        said = str(value).casefold().replace("-", " ")
-        stored = {one.replace("-", " "): outcome_name(one) for one in OUTCOMES}
+        wanted = str(value).casefold().replace("-", " ")
+        stored = {outcome.replace("-", " "): outcome_name(outcome) for outcome in OUTCOMES}
         short = {word.replace("-", " "): name for word, (_, name) in FINER.items()}
-        return super().convert({**short, **stored}.get(said, said), param, ctx)
+        return super().convert({**short, **stored}.get(wanted, wanted), param, ctx)
 
 
 ASKING = options(TaskOptions, without=("limit", "shard", "shuffle", "strict", "panel", "rubric"))
@@ -123,47 +123,54 @@ def _show_answers(
     """Return answers of a run, as many as a screen holds."""
     folder = open_run_folder(run)
     opened = prepare(folder)
-    model = config.model and _named(config.model, [one.name for one in opened.models], "model")
-    exam = config.exam and _named(config.exam, [one.label for one in opened.evaluations], "exam")
+    model = config.model and _named(config.model, [each_model.name for each_model in opened.models], "model")
+    exam = config.exam and _named(config.exam, [evaluation.label for evaluation in opened.evaluations], "exam")
     finely = FINER_NAMES.get(outcome or "")
-    wanted: set[str] = {one for one in OUTCOMES if outcome is None or finely or outcome_name(one) == outcome}
+    wanted: set[str] = {
+        each_outcome for each_outcome in OUTCOMES if outcome is None or finely or outcome_name(each_outcome) == outcome
+    }
     if config.wrong or config.unparsed:
         wanted = ({"wrong"} if config.wrong else set()) | (
             {"unparsed", "empty", "truncated", "refused"} if config.unparsed else set()
         )
-    shown = found = lines = 0
+    shown = matching = lines = 0
     everything = config.everything or identity is not None
     counts: dict[tuple[str, str], list[int]] = {}
     with ExitStack() as stack:
         with_prompts = bool(prompts or (prompts is None and identity))
-        for one in described_answers(opened, stack, prompts=with_prompts, reasoning=config.reasoning):
-            asked, have = (identity, model, exam, config.sample), (one.question.id, one.model, one.exam, one.sample)
+        for answer in described_answers(opened, stack, prompts=with_prompts, reasoning=config.reasoning):
+            asked, have = (
+                (identity, model, exam, config.sample),
+                (answer.question.id, answer.model, answer.exam, answer.sample),
+            )
             if any(part not in (None, given) for part, given in zip(asked, have, strict=True)):
                 continue
-            count = counts.setdefault((one.question.id, one.model), [0, 0])
+            count = counts.setdefault((answer.question.id, answer.model), [0, 0])
             count[1] += 1
-            if one.score.outcome not in wanted or (config.cut_off and one.response.stop_reason != CUT[config.cut_off]):
+            if answer.score.outcome not in wanted or (
+                config.cut_off and answer.response.stop_reason != CUT[config.cut_off]
+            ):
                 continue
-            if finely and finer(one.score, one.response.stop_reason) != finely:
+            if finely and finer(answer.score, answer.response.stop_reason) != finely:
                 continue
-            if config.suspicious and not one.shared:
+            if config.suspicious and not answer.shared:
                 continue
             count[0] += 1
-            found += 1
+            matching += 1
             if config.by_question or (config.limit is not None and shown >= config.limit):
                 continue
             if config.limit is None and not everything:
-                lines += one.text.count("\n") + 1 if lines <= LINES else 0
+                lines += answer.text.count("\n") + 1 if lines <= LINES else 0
                 if shown and lines > LINES:
                     continue
-            click.echo(_json(one.data()) if as_json else one.text)
+            click.echo(_json(answer.data()) if as_json else answer.text)
             shown += 1
-    if identity and not found:
+    if identity and not matching:
         raise VivaError(f"{folder.path} has no such answer to question {identity!r}")
     if config.by_question:
         shown = _tell_counts(counts, len(counts) if everything else config.limit or MOST, as_json=as_json)
-    more = "; --limit N or --all shows more" if shown < found and config.limit is None else ""
-    click.echo(f"{shown:,} of {plural(found, 'answer')} shown{more}", err=True)
+    more = "; --limit N or --all shows more" if shown < matching and config.limit is None else ""
+    click.echo(f"{shown:,} of {plural(matching, 'answer')} shown{more}", err=True)
     return 0
 
 
@@ -172,12 +179,14 @@ def _named(part: str, every: Iterable[str], what: str) -> str:
     several's.
     """
     names = list(dict.fromkeys(every))
-    found = [name for name in names if name == part] or [name for name in names if part.casefold() in name.casefold()]
-    if len(found) == 1:
-        return found[0]
-    among = found or names
-    said = f"fits several {what}s" if found else f"is no part of {'an' if what == 'exam' else 'a'} {what}'s name"
-    raise VivaError(f"--{what} {part!r} {said}; here are: {', '.join(one_line(name, 80) for name in among)}")
+    matching = [name for name in names if name == part] or [
+        name for name in names if part.casefold() in name.casefold()
+    ]
+    if len(matching) == 1:
+        return matching[0]
+    among = matching or names
+    problem = f"fits several {what}s" if matching else f"is no part of {'an' if what == 'exam' else 'a'} {what}'s name"
+    raise VivaError(f"--{what} {part!r} {problem}; here are: {', '.join(one_line(name, 80) for name in among)}")
 
 
 def _json(data: object) -> str:

@@ -52,8 +52,8 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
         exams = [exam for name in names for exam in _exams(name, choice)]
     failed = unsound = 0
     for exam in exams:
-        found = failures(exam)
-        failed += len(found)
+        failures_here = failures(exam)
+        failed += len(failures_here)
         invalid = sum(1 for question in exam.questions() if question.answer is None)
         unsound += invalid
         kinds = Counter(question.kind for question in exam.questions())
@@ -65,17 +65,17 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
         rubrics = check_rubrics(exam, unsafe=unsafe_host_execution) if isinstance(exam, RubricExam) else None
         for line in _defect_lines([*exam.defects, *(rubrics.defects if rubrics else ())], show_all=show_all):
             click.echo(f"  {line}")
-        for failure in found if show_all else found[:FAILURES]:
+        for failure in failures_here if show_all else failures_here[:FAILURES]:
             click.echo(f"  FAILED {failure}")
-        if not show_all and len(found) > FAILURES:
-            click.echo(f"  ... and {len(found) - FAILURES:,} more failures (--all lists them)")
+        if not show_all and len(failures_here) > FAILURES:
+            click.echo(f"  ... and {len(failures_here) - FAILURES:,} more failures (--all lists them)")
         verdict = "gold scores 1, wrong scores 0, empty is empty: all as it should be"
         if set(kinds) == {"free"}:
             verdict = "every prompt is there, empty is empty (the set holds no gold answers that could be graded)"
         if rubrics:
             for note in (*rubrics.notes, rubrics.summary):
                 click.echo(f"  {escape_invisible(note)}")
-        click.echo(f"  self-test: {f'{len(found)} failures' if found else verdict}")
+        click.echo(f"  self-test: {f'{len(failures_here)} failures' if failures_here else verdict}")
     if unsound:
         click.echo(
             f"viva: {unsound:,} {'gold is' if unsound == 1 else 'golds are'} invalid: such questions are asked and "
@@ -101,9 +101,9 @@ def _cards_of(benchmark: str) -> Iterator[list[str]]:
         yield [str(own)]
         return
     with TemporaryDirectory() as folder:
-        drafts, said = draft_cards(table, Path(folder) / card_name(table))
+        drafts, message = draft_cards(table, Path(folder) / card_name(table))
         write_cards(drafts)
-        click.echo(escape_invisible(said.replace(f"{folder}/", "")))
+        click.echo(escape_invisible(message.replace(f"{folder}/", "")))
         click.echo(f"{table}: no card is written; `viva init {table}` writes what is checked here", err=True)
         yield [*map(str, drafts)]
 
@@ -117,7 +117,7 @@ def _exams(benchmark: str, choice: TaskOptions) -> Iterator[Exam]:
     if not choice.language and data_folder(choice.data, benchmark) is None:
         languages = tuple(language for language in languages if language in ("en", "zh"))  # what the sample has
     missing: MissingDataError | None = None
-    found = 0
+    count = 0
     for language in languages:
         choice = msgspec.structs.replace(choice, language=(language,))
         try:
@@ -125,9 +125,9 @@ def _exams(benchmark: str, choice: TaskOptions) -> Iterator[Exam]:
         except MissingDataError as problem:
             missing = problem
             continue
-        found += len(opened)
+        count += len(opened)
         yield from (exam for exam, _ in opened)
-    if missing and not found:
+    if missing and not count:
         raise missing
 
 
@@ -136,7 +136,7 @@ def _defect_lines(defects: list[Defect], *, show_all: bool) -> Iterator[str]:
     for defect in defects:
         grouped.setdefault((defect.kind, defect.action), []).append(defect)
     worst = {"unsound": 0, "repaired": 1, "noted": 2}
-    for (kind, action), group in sorted(grouped.items(), key=lambda one: (worst[one[0][1]], -len(one[1]))):
+    for (kind, action), group in sorted(grouped.items(), key=lambda item: (worst[item[0][1]], -len(item[1]))):
         yield f"{kind}: {len(group)} ({outcome_name(action)})"
         shown = group if show_all or len(defects) <= LISTED else group[:3]
         for defect in shown:
@@ -162,7 +162,7 @@ def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = F
     notes: list[str] = []
     if exam is not None:
         problems += example_problems(read.questions, exam, notes, unsafe=unsafe)
-        notes += [f"{path}: {one.question}: {one.kind}: {one.detail}" for one in weak_tests(exam, unsafe=unsafe)]
+        notes += [f"{path}: {test.question}: {test.kind}: {test.detail}" for test in weak_tests(exam, unsafe=unsafe)]
         shared = proposed_calls(exam)
         for first, *more in shared if show_all else shared[:SHOWN]:
             notes += [f"{path}: {first}", *more]
@@ -170,17 +170,17 @@ def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = F
             notes.append(f"... and {len(shared) - SHOWN:,} more such tests (--all lists them)")
     problems.sort(key=lambda problem: (problem.line, problem.column))
     for severity in ("error", "warning"):  # errors first: a file may have a thousand warnings
-        found = [problem for problem in problems if problem.severity == severity]
-        for problem in found if show_all else found[:SHOWN]:
+        matching = [problem for problem in problems if problem.severity == severity]
+        for problem in matching if show_all else matching[:SHOWN]:
             click.echo(escape_invisible(f"{path}:{problem}"))
-        if not show_all and len(found) > SHOWN:
-            click.echo(f"... and {len(found) - SHOWN:,} more {severity}s (--all lists them)")
+        if not show_all and len(matching) > SHOWN:
+            click.echo(f"... and {len(matching) - SHOWN:,} more {severity}s (--all lists them)")
     for note in notes:
         click.echo(escape_invisible(note))
     errors = sum(problem.severity == "error" for problem in problems)
     examples = sum(len(question.examples) for question in read.questions)
     if read.left_out and exam:
-        named = ", ".join(one.id for one in read.left_out[:10]) + (", …" if len(read.left_out) > 10 else "")
+        named = ", ".join(test.id for test in read.left_out[:10]) + (", …" if len(read.left_out) > 10 else "")
         click.echo(
             escape_invisible(f"{len(read.left_out):,} questions with errors are asked and left unscored: {named}")
         )

@@ -48,11 +48,11 @@ def init_command(data: Path | None, task: Path | None, out: Path | None) -> None
     if task is not None:
         from viva.benchmarks.card.lm_eval_draft import init_from_lm_eval
 
-        said = init_from_lm_eval(task, data, out)
+        message = init_from_lm_eval(task, data, out)
     elif data is not None:
         from viva.benchmarks.card.draft import init_card
 
-        _, said = init_card(data, out)
+        _, message = init_card(data, out)
     else:
         raise VivaError("name the data: viva init DATA, or a task of lm-eval: viva init --from-lm-eval TASK.yaml")
-    click.echo(escape_invisible(said))
+    click.echo(escape_invisible(message))

@@ -32,7 +32,7 @@ def read_logs(form: str, paths: Sequence[Path], columns: Columns) -> list[Log]:
             raise DataError(f"there is no answer file {path}")
     module = importlib.import_module(FORMS[form])
     read = cast("Callable[[Sequence[Path], Columns], list[Log]]", module.read)
-    found = read(paths, columns)
-    if not any(log.items for log in found):
+    logs = read(paths, columns)
+    if not any(log.items for log in logs):
         raise DataError(f"{', '.join(map(str, paths))} holds no answers that {form} would have written")
-    return found
+    return logs

@@ -14,8 +14,8 @@ _PACKED = b"PK\x03\x04"
 
 def form_of(paths: Sequence[Path]) -> str:
     """Return the form of all the files. Raises DataError where they are of several."""
-    found = {path: _form(path) for path in paths}
-    kinds = dict.fromkeys(found.values())
+    forms = {path: _form(path) for path in paths}
+    kinds = dict.fromkeys(forms.values())
     if len(kinds) > 1:
         first, second, *_ = kinds
         raise DataError(
@@ -52,11 +52,11 @@ def _of_file(path: Path) -> str:
 
 def _of_folder(path: Path) -> str:
     tools = (("lm-eval", lmeval), ("inspect", inspectlog), ("dataset", tables), ("opencompass", opencompass))
-    found = {form: files[0] for form, tool in tools if (files := tool.inside(path))}
-    if len(found) > 1:
-        (a, first), (b, second), *_ = found.items()
+    forms = {form: files[0] for form, tool in tools if (files := tool.inside(path))}
+    if len(forms) > 1:
+        (a, first), (b, second), *_ = forms.items()
         raise DataError(
             f"{path} holds files of several kinds ({first.name}: {a}, {second.name}: {b}): say "
             f"{option('wrote', 'NAME')}, or give one"
         )
-    return next(iter(found), PLAIN)
+    return next(iter(forms), PLAIN)

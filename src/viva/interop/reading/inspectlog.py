@@ -35,17 +35,17 @@ def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
     logs: dict[str, Log] = {}
     for file in files_in(paths, inside):
         try:
-            found = _opened(file)
+            log_opened = _opened(file)
         except VivaError:
             raise
         except RecursionError:
             raise DataError(f"{file}: a log that is nested too deep") from None
         except Exception as problem:  # whatever a reader of somebody else's makes of a hostile file
             raise DataError(f"{file} is no log that Inspect can read: {_first_line(problem)}") from None
-        log = logs.setdefault(found.model or str(file), found)
-        if log is not found:
-            log.items += found.items
-            log.notes += found.notes
+        log = logs.setdefault(log_opened.model or str(file), log_opened)
+        if log is not log_opened:
+            log.items += log_opened.items
+            log.notes += log_opened.notes
     return list(logs.values())
 
 
@@ -55,8 +55,8 @@ def _first_line(problem: Exception) -> str:
 
 def inside(folder: Path) -> list[Path]:
     """Return the logs in a folder."""
-    jsons = (one for one in folder.rglob("*.json") if one.is_file() and HEAD.match(bounded.head(one, 4096)))
-    return sorted([*(one for one in folder.rglob("*.eval") if one.is_file()), *jsons])
+    jsons = (file for file in folder.rglob("*.json") if file.is_file() and HEAD.match(bounded.head(file, 4096)))
+    return sorted([*(file for file in folder.rglob("*.eval") if file.is_file()), *jsons])
 
 
 def _opened(file: Path) -> Log:

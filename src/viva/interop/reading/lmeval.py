@@ -47,8 +47,8 @@ def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
 
 def inside(folder: Path) -> list[Path]:
     """Return the files of samples in a folder."""
-    found = (one for packed in ("", ".gz") for one in folder.rglob(f"samples_*.jsonl{packed}"))
-    return sorted(one for one in found if one.is_file())
+    files = (file for packed in ("", ".gz") for file in folder.rglob(f"samples_*.jsonl{packed}"))
+    return sorted(file for file in files if file.is_file())
 
 
 def looks_like(content: bytes) -> bool:
@@ -61,12 +61,12 @@ def _model(file: Path) -> str:
     """Return what the results beside the samples call the model."""
     for results in sorted(file.parent.glob("results_*.json"), reverse=True):
         try:
-            found = bounded.document(results)
+            content = bounded.document(results)
         except DataError:
             continue
-        if isinstance(found, dict):
-            name = text_of(found.get("model_name"))
-            source = text_of(found.get("model_source"))
+        if isinstance(content, dict):
+            name = text_of(content.get("model_name"))
+            source = text_of(content.get("model_source"))
             return f"{source}/{name}" if name and source and "/" not in name else name or source
     return ""
 
@@ -94,7 +94,7 @@ def _item(row: Mapping[str, Any], file: str, where: str, group: str) -> Item:
     known = rows.of(doc) if isinstance(doc, dict) else rows.Fields()
     prompts, continuations = _arguments(row.get("arguments"))
     resps = row["resps"] if isinstance(row["resps"], list) else []
-    chosen = len(resps) > 1 or any(_is_logprob(one) for one in resps)
+    chosen = len(resps) > 1 or any(_is_logprob(resp) for resp in resps)
     return Item(
         where=where,
         file=file,
@@ -146,9 +146,9 @@ def _prompt(argument: object) -> list[str]:
     return [text]
 
 
-def _is_logprob(one: object) -> bool:
+def _is_logprob(value: object) -> bool:
     """Tell whether a request's replies are [logprob, greedy] pairs."""
-    return isinstance(one, list) and bool(one) and isinstance(one[0], list) and len(one[0]) == 2
+    return isinstance(value, list) and bool(value) and isinstance(value[0], list) and len(value[0]) == 2
 
 
 def _replies(resps: Sequence[object]) -> list[Given]:
@@ -160,38 +160,40 @@ def _known(kept: object, replies: list[Given]) -> list[Given]:
     """Return the same with what Viva's own lines say of every answer: its number, where it was cut off, why it never
     came.
     """
-    told = [one for one in kept if isinstance(one, dict)] if isinstance(kept, list) else []
-    numbers = {one["sample"] for one in told if type(one.get("sample")) is int and 0 <= one["sample"] < _SAMPLES}
-    if len(numbers) < len(told) or len(replies) != sum(one.get("error") is None for one in told):
+    told = [entry for entry in kept if isinstance(entry, dict)] if isinstance(kept, list) else []
+    numbers = {
+        entry["sample"] for entry in told if type(entry.get("sample")) is int and 0 <= entry["sample"] < _SAMPLES
+    }
+    if len(numbers) < len(told) or len(replies) != sum(entry.get("error") is None for entry in told):
         return replies
     came = iter(replies)
-    found: list[Given] = []
-    for one in told:
-        if one.get("error") is not None:
-            found.append(Given(text=None, sample=one["sample"], error=text_of(one["error"])))
+    given_replies: list[Given] = []
+    for entry in told:
+        if entry.get("error") is not None:
+            given_replies.append(Given(text=None, sample=entry["sample"], error=text_of(entry["error"])))
             continue
         given = next(came)
-        given.sample = one["sample"]
-        given.stop_reason = stop_reason(one.get("stop_reason"))
-        found.append(given)
-    return found
+        given.sample = entry["sample"]
+        given.stop_reason = stop_reason(entry.get("stop_reason"))
+        given_replies.append(given)
+    return given_replies
 
 
 def _chosen(resps: Sequence[object], continuations: Sequence[str]) -> list[Given]:
     """Return the most probable continuation, of those that had a prompt."""
-    found = [_logprob(one) for one in resps[: len(continuations) or None]]
-    usable = [value for value in found if value is not None]
-    if len(usable) < len(found) or not usable:
+    logprobs = [_logprob(resp) for resp in resps[: len(continuations) or None]]
+    usable = [value for value in logprobs if value is not None]
+    if len(usable) < len(logprobs) or not usable:
         return [Given(text=None, error="not every option has a log-probability that is a number")]
     best = max(range(len(usable)), key=usable.__getitem__)
     return [Given(text=continuations[best].strip() if best < len(continuations) else "", picked=best)]
 
 
-def _logprob(one: object) -> float | None:
-    while isinstance(one, list) and one:
-        one = one[0]
+def _logprob(nested: object) -> float | None:
+    while isinstance(nested, list) and nested:
+        nested = nested[0]
     try:
-        value = float(one) if isinstance(one, str | int | float) else math.nan
+        value = float(nested) if isinstance(nested, str | int | float) else math.nan
     except (ValueError, OverflowError):
         return None
     return None if math.isnan(value) else value

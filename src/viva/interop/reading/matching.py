@@ -40,7 +40,11 @@ def bare(text: str) -> str:
 
 def grams(text: str) -> frozenset[str]:
     """Return the runs of five characters; a shorter text is one."""
-    return frozenset(text[at : at + _GRAM] for at in range(max(1, len(text) - _GRAM + 1))) if text else frozenset()
+    return (
+        frozenset(text[start : start + _GRAM] for start in range(max(1, len(text) - _GRAM + 1)))
+        if text
+        else frozenset()
+    )
 
 
 class QuestionOverlap:
@@ -49,11 +53,11 @@ class QuestionOverlap:
     def __init__(self, questions: Iterable[Question]) -> None:
         self._questions = list(questions)
         self._grams = [grams(bare(question.text)) for question in self._questions]
-        self._at = {question.id: at for at, question in enumerate(self._questions)}
+        self._at = {question.id: index for index, question in enumerate(self._questions)}
         self._having: dict[str, list[int]] = {}
-        for at, found in enumerate(self._grams):
-            for gram in found:
-                self._having.setdefault(gram, []).append(at)
+        for index, grams_of_question in enumerate(self._grams):
+            for gram in grams_of_question:
+                self._having.setdefault(gram, []).append(index)
 
     def share(self, question: Question, texts: Sequence[str]) -> float:
         """Return the share of a question's runs that stand in the texts, 0 to 1."""
@@ -66,7 +70,7 @@ class QuestionOverlap:
         counted: Counter[int] = Counter()
         for gram in frozenset[str]().union(*(grams(bare(text[:_LONGEST])) for text in texts)):
             counted.update(self._having.get(gram, ()))
-        best = max(counted, key=lambda at: counted[at] / len(self._grams[at]), default=None)
+        best = max(counted, key=lambda index: counted[index] / len(self._grams[index]), default=None)
         if best is None or counted[best] < _ENOUGH * len(self._grams[best]):
             return None
         return self._questions[best]
@@ -160,26 +164,26 @@ class QuestionMatcher:
         """
         self._turns.clear()
         anchored = self._anchored(items)
-        found: list[Match] = []
+        matches: list[Match] = []
         missed: list[Missed] = []
         for done, (item, anchors) in enumerate(zip(items, anchored, strict=True)):
             told(done)
-            question, said = self._one(item, anchors)
+            question, reason = self._one(item, anchors)
             if question is None:
-                missed.append(Missed(item, said))
+                missed.append(Missed(item, reason))
             else:
-                found.append(Match(item, self._whole[question.id], said))
+                matches.append(Match(item, self._whole[question.id], reason))
         if by_order and missed:
-            return self._ordered(items, found)
-        return Matching(found, missed)
+            return self._ordered(items, matches)
+        return Matching(matches, missed)
 
-    def _ordered(self, items: Sequence[Item], found: Sequence[Match]) -> Matching:
+    def _ordered(self, items: Sequence[Item], matches: Sequence[Match]) -> Matching:
         if len(items) != len(self.questions):
             raise DataError(
                 f"--by-order: {len(items):,} items were read, and the set has {len(self.questions):,} questions; "
                 "they must be as many"
             )
-        known = {id(match.item): match for match in found}
+        known = {id(match.item): match for match in matches}
         placed: list[Match] = []
         for number, (item, question) in enumerate(zip(items, self.questions, strict=True), 1):
             match = known.get(id(item))
@@ -198,13 +202,13 @@ class QuestionMatcher:
         searched = ["" if self._plain(item) else "\0".join(map(bare, item.texts)) for item in items]
         if not any(searched) or not self._anchors:
             return [()] * len(items)
-        found: list[tuple[str, ...]] = []
+        anchored: list[tuple[str, ...]] = []
         patterns = list(self._anchors)
         for start in range(0, len(searched), _AT_ONCE):
             texts = pl.Series(searched[start : start + _AT_ONCE], dtype=pl.String)
             hits = texts.str.extract_many(patterns, overlapping=True).to_list()
-            found += [tuple(dict.fromkeys(hit or ())) for hit in hits]
-        return found
+            anchored += [tuple(dict.fromkeys(hit or ())) for hit in hits]
+        return anchored
 
     def _plain(self, item: Item) -> bool:
         """Tell whether the item names its question, or repeats its text and nothing else."""
@@ -215,7 +219,7 @@ class QuestionMatcher:
         for question in (self._by_id[identity] for identity in item.ids if identity in self._by_id):
             text = bare(question.text)
             if not _tells(item) or (
-                text in self._lines and any(self._span(text, bare(said)) for said in item.texts if said)
+                text in self._lines and any(self._span(text, bare(part)) for part in item.texts if part)
             ):
                 return question
         return None
@@ -229,7 +233,7 @@ class QuestionMatcher:
         candidates = self._by_text[whole] if whole is not None else self._inside(item, anchors)
         named = next((self._by_id[identity] for identity in item.ids if identity in self._by_id), None)
         if named is not None:
-            if any(named.id == one.id for one in candidates):
+            if any(named.id == candidate.id for candidate in candidates):
                 return self._checked(named, item)
             if not candidates and self._overlap().share(named, item.texts) >= 0.5:
                 return self._checked(named, item)
@@ -265,29 +269,29 @@ class QuestionMatcher:
         if not kept:
             return []
         last = max(kept, key=lambda text: (-spans[text].where, spans[text].end))
-        found = spans[last]
-        rest = texts[found.where][found.over :]
-        there = [one for one in self._by_text[last] if _options_end(one, rest, 0) is not None]
-        return [one for one in there if _in_order(one, rest)] or there
+        place = spans[last]
+        rest = texts[place.where][place.over :]
+        there = [question for question in self._by_text[last] if _options_end(question, rest, 0) is not None]
+        return [question for question in there if _in_order(question, rest)] or there
 
     def _span(self, text: str, prompt: str, where: int = 0) -> _Span | None:
         """Return where a question stands in a prompt: the last place that its options follow, of the last few."""
         lines = self._lines[text]
         longest = max(range(len(lines)), key=lambda index: len(lines[index]))
-        at = len(prompt)
+        place = len(prompt)
         for _ in range(_PLACES):
-            at = prompt.rfind(lines[longest], 0, at + len(lines[longest]) - 1)
-            if at < 0:
+            place = prompt.rfind(lines[longest], 0, place + len(lines[longest]) - 1)
+            if place < 0:
                 return None
-            span = self._span_at(text, prompt, longest, at)
+            span = self._span_at(text, prompt, longest, place)
             if span is not None:
                 return _Span(where, *span)
         return None
 
-    def _span_at(self, text: str, prompt: str, longest: int, at: int) -> tuple[int, int, int] | None:
+    def _span_at(self, text: str, prompt: str, longest: int, place: int) -> tuple[int, int, int] | None:
         """Return the same where its longest line begins at a place: where it begins, and where text and options end."""
         lines = self._lines[text]
-        start, end = at, at + len(lines[longest])
+        start, end = place, place + len(lines[longest])
         for line in reversed(lines[:longest]):
             start = prompt.rfind(line, 0, start)
             if start < 0:
@@ -313,10 +317,10 @@ class QuestionMatcher:
                 left = narrow(left, item) or left
         if len(left) == 1:
             return left[0], TEXT
-        if len({(tuple(sorted(map(bare, one.options))), gold_text(one)) for one in left}) > 1:
-            which = ", ".join(repr(one.id) for one in left[:4])
+        if len({(tuple(sorted(map(bare, candidate.options))), gold_text(candidate)) for candidate in left}) > 1:
+            which = ", ".join(repr(candidate.id) for candidate in left[:4])
             return None, f"it could be any of {which}: they read alike, and its options and gold do not tell"
-        twins = tuple(one.id for one in left)
+        twins = tuple(candidate.id for candidate in left)
         turn = self._turns[item.file, *twins]
         self._turns[item.file, *twins] += 1
         if turn >= len(left):
@@ -350,21 +354,21 @@ def _options_end(question: Question, prompt: str, start: int) -> int | None:
     """Return where the last of a question's options ends, in whatever order they stand; None where one is not there."""
     end = start
     for option in map(bare, question.options):
-        at = prompt.find(option, start)
-        if at < 0:
+        place = prompt.find(option, start)
+        if place < 0:
             return None
-        end = max(end, at + len(option))
+        end = max(end, place + len(option))
     return end
 
 
 def _in_order(question: Question, prompt: str) -> bool:
     """Tell whether a question's options stand in a prompt in their own order."""
-    at = 0
+    place = 0
     for option in map(bare, question.options):
-        at = prompt.find(option, at)
-        if at < 0:
+        place = prompt.find(option, place)
+        if place < 0:
             return False
-        at += len(option)
+        place += len(option)
     return True
 
 
@@ -384,22 +388,34 @@ def gold_text(question: Question) -> str:
 
 
 def _same_gold(candidates: Sequence[Question], item: Item) -> list[Question]:
-    said = item.gold.strip()
-    if item.options and len(said) == 1 and said.upper() in _LETTERS[: len(item.options)]:
-        said = item.options[_LETTERS.index(said.upper())]
-    return [one for one in candidates if said and bare(said) in (gold_text(one), bare(one.answer or ""))]
+    gold_given = item.gold.strip()
+    if item.options and len(gold_given) == 1 and gold_given.upper() in _LETTERS[: len(item.options)]:
+        gold_given = item.options[_LETTERS.index(gold_given.upper())]
+    return [
+        candidate
+        for candidate in candidates
+        if gold_given and bare(gold_given) in (gold_text(candidate), bare(candidate.answer or ""))
+    ]
 
 
 def _same_order(candidates: Sequence[Question], item: Item) -> list[Question]:
     shown = list(map(bare, item.options))
-    return [one for one in candidates if shown and list(map(bare, one.options)) == shown]
+    return [candidate for candidate in candidates if shown and list(map(bare, candidate.options)) == shown]
 
 
 def _same_group(candidates: Sequence[Question], item: Item) -> list[Question]:
     """Return those whose id begins with what the file is named after (`agronomy/0`, samples_cmmlu_agronomy)."""
     group = bare(item.group)
-    begun = {one.id: re.escape(bare(one.id.rpartition("/")[0])) for one in candidates if "/" in one.id}
-    return [one for one in candidates if one.id in begun and re.search(rf"(?<![^\W_]){begun[one.id]}(?![^\W_])", group)]
+    begun = {
+        candidate.id: re.escape(bare(candidate.id.rpartition("/")[0]))
+        for candidate in candidates
+        if "/" in candidate.id
+    }
+    return [
+        candidate
+        for candidate in candidates
+        if candidate.id in begun and re.search(rf"(?<![^\W_]){begun[candidate.id]}(?![^\W_])", group)
+    ]
 
 
 def told(missed: Missed) -> str:

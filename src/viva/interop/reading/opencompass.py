@@ -45,8 +45,8 @@ def _model(file: Path) -> str:
 
 def inside(folder: Path) -> list[Path]:
     """Return the predictions in a folder, shards by their numbers."""
-    found = [one for one in folder.rglob("*.json") if one.is_file() and HEAD.match(bounded.head(one, 4096))]
-    return sorted(found, key=lambda one: (str(one.parent), _natural(one.stem)))
+    files = [file for file in folder.rglob("*.json") if file.is_file() and HEAD.match(bounded.head(file, 4096))]
+    return sorted(files, key=lambda file: (str(file.parent), _natural(file.stem)))
 
 
 def _natural(name: str) -> tuple[tuple[int, int | str], ...]:
@@ -54,13 +54,13 @@ def _natural(name: str) -> tuple[tuple[int, int | str], ...]:
 
 
 def _items(file: Path) -> list[Item]:
-    found = bounded.document(file)
-    if not isinstance(found, dict) or not found or not all(str(key).isdecimal() for key in found):
+    content = bounded.document(file)
+    if not isinstance(content, dict) or not content or not all(str(key).isdecimal() for key in content):
         raise DataError(f'{file} is no prediction of OpenCompass: it should be {{"0": {{"prediction": ...}}, ...}}')
     shard = _SHARD.fullmatch(file.stem)
     meter = Meter(file)
     items: list[Item] = []
-    for key, row in sorted(found.items(), key=lambda entry: (len(entry[0]), entry[0])):
+    for key, row in sorted(content.items(), key=lambda entry: (len(entry[0]), entry[0])):
         if not isinstance(row, dict) or "prediction" not in row:
             raise DataError(f"{file}, entry {key} has no `prediction`")
         where = f"{file}, entry {key}"
@@ -70,7 +70,7 @@ def _items(file: Path) -> list[Item]:
 
 def _item(row: Mapping[str, Any], file: str, where: str, group: str) -> Item:
     labels = [value for key, value in row.items() if key.startswith("label: ") and isinstance(value, dict)]
-    prompts = [said for label in labels for said in (label.get("testing input"), label.get("prompt"))]
+    prompts = [text for label in labels for text in (label.get("testing input"), label.get("prompt"))]
     known = rows.of({key: value for key, value in row.items() if key not in ("prediction", "gold")})
     prediction = row["prediction"]
     replies = prediction if isinstance(prediction, list) else [prediction]
@@ -79,7 +79,7 @@ def _item(row: Mapping[str, Any], file: str, where: str, group: str) -> Item:
         file=file,
         group=group,
         ids=known.ids,
-        texts=tuple(dict.fromkeys((*known.texts, *texts_in(said_in(one) for one in prompts)))),
+        texts=tuple(dict.fromkeys((*known.texts, *texts_in(said_in(prompt) for prompt in prompts)))),
         options=known.options,
         gold=text_of(row.get("gold")),
         given=replies_of(replies, "no prediction was written down"),

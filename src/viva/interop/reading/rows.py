@@ -84,7 +84,7 @@ def logs_of(
 
 def files_in(paths: Iterable[Path], inside: Callable[[Path], Iterable[Path]]) -> list[Path]:
     """Return the files that are named, and those inside of folders that are, each once."""
-    return list(dict.fromkeys(one for path in paths for one in (inside(path) if path.is_dir() else [path])))
+    return list(dict.fromkeys(file for path in paths for file in (inside(path) if path.is_dir() else [path])))
 
 
 def replies_of(values: Iterable[object], missing: str) -> list[Given]:
@@ -106,7 +106,7 @@ class Meter:
     def add(self, item: Item) -> Item:
         """Return the item itself. Raises DataError where there is too much."""
         self._items += 1
-        self._text += sum(map(len, item.texts)) + sum(len(one.text or "") for one in item.given)
+        self._text += sum(map(len, item.texts)) + sum(len(given.text or "") for given in item.given)
         if self._items > MOST_ITEMS or self._text > MOST_TEXT:
             raise DataError(
                 f"{self._path} holds more than {MOST_ITEMS:,} items or {MOST_TEXT >> 30} GiB of text: give it in parts"
@@ -164,7 +164,7 @@ class Fields(Struct, frozen=True, kw_only=True):
 def of(row: Mapping[str, object]) -> Fields:
     """Return the fields of a row, by the names that data sets give them, whatever their case."""
     named = {str(name).casefold(): value for name, value in row.items()}
-    texts = texts_in(said for name in TEXTS if name in named for said in _sayings(named[name]))
+    texts = texts_in(saying for name in TEXTS if name in named for saying in _sayings(named[name]))
     options = _options(named)
     gold = next((text for name in _GOLDS if (text := text_of(named.get(name)))), "")
     return Fields(
@@ -186,13 +186,13 @@ def _sayings(value: object) -> list[str]:
 
 
 def _options(named: Mapping[str, object]) -> tuple[str, ...]:
-    found: object = next((named[name] for name in _OPTIONS if name in named), None)
-    if found is None and isinstance(named.get("question"), dict):
-        found = next((named["question"][name] for name in _OPTIONS if name in named["question"]), None)  # type: ignore[index,operator]
-    if isinstance(found, dict):
-        found = found["text"] if isinstance(found.get("text"), list) else list(found.values())
-    if isinstance(found, list):
-        return unlabelled([said_in(option) for option in found])
+    options: object = next((named[name] for name in _OPTIONS if name in named), None)
+    if options is None and isinstance(named.get("question"), dict):
+        options = next((named["question"][name] for name in _OPTIONS if name in named["question"]), None)  # type: ignore[index,operator]
+    if isinstance(options, dict):
+        options = options["text"] if isinstance(options.get("text"), list) else list(options.values())
+    if isinstance(options, list):
+        return unlabelled([said_in(option) for option in options])
     letters: list[str] = []
     for letter in _LETTERS:
         text = text_of(named.get(letter.casefold()))
@@ -204,9 +204,9 @@ def _options(named: Mapping[str, object]) -> tuple[str, ...]:
 
 def unlabelled(options: Sequence[str]) -> tuple[str, ...]:
     """Return options without the letters in front of them ("A. a stack"), where all have theirs, in order."""
-    found = [_LABEL.match(option) for option in options]
+    labels = [_LABEL.match(option) for option in options]
     if options and all(
-        match is not None and match[1].upper() == letter for match, letter in zip(found, _LETTERS, strict=False)
+        match is not None and match[1].upper() == letter for match, letter in zip(labels, _LETTERS, strict=False)
     ):
-        return tuple(option[match.end() :] for option, match in zip(options, found, strict=True) if match is not None)
+        return tuple(option[match.end() :] for option, match in zip(options, labels, strict=True) if match is not None)
     return tuple(options)

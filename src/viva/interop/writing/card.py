@@ -66,14 +66,14 @@ class Card(Struct, frozen=True, kw_only=True):
     @property
     def title(self) -> str:
         """What the data set is called."""
-        exams = ", ".join(dict.fromkeys(one_line(one.label, 60) for one in self.sets))
+        exams = ", ".join(dict.fromkeys(one_line(each_set.label, 60) for each_set in self.sets))
         whole = f"Answers and scores: {exams}" if self.evaluations else f"Questions: {exams}"
         return whole if len(whole) <= 200 else f"{whole[:199]}…"
 
     @property
     def licences(self) -> list[Licence]:
         """Those of the sets, each once."""
-        return list(dict.fromkeys(one.licence for one in self.sets))
+        return list(dict.fromkeys(each_set.licence for each_set in self.sets))
 
     @property
     def rows(self) -> int:
@@ -83,7 +83,9 @@ class Card(Struct, frozen=True, kw_only=True):
     def warnings(self) -> Iterator[str]:
         """Return what somebody must know before anything of this is published."""
         for licence in self.licences:
-            whose = ", ".join(dict.fromkeys(one_line(one.label, 60) for one in self.sets if one.licence == licence))
+            whose = ", ".join(
+                dict.fromkeys(one_line(each_set.label, 60) for each_set in self.sets if each_set.licence == licence)
+            )
             if licence.asks:
                 yield f"before you publish: the questions of {whose} are under {licence.name}: {licence.asks}."
         if self.gold:
@@ -116,9 +118,9 @@ def card_text(card: Card) -> str:
     )
     lines += [f"{what}; written by [Viva](https://pypi.org/project/viva/) {__version__}.", ""]
     lines += ["## Before you publish this", ""]
-    said = list(card.warnings())
-    lines += [f"- {_plain(capitalised(warning.removeprefix('before you publish: ')))}" for warning in said]
-    if not said:
+    warnings = list(card.warnings())
+    lines += [f"- {_plain(capitalised(warning.removeprefix('before you publish: ')))}" for warning in warnings]
+    if not warnings:
         lines.append("- The questions are Viva's own, under Apache-2.0.")
     lines += ["", *_questions(card), *_results(card.evaluations), *_tables(card)]
     return clean("\n".join(lines)) + "\n"
@@ -162,14 +164,14 @@ def _questions(card: Card) -> Iterator[str]:
         ("exam", "set", "questions", "licence", "paper", "fingerprint"),
         [
             (
-                _code(one.label),
-                _plain(one.about.title) + (", Viva's bundled sample" if one.bundled else ""),
-                f"{one.questions:,}",
-                f"[{_plain(one.licence.name)}]({one.licence.url})",
-                _plain(one.about.paper),
-                _code(one.fingerprint),
+                _code(each_set.label),
+                _plain(each_set.about.title) + (", Viva's bundled sample" if each_set.bundled else ""),
+                f"{each_set.questions:,}",
+                f"[{_plain(each_set.licence.name)}]({each_set.licence.url})",
+                _plain(each_set.about.paper),
+                _code(each_set.fingerprint),
             )
-            for one in card.sets
+            for each_set in card.sets
         ],
     )
     yield ""
@@ -183,19 +185,26 @@ def _results(evaluations: Sequence[EvaluationResult]) -> Iterator[str]:
     yield "Shares of 1 with 95 % intervals. What was not answered or not graded is left out of a mean."
     yield ""
     rows = []
-    for one in evaluations:
-        cell = one.overall
+    for evaluation in evaluations:
+        cell = evaluation.overall
         mean = "–" if cell.mean is None else f"{cell.mean:.4f}"
         interval = "" if cell.low is None or cell.high is None else f"[{cell.low:.4f}, {cell.high:.4f}]"
         rows.append(
-            (_code(one.run), _code(one.label), _code(one.model), mean, interval, f"{one.scored:,} of {cell.n:,}")
+            (
+                _code(evaluation.run),
+                _code(evaluation.label),
+                _code(evaluation.model),
+                mean,
+                interval,
+                f"{evaluation.scored:,} of {cell.n:,}",
+            )
         )
     yield from _grid(("run", "exam", "model", "score", "interval", "answers in it"), rows)
     yield ""
     yield "What produced each number:"
     yield ""
-    for one in evaluations:
-        yield f"- {_code(one.signature, '|')}"
+    for evaluation in evaluations:
+        yield f"- {_code(evaluation.signature, '|')}"
     yield ""
 
 
@@ -230,5 +239,6 @@ def _code(text: str, bar: str = "¦") -> str:
 def _plain(text: str) -> str:
     """Return text in which Markdown and HTML see no markup."""
     return "".join(
-        f"\\{one}" if one in "\\`*_[]|#" else one for one in html.escape(one_line(clean(text), 1000), quote=False)
+        f"\\{character}" if character in "\\`*_[]|#" else character
+        for character in html.escape(one_line(clean(text), 1000), quote=False)
     )

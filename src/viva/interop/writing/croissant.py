@@ -59,10 +59,14 @@ def croissant_text(card: Card) -> bytes:
         "name": card.title,
         "description": described,
         "license": [licence.url for licence in card.licences],
-        "url": next((one.about.source for one in card.sets if one.about.source.startswith("https://")), _HOME),
+        "url": next(
+            (each_set.about.source for each_set in card.sets if each_set.about.source.startswith("https://")), _HOME
+        ),
         "version": f"{_VERSION}",
-        "inLanguage": list(dict.fromkeys(one.language for one in card.sets)),
-        "citeAs": "; ".join(dict.fromkeys(one_line(f"{one.about.title}, {one.about.paper}", 300) for one in card.sets)),
+        "inLanguage": list(dict.fromkeys(each_set.language for each_set in card.sets)),
+        "citeAs": "; ".join(
+            dict.fromkeys(one_line(f"{each_set.about.title}, {each_set.about.paper}", 300) for each_set in card.sets)
+        ),
         "distribution": [
             {
                 "@type": "cr:FileSet",
@@ -86,7 +90,7 @@ def croissant_text(card: Card) -> bytes:
         ],
     }
     if card.evaluations:
-        content["datePublished"] = max(created(one.record) for one in card.evaluations).date().isoformat()
+        content["datePublished"] = max(created(evaluation.record) for evaluation in card.evaluations).date().isoformat()
     return pretty(content)
 
 

@@ -35,8 +35,8 @@ def write_every_eval_ever(result: EvaluationResult, folder: Path) -> Path | None
     place = Path("data", file_part(result.label), file_part(developer), file_part(name.replace("/", "_")))
     (folder / place).mkdir(parents=True, exist_ok=True)
     identity = str(uuid.UUID(bytes=bytes.fromhex(result.digest("record")[:32]), version=4))
-    at = created(result.record).timestamp()
-    key = {"evaluation_id": f"{file_part(result.label)}/{model['id']}/{at}", "model_id": str(model["id"])}
+    timestamp = created(result.record).timestamp()
+    key = {"evaluation_id": f"{file_part(result.label)}/{model['id']}/{timestamp}", "model_id": str(model["id"])}
     totals, rows, hashed = Totals(), 0, hashlib.sha256()
     samples = place / f"{identity}_samples.jsonl"
     with (folder / samples).open("wb") as out:
@@ -52,7 +52,7 @@ def write_every_eval_ever(result: EvaluationResult, folder: Path) -> Path | None
         "schema_version": SCHEMA,
         "evaluation_id": key["evaluation_id"],
         "evaluation_timestamp": moment(totals.first) or created(result.record).isoformat(),
-        "retrieved_timestamp": str(at),
+        "retrieved_timestamp": str(timestamp),
         "source_metadata": {
             "source_name": f"Viva run {result.run}",
             "source_type": "evaluation_run",
@@ -92,18 +92,18 @@ def model_info(name: str, opened: ModelRecord | None) -> dict[str, Any]:
     kind = traits_of(provider)
     vendor = provider in PROVIDERS and kind.paid and (not address or (kind.priced_at and kind.priced_at in address))
     hub = provider == "hf" and rest.count("/") == 1 and not rest.startswith((".", "/", "~"))
-    found: dict[str, Any] = {"name": name}
+    info: dict[str, Any] = {"name": name}
     if vendor:
-        found |= {"id": f"{provider}/{rest}", "developer": provider, "inference_platform": provider}
+        info |= {"id": f"{provider}/{rest}", "developer": provider, "inference_platform": provider}
     elif "/" in rest and not rest.startswith(("/", ".")):
-        found |= {"id": rest, "developer": rest.partition("/")[0]}
+        info |= {"id": rest, "developer": rest.partition("/")[0]}
     elif provider == "baseline":
-        found |= {"id": f"viva/baseline-{rest}", "developer": "viva"}
+        info |= {"id": f"viva/baseline-{rest}", "developer": "viva"}
     else:
-        found |= {"id": f"local/{file_part(rest)}", "developer": "local"}
+        info |= {"id": f"local/{file_part(rest)}", "developer": "local"}
     if provider == "hf":
-        found["inference_engine"] = {"name": "transformers", "version": "unknown"}
-    found["additional_details"] = {
+        info["inference_engine"] = {"name": "transformers", "version": "unknown"}
+    info["additional_details"] = {
         "deployment_type": "externally_managed" if vendor else "self_deployed" if provider == "hf" else "unknown",
         "model_availability": "closed_weights"
         if vendor and provider in _CLOSED
@@ -112,8 +112,8 @@ def model_info(name: str, opened: ModelRecord | None) -> dict[str, Any]:
         else "unknown",
     }
     if opened and opened.weights:
-        found["additional_details"] |= {"weights": opened.weights.fingerprint, "dtype": opened.weights.dtype}
-    return found
+        info["additional_details"] |= {"weights": opened.weights.fingerprint, "dtype": opened.weights.dtype}
+    return info
 
 
 def _result(result: EvaluationResult, totals: Totals) -> dict[str, Any]:
@@ -177,8 +177,8 @@ def _strings(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _source(result: EvaluationResult) -> dict[str, Any]:
-    said = {"licence": result.about.licence, "fingerprint": result.exam.fingerprint, "source": result.about.source}
-    return {"dataset_name": result.dataset, "source_type": "other", "additional_details": said}
+    details = {"licence": result.about.licence, "fingerprint": result.exam.fingerprint, "source": result.about.source}
+    return {"dataset_name": result.dataset, "source_type": "other", "additional_details": details}
 
 
 def _judge_template(result: EvaluationResult) -> str:

@@ -117,11 +117,11 @@ def _id(result: EvaluationResult, what: str) -> str:
 
 def _short(digest: str) -> str:
     """22 letters and digits, as Inspect's own identifiers."""
-    number, found = int(digest, 16), ""
-    while len(found) < 22:
+    number, letters = int(digest, 16), ""
+    while len(letters) < 22:
         number, rest = divmod(number, len(_LETTERS))
-        found += _LETTERS[rest]
-    return found
+        letters += _LETTERS[rest]
+    return letters
 
 
 def _head(result: EvaluationResult, totals: Totals, ids: list[str]) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def _about(result: EvaluationResult) -> dict[str, Any]:
 
 def _spec(result: EvaluationResult, ids: list[str] | None) -> dict[str, Any]:
     limit = result.exam.spec.limit
-    judges = [{"model": one.called, "config": {}, "args": {}} for one in result.record.judges]
+    judges = [{"model": judge.called, "config": {}, "args": {}} for judge in result.record.judges]
     return {
         "eval_id": _id(result, "eval"),
         "run_id": _short(result.run_digest),
@@ -207,14 +207,14 @@ def _headline(result: EvaluationResult) -> dict[str, str]:
 
 def _sampling(result: EvaluationResult) -> dict[str, Any]:
     drawn = result.sampling
-    found = {
+    parameters = {
         "temperature": drawn.temperature,
         "top_p": drawn.top_p,
         "max_tokens": drawn.max_tokens,
         "seed": drawn.seed,
         "stop_seqs": list(drawn.stop) or None,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def _results(result: EvaluationResult, totals: Totals) -> dict[str, Any]:
@@ -311,15 +311,15 @@ def _reply(result: EvaluationResult, answer: Answer) -> dict[str, Any]:
     if response.reasoning:
         content = [{"type": "reasoning", "reasoning": response.reasoning}, {"type": "text", "text": text}]
     message = {"role": "assistant", "content": content, "source": "generate", "model": result.model}
-    found: dict[str, Any] = {
+    reply: dict[str, Any] = {
         "model": result.model,
         "choices": [{"message": message, "stop_reason": _STOPS[response.stop_reason]}],
         "completion": text,
         "time": answer.seconds,
     }
     if response.usage:
-        found["usage"] = _usage(response.usage.input, response.usage.output, response.usage.reasoning)
-    return found
+        reply["usage"] = _usage(response.usage.input, response.usage.output, response.usage.reasoning)
+    return reply
 
 
 def _failure(answer: Answer) -> str:
@@ -333,7 +333,7 @@ def _score(answer: Answer) -> dict[str, Any]:
     if row.parts:
         metadata["parts"] = row.parts
     if answer.said:
-        metadata["said"] = [{"who": who, "said": said} for who, said in answer.said]
+        metadata["said"] = [{"who": who, "said": text} for who, text in answer.said]
     return {
         "value": NAN if points is None else points,
         "answer": row.answer,
@@ -361,7 +361,7 @@ def _summary(sample: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(asked, str):
         asked = [{**message, "content": message["content"][:_LONGEST]} for message in asked]
     target = sample["target"]
-    found: dict[str, Any] = {
+    summary: dict[str, Any] = {
         **{key: sample[key] for key in ("id", "epoch", "choices", "model_usage", "uuid")},
         **{key: sample[key] for key in ("started_at", "completed_at", "total_time", "working_time") if key in sample},
         "input": asked[:_LONGEST] if isinstance(asked, str) else asked,
@@ -380,5 +380,5 @@ def _summary(sample: dict[str, Any]) -> dict[str, Any]:
         "message_count": len(sample["messages"]),
     }
     if sample["error"]:
-        found["error"] = sample["error"]["message"][:_LONGEST]
-    return found
+        summary["error"] = sample["error"]["message"][:_LONGEST]
+    return summary

@@ -27,7 +27,9 @@ FILTER = "none"
 def write_lm_eval(evaluations: Sequence[EvaluationResult], folder: Path) -> list[Path]:
     """Write what one run's models got: `sat` in any order. Returns the results files."""
     files: list[Path] = []
-    for _, group in itertools.groupby(sorted(evaluations, key=lambda one: one.model), key=lambda one: one.model):
+    for _, group in itertools.groupby(
+        sorted(evaluations, key=lambda evaluation: evaluation.model), key=lambda evaluation: evaluation.model
+    ):
         files.append(_model(list(group), folder))
     return files
 
@@ -37,7 +39,10 @@ def _model(evaluations: Sequence[EvaluationResult], folder: Path) -> Path:
     place = folder / file_part(first.model, between="__")
     place.mkdir(exist_ok=True)
     date = _date(first)
-    written = {_task(one): _write_task(one, place / f"samples_{_task(one)}_{date}.jsonl") for one in evaluations}
+    written = {
+        _task(evaluation): _write_task(evaluation, place / f"samples_{_task(evaluation)}_{date}.jsonl")
+        for evaluation in evaluations
+    }
     path = place / f"results_{date}.json"
     path.write_bytes(pretty(_content(first, written)))
     return path
@@ -99,10 +104,11 @@ def _write_task(result: EvaluationResult, path: Path) -> tuple[dict[str, Any], T
 def _content(result: EvaluationResult, written: Mapping[str, tuple[dict[str, Any], Totals]]) -> dict[str, Any]:
     """Return all of a model's results_*.json; `result` is any of its exams'."""
     totals = [of_task for _, of_task in written.values()]
-    begun = min((one.first for one in totals if one.first), default=0.0)
-    ended = max(one.last for one in totals)
+    begun = min((total.first for total in totals if total.first), default=0.0)
+    ended = max(total.last for total in totals)
     tasks = {
-        key: {task: said[key] for task, (said, _) in written.items()} for key in (*_OF_TASKS, "viva", "task_hashes")
+        key: {task: content[key] for task, (content, _) in written.items()}
+        for key in (*_OF_TASKS, "viva", "task_hashes")
     }
     drawn = result.sampling
     sampling = {"temperature": drawn.temperature, "top_p": drawn.top_p, "max_gen_toks": drawn.max_tokens}

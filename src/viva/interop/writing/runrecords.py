@@ -87,7 +87,7 @@ class EvaluationResult(Struct, frozen=True, kw_only=True):
     def details(self) -> dict[str, object]:
         """Return what belongs beside the number wherever it goes."""
         cell = self.overall
-        found: dict[str, object] = {
+        content: dict[str, object] = {
             "signature": self.signature,
             "metric": self.metric,
             "mean": cell.mean,
@@ -98,12 +98,12 @@ class EvaluationResult(Struct, frozen=True, kw_only=True):
             "outcomes": cell.outcomes,
         }
         if self.headline.over:
-            found["averaged_over"] = self.headline.over
+            content["averaged_over"] = self.headline.over
         if cell.sd is not None:
-            found["sd_over_repeats"] = cell.sd
+            content["sd_over_repeats"] = cell.sd
         if self.warnings:
-            found["notes"] = list(self.warnings)
-        return found
+            content["notes"] = list(self.warnings)
+        return content
 
 
 class Totals(Struct):
@@ -137,33 +137,33 @@ class Totals(Struct):
             self.last = max(self.last, answer.at)
 
 
-def utc(at: float) -> datetime.datetime | None:
+def utc(timestamp: float) -> datetime.datetime | None:
     """Return seconds since 1970 as a moment in UTC; None for what is none."""
     try:
-        return datetime.datetime.fromtimestamp(at, datetime.UTC) if at > 0 else None
+        return datetime.datetime.fromtimestamp(timestamp, datetime.UTC) if timestamp > 0 else None
     except (OverflowError, ValueError, OSError):
         return None
 
 
-def moment(at: float) -> str:
+def moment(timestamp: float) -> str:
     """Return the same as ISO 8601; "" for what is no moment."""
-    return found.isoformat(timespec="milliseconds") if (found := utc(at)) else ""
+    return when.isoformat(timespec="milliseconds") if (when := utc(timestamp)) else ""
 
 
 def created(record: RunRecord) -> datetime.datetime:
     """Return when the run began, in UTC; 1970 where its record does not say so readably."""
     try:
-        found = datetime.datetime.fromisoformat(record.created)
+        when = datetime.datetime.fromisoformat(record.created)
     except ValueError:
         return datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-    return found.replace(tzinfo=datetime.UTC) if found.tzinfo is None else found.astimezone(datetime.UTC)
+    return when.replace(tzinfo=datetime.UTC) if when.tzinfo is None else when.astimezone(datetime.UTC)
 
 
 def judged(row: ScoreRow) -> dict[str, object]:
     """Return who decided what, and what the judges gave it; empty where a rule decided all."""
-    found: dict[str, object] = {}
+    fields: dict[str, object] = {}
     if row.decided:
-        found["decided"] = row.decided
+        fields["decided"] = row.decided
     if any(row.verdicts.values()):
-        found["verdicts"] = row.verdicts
-    return found
+        fields["verdicts"] = row.verdicts
+    return fields

@@ -121,14 +121,14 @@ class Names(Struct):
     @classmethod
     def of(cls, rows: Iterable[ScoreRow | Question]) -> Names:
         """Return those in these rows, in order of appearance."""
-        found: dict[str, dict[str, Column]] = {family: {} for family in _FAMILIES}
+        families: dict[str, dict[str, Column]] = {family: {} for family in _FAMILIES}
         taken: set[str] = set()
         for row in rows:
-            for family, known in found.items():
+            for family, known in families.items():
                 for name in getattr(row, family, ()):
                     if name not in known and len(known) < _MOST_NAMES:
                         known[name] = _named(family, name, taken)
-        return cls(found)
+        return cls(families)
 
     def columns(self) -> Iterator[Column]:
         """In the order of the families."""
@@ -200,7 +200,7 @@ def answer_row(run: str, answer: Answer, names: Names) -> dict[str, Any]:
         "seconds": answer.seconds or None,
         "at": utc(answer.at),
         "failure": f"{error.kind}: {error.message}" if error else None,
-        "said": [{"who": who, "said": said} for who, said in answer.said],
+        "said": [{"who": who, "said": text} for who, text in answer.said],
         **dict(names.cells(row)),
     }
 

@@ -118,11 +118,11 @@ def write_mlflow(results: Sequence[TrackedResult], *, force: bool) -> str:
                 f"{where} holds {len(old)} of these results already ({names}): replace them with {option('force')}"
             )
         for result in results:
-            at = int(result.began * 1000)
-            run = client.create_run(number, start_time=at, tags=result.tags, run_name=result.name).info.run_id
+            start = int(result.began * 1000)
+            run = client.create_run(number, start_time=start, tags=result.tags, run_name=result.name).info.run_id
             client.log_batch(
                 run,
-                metrics=[entities.Metric(name, value, at, 0) for name, value in result.metrics.items()],
+                metrics=[entities.Metric(name, value, start, 0) for name, value in result.metrics.items()],
                 params=[entities.Param(name, value) for name, value in result.settings.items()],
             )
             client.set_tag(run, "viva.digest", result.digest)

@@ -92,21 +92,21 @@ class Rounds:
         self._frame, self._seed, self._until = calibration.frame(), seed, until
         _, self._curves = known_curves(calibration.matrix(), self._frame.shares)
 
-    def over(self, drawn: Sequence[Draw], found: Sequence[Mapping[str, float]]) -> bool:
+    def over(self, drawn: Sequence[Draw], scored: Sequence[Mapping[str, float]]) -> bool:
         """Return whether the rule says to stop, or everything was asked."""
         until = self._until
         if len(drawn) >= len(self._frame.questions) or (until.kind == "number" and len(drawn) >= until.value):
             return True
         if until.kind == "number":
             return False
-        known = estimate(drawn, found, len(found) if len(found) == 2 else 0, until)
+        known = estimate(drawn, scored, len(scored) if len(scored) == 2 else 0, until)
         low, high = known.low or 0.0, known.high or 0.0
         if until.kind == "interval":
             return high - low < until.value
         line = until.value if until.kind == "score" else 0.0
         return not low <= line <= high
 
-    def next(self, drawn: Sequence[Draw], found: Sequence[Mapping[str, float]]) -> list[Draw]:
+    def next(self, drawn: Sequence[Draw], scored: Sequence[Mapping[str, float]]) -> list[Draw]:
         """Return the next round."""
         import numpy as np
 
@@ -114,7 +114,7 @@ class Rounds:
         from viva.lab.items.curves import predict_scores
 
         places, targets = self._frame.places(drawn), []
-        for mine in found:
+        for mine in scored:
             values = np.array([mine.get(draw.question, math.nan) for draw in drawn], dtype=float)
             there = np.isfinite(values)
             expected = predict_scores(self._curves, places[there], values[there])

@@ -114,33 +114,40 @@ def _calibration(source: Path, exam: Exam, asked: Sequence[str]) -> Calibration:
     unsound = {defect.question for defect in exam.defects if defect.action == "unsound"}
     sound = {question.id: question for question in exam.questions() if question.id not in unsound}
     headline = exam.headline()
-    groups = [(one.tags.get(headline.over, ""), float(one.weight)) for one in sound.values()]
+    groups = [(drawn.tags.get(headline.over, ""), float(drawn.weight)) for drawn in sound.values()]
     names = {name.partition("@")[0] for name in asked}
-    found: dict[str, dict[str, float]] = {}
-    for one in score_sets(existing([str(source)], ()), EXAM):
-        scores = {name: score for name, score in question_scores(one.scores, headline).items() if name in sound}
-        if one.is_called([*names]):
-            notify(f"{flag('calibration')}: {one_line(one.model, 60)} is asked, so its scores in {source} are left out")
+    scores_by_model: dict[str, dict[str, float]] = {}
+    for scores_of in score_sets(existing([str(source)], ()), EXAM):
+        scores = {name: score for name, score in question_scores(scores_of.scores, headline).items() if name in sound}
+        if scores_of.is_called([*names]):
+            notify(
+                f"{flag('calibration')}: {one_line(scores_of.model, 60)} is asked, so its scores in {source} "
+                "are left out"
+            )
         elif scores:
-            found[f"{one.model} ({one.source.name})" if one.model in found else one.model] = scores
-    if len(found) < FEWEST:
+            scores_by_model[
+                f"{scores_of.model} ({scores_of.source.name})"
+                if scores_of.model in scores_by_model
+                else scores_of.model
+            ] = scores
+    if len(scores_by_model) < FEWEST:
         raise DataError(
-            f"{source}: other models with scores on questions of {exam.spec.label}: {len(found)}, and it "
+            f"{source}: other models with scores on questions of {exam.spec.label}: {len(scores_by_model)}, and it "
             f"takes {FEWEST}: name a folder of runs, or a table of item scores (question, sample, model, score) whose "
             f"questions are called as in the exam ({one_line(next(iter(sound), ''), 40)})",
             field="calibration",
         )
-    unknown = sum(not any(name in scores for scores in found.values()) for name in sound)
+    unknown = sum(not any(name in scores for scores in scores_by_model.values()) for name in sound)
     if unknown:
         notify(
             f"{flag('calibration')}: {unknown:,} of {len(sound):,} questions have no score in {source}; they "
             "count as average"
         )
     return Calibration(
-        models=list(found),
+        models=list(scores_by_model),
         questions=list(sound),
         shares=shares_of(groups, headline.over).tolist(),
-        scores=[[scores.get(name) for name in sound] for scores in found.values()],
+        scores=[[scores.get(name) for name in sound] for scores in scores_by_model.values()],
     )
 
 
@@ -148,12 +155,13 @@ def _warn(calibration: Calibration) -> None:
     """Say where one ability does not explain the known models' answers."""
     from viva.lab.items.curves import dimensions
 
-    found = dimensions(calibration.matrix(), calibration.frame().shares)
-    if found is not None and found.several:
+    dimensionality = dimensions(calibration.matrix(), calibration.frame().shares)
+    if dimensionality is not None and dimensionality.several:
         notify(
             f"{flag('calibration')}: the known models differ in more than one ability (largest eigenvalue of "
             "residuals "
-            f"{found.largest:.2f}, {found.expected:.2f} if it were one): the estimate stays right, and may take more "
+            f"{dimensionality.largest:.2f}, {dimensionality.expected:.2f} if it were one): the estimate stays "
+            "right, and may take more "
             "questions"
         )
 
@@ -161,20 +169,20 @@ def _warn(calibration: Calibration) -> None:
 def read_calibration(path: Path, drawn: Sequence[str]) -> Calibration:
     """Of a run folder, with the questions `drawn` so far. Raises StorageError for one that is missing or damaged."""
     try:
-        found = msgspec.json.decode(read_regular(path / CALIBRATION), type=Calibration)
+        calibration = msgspec.json.decode(read_regular(path / CALIBRATION), type=Calibration)
     except OSError as problem:
         raise StorageError(f"cannot read {path / CALIBRATION}: {problem.strerror}") from None
     except UNREADABLE as problem:
         raise StorageError(f"{path / CALIBRATION} is damaged: {problem}") from None
-    size = len(found.questions)
+    size = len(calibration.questions)
     if (
-        len(set(found.questions)) < size
-        or len(found.shares) != size
-        or not found.scores
-        or any(len(row) != size for row in found.scores)
-        or not set(drawn) <= set(found.questions)
-        or not all(share > 0 for share in found.shares)
-        or abs(math.fsum(found.shares) - 1) > 1e-6
+        len(set(calibration.questions)) < size
+        or len(calibration.shares) != size
+        or not calibration.scores
+        or any(len(row) != size for row in calibration.scores)
+        or not set(drawn) <= set(calibration.questions)
+        or not all(share > 0 for share in calibration.shares)
+        or abs(math.fsum(calibration.shares) - 1) > 1e-6
     ):
         raise StorageError(f"{path / CALIBRATION} is damaged: its rows are not of its questions")
-    return found
+    return calibration

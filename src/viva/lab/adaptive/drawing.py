@@ -39,8 +39,8 @@ class Frame(Struct, frozen=True, kw_only=True, eq=False):
 
     def places(self, drawn: Sequence[Draw]) -> Indices:
         """Return where the drawn questions are."""
-        at = {question: place for place, question in enumerate(self.questions)}
-        return np.array([at[one.question] for one in drawn], dtype=np.int64)
+        place_of = {question: place for place, question in enumerate(self.questions)}
+        return np.array([place_of[draw.question] for draw in drawn], dtype=np.int64)
 
 
 def draws(frame: Frame, targets: Sequence[Target], drawn: Sequence[Draw], count: int, seed: int) -> list[Draw]:
@@ -71,20 +71,20 @@ def draws(frame: Frame, targets: Sequence[Target], drawn: Sequence[Draw], count:
         down, up = (float((s * gap / size).max(initial=0.0)) for gap in (m - target.lowest, 1 - m))
         columns.append(
             [
-                Term(predicted=float(m[one]), rest=rest, variance=variance, down=down * total, up=up * total)
-                for one, rest, variance, total in zip(
+                Term(predicted=float(m[place]), rest=rest, variance=variance, down=down * total, up=up * total)
+                for place, rest, variance, total in zip(
                     order, remaining(s * m).tolist(), squares.tolist(), sizes.tolist(), strict=True
                 )
             ]
         )
     return [
         Draw(
-            question=frame.questions[places[one]],
+            question=frame.questions[places[place]],
             round=number,
-            share=float(s[one]),
-            probability=min(float(size[one] / sizes[at]), 1.0),
-            left=float(share[at]),
-            terms=tuple(terms[at] for terms in columns),
+            share=float(s[place]),
+            probability=min(float(size[place] / sizes[index]), 1.0),
+            left=float(share[index]),
+            terms=tuple(terms[index] for terms in columns),
         )
-        for at, one in enumerate(order)
+        for index, place in enumerate(order)
     ]

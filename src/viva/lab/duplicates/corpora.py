@@ -134,8 +134,8 @@ def document_pieces(documents: Iterable[tuple[str, str]], source: int, *, itself
     held: list[tuple[str, str, int]] = []
     size = done = 0
     for number, (place, text) in enumerate(documents):
-        for at, part in cuts(text):
-            held.append((f"{place}, from character {at + 1:,}" if at else place, part, number if itself else -1))
+        for start, part in cuts(text):
+            held.append((f"{place}, from character {start + 1:,}" if start else place, part, number if itself else -1))
             size += len(part)
             if size >= PIECE:
                 done += size
@@ -147,13 +147,13 @@ def document_pieces(documents: Iterable[tuple[str, str]], source: int, *, itself
 
 def cuts(text: str) -> Iterator[tuple[int, str]]:
     """Yield a long text in parts, each with where it begins; a part ends at a blank if there is one near."""
-    at = 0
-    while len(text) - at > CUT:
-        end = text.rfind(" ", at + CUT - OVERLAP, at + CUT)
-        end = end if end > 0 else at + CUT
-        yield at, text[at:end]
-        at = end - OVERLAP
-    yield at, text[at:] if at else text
+    start = 0
+    while len(text) - start > CUT:
+        end = text.rfind(" ", start + CUT - OVERLAP, start + CUT)
+        end = end if end > 0 else start + CUT
+        yield start, text[start:end]
+        start = end - OVERLAP
+    yield start, text[start:] if start else text
 
 
 def _csv(opened: IO[bytes], file: Path, column: str) -> Iterator[tuple[str, str]]:
@@ -161,10 +161,10 @@ def _csv(opened: IO[bytes], file: Path, column: str) -> Iterator[tuple[str, str]
     try:
         reader = csv.DictReader(text)
         for row in within(sys.maxsize, reader):
-            found = text_of(
+            content = text_of(
                 {str(name): value for name, value in row.items()}, column, f"{file}, line {reader.line_num}"
             )
-            yield f"{file}:{reader.line_num}", found
+            yield f"{file}:{reader.line_num}", content
     except csv.Error as problem:
         raise DataError(f"{file} is no CSV: {problem}") from None
     finally:
@@ -264,7 +264,7 @@ def searcher(
 
 
 def _searched(search: Search, piece: Piece) -> tuple[int, TextMatch, int]:
-    documents = [Document(*one) for one in piece.documents]
+    documents = [Document(*document) for document in piece.documents]
     unread: list[str] = []
     for number, line in enumerate(piece.lines, piece.first):
         if not line.strip():
@@ -274,7 +274,7 @@ def _searched(search: Search, piece: Piece) -> tuple[int, TextMatch, int]:
         if not isinstance(row, dict):
             unread.append(place)
             continue
-        for at, part in cuts(text_of(row, piece.column, f"{piece.place}, line {number}")):
-            documents.append(Document(f"{place}, from character {at + 1:,}" if at else place, part))
-    found = search.batch(documents)
-    return piece.source, msgspec.structs.replace(found, unread=tuple(unread)), piece.done
+        for start, part in cuts(text_of(row, piece.column, f"{piece.place}, line {number}")):
+            documents.append(Document(f"{place}, from character {start + 1:,}" if start else place, part))
+    matches = search.batch(documents)
+    return piece.source, msgspec.structs.replace(matches, unread=tuple(unread)), piece.done

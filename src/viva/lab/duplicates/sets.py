@@ -95,13 +95,13 @@ def _questions(source: str, field: str, choice: TaskOptions) -> Opened | None:
         return None
     if field not in (ASKED, *FIELDS):
         raise VivaError(f"{field!r}: the questions of {source} have {', '.join((ASKED, *FIELDS))}", field="field")
-    found = Opened(name=replace_surrogates(path.name) if run else "+".join(exam.spec.label for exam, _ in exams))
+    opened = Opened(name=replace_surrogates(path.name) if run else "+".join(exam.spec.label for exam, _ in exams))
     for exam, data in exams:
         # What is wrong in the data is `viva check`'s business, but for what is repeated.
-        found.notes += [note for note in data_notes(exam, data) if "bundled sample" in note]
+        opened.notes += [note for note in data_notes(exam, data) if "bundled sample" in note]
         prefix = f"{exam.spec.label}/" if len(exams) > 1 else ""
-        found.texts += [(prefix + question.id, _asked(question, field) or "") for question in exam.questions()]
-    return found
+        opened.texts += [(prefix + question.id, _asked(question, field) or "") for question in exam.questions()]
+    return opened
 
 
 def _asked(question: Question, field: str) -> str | None:
@@ -110,21 +110,21 @@ def _asked(question: Question, field: str) -> str | None:
 
 def _rows(path: Path, column: str, limit: int | None) -> Opened:
     """Return the texts of files as a set of questions: a row, or a line, a question."""
-    found = Opened(name=replace_surrogates(path.stem))
+    opened = Opened(name=replace_surrogates(path.stem))
     for piece in pieces_of(corpus_files(path), 0, column, "line"):
-        found.texts += [(place, text) for place, text, _ in piece.documents]
+        opened.texts += [(place, text) for place, text, _ in piece.documents]
         for number, line in enumerate(piece.lines, piece.first):
             if line.strip():
-                found.texts.append(_of_line(line, f"{piece.place}:{number}", column))
-        if len(found.texts) > LARGEST:
+                opened.texts.append(_of_line(line, f"{piece.place}:{number}", column))
+        if len(opened.texts) > LARGEST:
             raise DataError(
                 f"{path} has more than {LARGEST:,} texts: name the smaller set first, and this one behind "
                 f"{option('with')}"
             )
     # Places without the folder that all of them share.
-    kept = (found.texts[index] for index in spread(len(found.texts), limit))
-    found.texts = [(place.removeprefix(f"{path}:"), text) for place, text in kept]
-    return found
+    kept = (opened.texts[index] for index in spread(len(opened.texts), limit))
+    opened.texts = [(place.removeprefix(f"{path}:"), text) for place, text in kept]
+    return opened
 
 
 def _of_line(line: bytes, place: str, column: str) -> tuple[str, str]:

@@ -109,29 +109,29 @@ def study(config: OverlapSettings) -> Findings[Overlaps]:
     choice = TaskOptions(data=config.data, language=config.language, limit=config.limit)
     opened = open_set(config.questions, config.field, choice)
     totals = Search([text for _, text in opened.texts], overlap_config).totals
-    others = [open_other(one, config.field, choice, compared=config.questions) for one in config.others] or [opened]
+    others = [open_other(each, config.field, choice, compared=config.questions) for each in config.others] or [opened]
     names = [other.name for other in others]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise VivaError(f"two of {option('with')} are both called {twice!r}: name one of them otherwise, NAME=...")
     leaks = [Leaks(totals) for _ in others]
     _compare_sets(opened, others, leaks, overlap_config, config)
-    found = _overlaps_of(opened, others, leaks, overlap_config, config, sum(total > 0 for total in totals))
-    leaked = found.leaked() / found.questions
+    overlaps = _overlaps_of(opened, others, leaks, overlap_config, config, sum(total > 0 for total in totals))
+    leaked = overlaps.leaked() / overlaps.questions
     if config.fail_above is None or leaked <= config.fail_above:
-        return findings(found, everything=config.all)
+        return findings(overlaps, everything=config.all)
     verdict = (
-        f"{found.leaked():,} of {found.questions:,} questions ({100 * leaked:.2f} %) have leaked: more than "
+        f"{overlaps.leaked():,} of {overlaps.questions:,} questions ({100 * leaked:.2f} %) have leaked: more than "
         f"{flag('fail_above')} {config.fail_above:g}"
     )
-    return findings(found, everything=config.all, exit_code=EXIT_INCOMPLETE, verdict=verdict)
+    return findings(overlaps, everything=config.all, exit_code=EXIT_INCOMPLETE, verdict=verdict)
 
 
 def _overlap_config(config: OverlapSettings) -> OverlapConfig:
     """Return how texts are compared. Raises VivaError for a --shingle or --least that makes no sense."""
     from viva.analysis.overlap.leakage import OverlapConfig
 
-    found = re.fullmatch(r"(words|chars):([0-9]{1,2})", config.shingle)
-    if found is None or not 0 < int(found[2]) <= 50:
+    match = re.fullmatch(r"(words|chars):([0-9]{1,2})", config.shingle)
+    if match is None or not 0 < int(match[2]) <= 50:
         raise VivaError(
             f"{config.shingle!r}: write words:K or chars:K, with K from 1 to 50, such as words:3", field="shingle"
         )
@@ -140,7 +140,7 @@ def _overlap_config(config: OverlapSettings) -> OverlapConfig:
             f"{config.least} is more than {option('n', str(config.n))}: questions that long have runs anyway",
             field="least",
         )
-    return pick(OverlapConfig, asdict(config), shingle=int(found[2]), characters=found[1] == "chars")
+    return pick(OverlapConfig, asdict(config), shingle=int(match[2]), characters=match[1] == "chars")
 
 
 def _compare_sets(
@@ -166,8 +166,8 @@ def _compare_sets(
     try:
         with open_worker_pool(config.backend, jobs) as workers:
             recipe = partial(searcher, tuple(text for _, text in opened.texts), overlap_config)
-            for source, found, done in workers.map(recipe, pieces):
-                leaks[source].add(found)
+            for source, matches, done in workers.map(recipe, pieces):
+                leaks[source].add(matches)
                 screen_.progress(before[source] + done)
     finally:
         screen_.close()

@@ -85,27 +85,27 @@ class Finding(NamedTuple):
         return self.row.leak.share if self.longest else None
 
 
-def _counts(found: Overlaps) -> Table:
+def _counts(overlaps: Overlaps) -> Table:
     def shared(row: Row) -> float:
         return row.leak.share or 0.0
 
     rows = []
-    for one in found.beside:
-        own = [row for row in found.rows if row.beside == one.name]
+    for each in overlaps.beside:
+        own = [row for row in overlaps.rows if row.beside == each.name]
         near, some = sum(bool(row.leak.near) for row in own), sum(shared(row) > 0 for row in own)
-        much, whole = (sum(shared(row) >= least for row in own) for least in (found.share, 1))
-        leaked = found.leaked(one.name)
-        rows.append((one, leaked, leaked / found.questions, near, some, much, whole))
+        much, whole = (sum(shared(row) >= least for row in own) for least in (overlaps.share, 1))
+        leaked = overlaps.leaked(each.name)
+        rows.append((each, leaked, leaked / overlaps.questions, near, some, much, whole))
     columns = (
         Column("beside", "0.name", NAME), Column("texts", "0.texts", COUNT),
         Column("characters", "0.characters", COUNT), Column("leaked", "1", COUNT),
         Column("share", "2", Kind(lambda share: f"{percent(share)} %")),
-        Column(f"near-duplicates (≥ {found.threshold:g})", "3", COUNT, "near_duplicates"),
-        Column(f"{found.n}-token runs: any", "4", COUNT, "any_runs"),
-        Column(f"≥ {percent(found.share, 0)} %", "5", COUNT, "runs"), Column("all", "6", COUNT, "all_runs"),
+        Column(f"near-duplicates (≥ {overlaps.threshold:g})", "3", COUNT, "near_duplicates"),
+        Column(f"{overlaps.n}-token runs: any", "4", COUNT, "any_runs"),
+        Column(f"≥ {percent(overlaps.share, 0)} %", "5", COUNT, "runs"), Column("all", "6", COUNT, "all_runs"),
         *fields("0", "unread", "unread_first"),
     )  # fmt: skip
-    return Table(f"Questions of {found.set} ({found.questions:,}) that stand elsewhere", columns, rows)
+    return Table(f"Questions of {overlaps.set} ({overlaps.questions:,}) that stand elsewhere", columns, rows)
 
 
 _TEXTS = Kind(lambda text: one_line(text, _TEXT), words=True)
@@ -132,10 +132,10 @@ _SET = fields("", "set", "questions", "looked_for", "field", "threshold", "share
 
 def _findings(rows: list[Finding], most: int | None) -> Iterator[Table]:
     """Yield near-duplicates, then passages, `most` of each, the most alike first."""
-    near = sorted((one for one in rows if one.near), key=lambda one: -round(one.near.jaccard if one.near else 0, 3))
+    near = sorted((row for row in rows if row.near), key=lambda row: -round(row.near.jaccard if row.near else 0, 3))
     longest = sorted(
-        (one for one in rows if one.longest),
-        key=lambda one: (-(one.share or 0.0), -(one.longest.tokens if one.longest else 0)),
+        (row for row in rows if row.longest),
+        key=lambda row: (-(row.share or 0.0), -(row.longest.tokens if row.longest else 0)),
     )
     for what, columns, each in (("Near-duplicates", _NEAR, near), ("Passages in common", _PASSAGE, longest)):
         count = f"{len(each):,}" if most is None or len(each) <= most else f"the first {most:,} of {len(each):,}"
@@ -144,49 +144,50 @@ def _findings(rows: list[Finding], most: int | None) -> Iterator[Table]:
 
 
 def findings(
-    found: Overlaps, *, everything: bool = False, exit_code: int = EXIT_OK, verdict: str = ""
+    overlaps: Overlaps, *, everything: bool = False, exit_code: int = EXIT_OK, verdict: str = ""
 ) -> Findings[Overlaps]:
     """Return the counts, then what was found, the most alike first; `rows` has one a question and kind of finding.
     `everything`: whether a terminal shows all of it, not the first `SHOWN`."""
     rows = [
         each
-        for row in found.rows
+        for row in overlaps.rows
         for each in (
             *(Finding(row, near) for near in row.leak.near),
             *([Finding(row, None, row.leak.longest)] if row.leak.longest else []),
         )
     ]
     columns = (
-        Column("set", lambda _: found.set), *fields("row", "question", "beside"), *fields("", "kind"),
+        Column("set", lambda _: overlaps.set), *fields("row", "question", "beside"), *fields("", "kind"),
         *fields("there", "place"), *fields("longest", offset="character"),
         *fields("near", "jaccard", estimate="estimated"), *fields("near", "numbers_differ"), *fields("", "share"),
         *fields("longest", tokens="longest_tokens"), *fields("row", "leaked", "text"),
         *fields("there", text="text_there"),
     )  # fmt: skip
-    counts, notes = _counts(found), _notes(found)
-    shown = [counts, *_findings(rows, None), Table("Questions", _LEAK, found.rows), Table("Set", _SET, [found])]
+    counts, notes = _counts(overlaps), _notes(overlaps)
+    shown = [counts, *_findings(rows, None), Table("Questions", _LEAK, overlaps.rows), Table("Set", _SET, [overlaps])]
     terminal = None if everything else ([counts, *_findings(rows, SHOWN)], notes)
     return Findings(
-        found=found, shown=shown, rows=Table("Overlap", columns, rows), notes=notes, terminal=terminal,
+        found=overlaps, shown=shown, rows=Table("Overlap", columns, rows), notes=notes, terminal=terminal,
         exit_code=exit_code, verdict=verdict,
     )  # fmt: skip
 
 
-def _notes(found: Overlaps) -> list[str]:
+def _notes(overlaps: Overlaps) -> list[str]:
     """Return how to read it."""
     lines = [
         "A question counts as leaked if a text is nearly the same (Jaccard index of their shingles at least "
-        f"{found.threshold:g}), or if at least {percent(found.share, 0)} % of its runs of {found.n} tokens stand "
+        f"{overlaps.threshold:g}), or if at least {percent(overlaps.share, 0)} % of its runs of {overlaps.n} "
+        "tokens stand "
         "there. A token is a word or number, or one Chinese, Japanese or Korean character; case, width and "
         "punctuation do not count.",
-        f"A pair at the threshold is found with a probability of {found.recall:.4f}, one above it with a higher "
+        f"A pair at the threshold is found with a probability of {overlaps.recall:.4f}, one above it with a higher "
         "one; every pair that is told was compared exactly. The longest passage is where it was found first.",
-        f"{found.looked_for:,} of {found.questions:,} questions are long enough for runs; the others can only be "
+        f"{overlaps.looked_for:,} of {overlaps.questions:,} questions are long enough for runs; the others can only be "
         "near-duplicates.",
     ]
     lines += [
-        f"{one.name}: {one.unread:,} lines are no JSON objects and were left out ({one.unread_first})."
-        for one in found.beside
-        if one.unread
+        f"{each.name}: {each.unread:,} lines are no JSON objects and were left out ({each.unread_first})."
+        for each in overlaps.beside
+        if each.unread
     ]
-    return [*lines, *found.notes, found.signature]
+    return [*lines, *overlaps.notes, overlaps.signature]

@@ -106,8 +106,8 @@ def checked(scores: Floats, count: int, shares: Floats | None) -> Floats:
         raise DataError("anchors are chosen by models that have scores, and one has none")
     if shares is None:
         return np.full(questions, 1 / questions)
-    found: Floats = shares / shares.sum()
-    return found
+    normalised: Floats = shares / shares.sum()
+    return normalised
 
 
 def chosen_by(
@@ -120,7 +120,7 @@ def chosen_by(
     steps = np.gradient(curves[among], GRID, axis=1)[:, serves]
     likely = curves[among][:, serves]
     information = steps**2 / (likely * (1 - likely))
-    found: list[Indices] = []
+    chosen: list[Indices] = []
     for block, wanted in _blocks(shares[among], count, blocks):
         known = np.full(int(serves.sum()), KNOWN)
         left = np.ones(len(block), dtype=bool)
@@ -129,8 +129,8 @@ def chosen_by(
             best = int(np.argmax(gain >= gain.max() * _ALIKE))  # of equals the first: no rounding error decides
             left[best] = False
             known = known + information[block[best]]
-        found.append(among[block[~left]])
-    return np.sort(np.concatenate(found))
+        chosen.append(among[block[~left]])
+    return np.sort(np.concatenate(chosen))
 
 
 def reader_of(curves: Floats, questions: Indices, shares: Floats) -> Reader:

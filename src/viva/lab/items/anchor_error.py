@@ -86,7 +86,7 @@ def validate(
     of = np.array([different.index(name) for name in names])
     parts = [np.flatnonzero(of % FOLDS == start) for start in range(min(FOLDS, len(different)))]
     halves, sets = min(HALVES, rounds), rounds
-    found = np.empty((1 + halves, len(scores), 2))  # predicted − true, and the reading's standard deviation
+    deviations = np.empty((1 + halves, len(scores), 2))  # predicted − true, and the reading's standard deviation
     plain, calibrated = np.empty((sets, len(scores))), np.empty((sets, len(scores)))
     nothing = np.empty((1, len(scores)))
     for number, part in enumerate(parts):
@@ -106,20 +106,20 @@ def validate(
             dice = np.random.default_rng([round_, number])
             among = everything if not round_ else np.sort(dice.permutation(everything)[: max(count, len(mine) // 2)])
             reader = reader_of(curves, questions := chosen_by(curves, count, mine, full, among), mine)
-            found[round_, part] = [predict(reader, row) for row in new[:, questions]]
-            found[round_, part, 0] -= true
+            deviations[round_, part] = [predict(reader, row) for row in new[:, questions]]
+            deviations[round_, part, 0] -= true
         for round_ in range(sets):
             questions = np.random.default_rng([round_, number, 1]).choice(len(mine), count, replace=False, p=mine)
             reader = reader_of(curves, questions, mine)
             calibrated[round_, part] = [predict(reader, row)[0] for row in new[:, questions]] - true
             plain[round_, part] = new[:, questions].mean(axis=1) - true
     return Validation(
-        anchors=_way("anchors", found[:1, :, 0]),
-        halves=_way("anchors of a random half", found[1:, :, 0]),
+        anchors=_way("anchors", deviations[:1, :, 0]),
+        halves=_way("anchors of a random half", deviations[1:, :, 0]),
         plain=_way("random questions, plain mean", plain),
         calibrated=_way("random questions, same curves", calibrated),
         nothing=_way("nothing asked: the others' mean", nothing),
-        inflation=_inflation(found, of),
+        inflation=_inflation(deviations, of),
         families=len(different),
         models=len(scores),
         folds=len(parts),
@@ -127,9 +127,14 @@ def validate(
     )
 
 
-def _inflation(found: Floats, of: Floats) -> float:
+def _inflation(deviations: Floats, of: Floats) -> float:
     """Every family counts the same, whatever its number of models."""
-    squares = np.divide(found[..., 0], found[..., 1], out=np.zeros(found.shape[:2]), where=found[..., 1] > 0) ** 2
+    squares = (
+        np.divide(
+            deviations[..., 0], deviations[..., 1], out=np.zeros(deviations.shape[:2]), where=deviations[..., 1] > 0
+        )
+        ** 2
+    )
     return max(1.0, float(np.sqrt(np.mean([squares[:, of == family].mean() for family in np.unique(of)]))))
 
 
@@ -146,5 +151,5 @@ def _way(name: str, errors: Floats) -> Way:
         spread=float(each.std(ddof=1)) if len(each) > 1 else 0.0,
         bias=float(errors.mean()),
         worst=float(np.abs(errors).max(axis=1).mean()),
-        errors=tuple(float(one) for one in each),
+        errors=tuple(float(error) for error in each),
     )

@@ -104,10 +104,10 @@ _ANCHOR = (
 _EVERY = fields("", *_OWN, "curve")
 
 
-def anchor_findings(found: AnchorSet, v: Validation, notes: Sequence[str], listed: int) -> Findings[AnchorSet]:
+def anchor_findings(anchors: AnchorSet, v: Validation, notes: Sequence[str], listed: int) -> Findings[AnchorSet]:
     """Return the errors side by side, then at most `listed` anchors; `rows` is the file that `viva run --questions` and
     `viva item-analysis --predict` take. `notes`: where the scores come from."""
-    count = len(found.anchors)
+    count = len(anchors.anchors)
     errors = (
         Column(
             "asked and read",
@@ -131,22 +131,22 @@ def anchor_findings(found: AnchorSet, v: Validation, notes: Sequence[str], liste
     more = f" ({listed:,} of {count:,}; {flag('out', 'FILE')}.csv has all)" if count > listed else ""
     shown = [
         Table(
-            f"Predicting the full score from {count:,} of {found.of_questions:,} questions · {found.exam}",
+            f"Predicting the full score from {count:,} of {anchors.of_questions:,} questions · {anchors.exam}",
             errors,
             (v.anchors, v.halves, v.plain, v.calibrated, v.nothing),
         ),
-        *([Table(f"Anchors · {found.exam}{more}", _ANCHOR, found.anchors[:listed])] if listed else []),
-        Table("Curves", _EVERY, found.anchors),
-        Table("All questions", (*fields("0", *_SHARED, "rest"), *fields("1", "folds", "rounds")), [(found, v)]),
+        *([Table(f"Anchors · {anchors.exam}{more}", _ANCHOR, anchors.anchors[:listed])] if listed else []),
+        Table("Curves", _EVERY, anchors.anchors),
+        Table("All questions", (*fields("0", *_SHARED, "rest"), *fields("1", "folds", "rounds")), [(anchors, v)]),
     ]
     return Findings(
-        found=found, shown=shown, rows=Table("Anchors", rows, [(one, found) for one in found.anchors]),
+        found=anchors, shown=shown, rows=Table("Anchors", rows, [(anchor, anchors) for anchor in anchors.anchors]),
         notes=[LEGEND, *notes, *_notes_on(v)], announced=True,
     )  # fmt: skip
 
 
 def _notes_on(v: Validation) -> list[str]:
-    best, worst = (f"{100 * one:.2f}" for one in (min(v.halves.errors), max(v.halves.errors)))
+    best, worst = (f"{100 * error:.2f}" for error in (min(v.halves.errors), max(v.halves.errors)))
     notes = [
         f"{v.models} models of {v.families} families in {v.folds} parts: curves, choice and reading are made "
         "without the part that is predicted.",
@@ -167,16 +167,16 @@ def _notes_on(v: Validation) -> list[str]:
     return notes
 
 
-def predictions(found: tuple[Prediction, ...], anchors: AnchorSet) -> Findings[tuple[Prediction, ...]]:
+def predictions(predicted: tuple[Prediction, ...], anchors: AnchorSet) -> Findings[tuple[Prediction, ...]]:
     """Return full scores predicted from anchors, a row a model."""
-    known = any(one.full is not None for one in found)
+    known = any(each.full is not None for each in predicted)
     columns = (
         Column("model", "model", NAME), *fields("", "source"),
-        Column("predicted full score", lambda one: one, Kind(
-            lambda one: f"{percent(one.value)} [{percent(one.low)}, {percent(one.high)}]"
+        Column("predicted full score", lambda each: each, Kind(
+            lambda each: f"{percent(each.value)} [{percent(each.low)}, {percent(each.high)}]"
         ), None),
         *fields("", "low", "high", value="predicted"), Column("anchor mean", "anchor_mean", PERCENT, "anchor_mean"),
-        Column("anchors scored", lambda one: f"{one.answered:,} of {one.of:,}", FIGURE, None),
+        Column("anchors scored", lambda each: f"{each.answered:,} of {each.of:,}", FIGURE, None),
         *fields("", "answered", of="anchors"), Column("true full score" if known else None, "full", PERCENT, "full"),
     )  # fmt: skip
     rows = (
@@ -185,12 +185,12 @@ def predictions(found: tuple[Prediction, ...], anchors: AnchorSet) -> Findings[t
     )  # fmt: skip
     title = f"Full scores predicted from {len(anchors.anchors):,} anchors · {anchors.exam}"
     return Findings(
-        found=found, shown=[Table(title, columns, found)], rows=Table("Predictions", rows, found),
-        notes=_notes_on_predictions(found, anchors),
+        found=predicted, shown=[Table(title, columns, predicted)], rows=Table("Predictions", rows, predicted),
+        notes=_notes_on_predictions(predicted, anchors),
     )  # fmt: skip
 
 
-def _notes_on_predictions(found: Sequence[Prediction], anchors: AnchorSet) -> list[str]:
+def _notes_on_predictions(predicted: Sequence[Prediction], anchors: AnchorSet) -> list[str]:
     """Return what the interval is, and where it does not hold."""
     notes = [
         f"[…]: 95 %, from how unsure the anchors leave the ability, times the {anchors.inflation:.2f} by which "
@@ -200,17 +200,19 @@ def _notes_on_predictions(found: Sequence[Prediction], anchors: AnchorSet) -> li
         f"Models that had no part in the choice were {POINTS.text(anchors.bias)} points off on average (bias: "
         f"the sharpest questions are no fair sample), with an error of {100 * anchors.error:.2f} (root mean square).",
     ]
-    if any(one.full is not None for one in found):
+    if any(each.full is not None for each in predicted):
         notes.append(
             "A model that the anchors were chosen by is predicted too far from the middle: which questions are "
             "anchors, its own answers decided. Predictions are for models that had no part in that."
         )
-    for one in found:
-        if not anchors.lowest - _ROUNDING <= one.value <= anchors.highest + _ROUNDING:
+    for each in predicted:
+        if not anchors.lowest - _ROUNDING <= each.value <= anchors.highest + _ROUNDING:
             notes.append(
-                f"{one.model}: {percent(one.value)} lies outside what the known models have "
+                f"{each.model}: {percent(each.value)} lies outside what the known models have "
                 f"({percent(anchors.lowest)} to {percent(anchors.highest)}): nobody has seen such a model answer."
             )
-        if one.answered < one.of:
-            notes.append(f"{one.model}: {one.of - one.answered:,} anchors have no score, and count as other questions.")
+        if each.answered < each.of:
+            notes.append(
+                f"{each.model}: {each.of - each.answered:,} anchors have no score, and count as other questions."
+            )
     return notes

@@ -30,7 +30,7 @@ _ROUNDING = 1e-6
 _IN_EVERY_ROW = COLUMNS[COLUMNS.index("exam") :]
 
 
-def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> Findings[AnchorSet]:
+def chosen(item_source: ItemSources, count: int, families: Path | None, listed: int) -> Findings[AnchorSet]:
     """Anchors by all models that took the whole exam, with their cross-validated error; `listed`: shown at most.
 
     Raises DataError for too few such models or questions.
@@ -40,8 +40,8 @@ def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> 
     from viva.lab.items.anchor_choice import choose
     from viva.lab.items.anchor_error import FEWEST, validate
 
-    scores, notes = _whole(in_order(item_scores(one.exam, one.frames, one.headline)))
-    names = [one.found[model].model for model in scores.models]
+    scores, notes = _whole(in_order(item_scores(item_source.exam, item_source.frames, item_source.headline)))
+    names = [item_source.found[model].model for model in scores.models]
     if families is not None:
         names = read_families(families, names, notes)
     else:
@@ -59,8 +59,8 @@ def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> 
     anchors = choose(scores.scores, count, scores.shares)
     stats = item_statistics(scores.scores)
     reader = anchors.reader
-    found = AnchorSet(
-        exam=one.exam,
+    anchor_set = AnchorSet(
+        exam=item_source.exam,
         anchors=tuple(
             Anchor(
                 question=scores.questions[place],
@@ -82,7 +82,7 @@ def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> 
         models=validation.models,
         of_questions=len(scores.questions),
     )
-    return anchor_findings(found, validation, (*one.notes, *notes), listed)
+    return anchor_findings(anchor_set, validation, (*item_source.notes, *notes), listed)
 
 
 def in_order(scores: ItemScores) -> ItemScores:
@@ -145,30 +145,30 @@ def predicted(sources: Sequence[Path], file: Path | None, exam: str | None) -> F
     """Return the full scores of the sources' models."""
     assert file is not None
     anchors = read_anchors(file)
-    found = [
+    predicted_scores = [
         prediction
-        for one in item_sources(sources, exam)
-        for prediction in _predictions(one, anchors, file, alone=exam is None)
+        for source in item_sources(sources, exam)
+        for prediction in _predictions(source, anchors, file, alone=exam is None)
     ]
-    if not found:
+    if not predicted_scores:
         raise DataError(
             f"none of {', '.join(map(str, sources))} holds {anchors.exam}, which {file} is about; if another name is "
             f"the same exam, say {option('exam', 'NAME')}"
         )
-    return predictions(tuple(found), anchors)
+    return predictions(tuple(predicted_scores), anchors)
 
 
-def _predictions(one: ItemSources, anchors: AnchorSet, file: Path, *, alone: bool) -> list[Prediction]:
+def _predictions(item_source: ItemSources, anchors: AnchorSet, file: Path, *, alone: bool) -> list[Prediction]:
     """Of one exam's models. `alone`: no --exam was given, so another exam's runs are passed over."""
     import numpy as np
 
     from viva.analysis.items.itemscores import item_scores
     from viva.lab.items.anchor_choice import Reader, interval, predict
 
-    scores = item_scores(one.exam, one.frames, one.headline)
+    scores = item_scores(item_source.exam, item_source.frames, item_source.headline)
     places = {question: place for place, question in enumerate(scores.questions)}
     wanted = [places.get(anchor.question) for anchor in anchors.anchors]
-    if alone and one.exam != anchors.exam and not any(place is not None for place in wanted):
+    if alone and item_source.exam != anchors.exam and not any(place is not None for place in wanted):
         return []
     reader = Reader(
         shares=np.array([anchor.share for anchor in anchors.anchors]),
@@ -176,23 +176,24 @@ def _predictions(one: ItemSources, anchors: AnchorSet, file: Path, *, alone: boo
         rest=np.array(anchors.rest),
         scatter=anchors.scatter,
     )
-    found: list[Prediction] = []
+    predicted_scores: list[Prediction] = []
     for row, model in enumerate(scores.models):
         mine = scores.scores[row]
         answers = np.array([math.nan if place is None else mine[place] for place in wanted])
         scored = np.isfinite(answers)
         if scored.sum() < (1 - MOST_MISSING) * len(wanted):
             raise DataError(
-                f"{one_line(model, 60)} on {one.exam} has scores on {int(scored.sum()):,} of the {len(wanted):,} "
+                f"{one_line(model, 60)} on {item_source.exam} has scores on {int(scored.sum()):,} of the "
+                f"{len(wanted):,} "
                 f"anchors: too few to predict from; `viva run ... {flag('questions')} {file}` asks them"
             )
         value, spread = predict(reader, answers)
         low, high = interval(value, spread, anchors.inflation, anchors.families)
         whole = len(scores.questions) >= anchors.of_questions and all(math.isfinite(score) for score in mine)
-        found.append(
+        predicted_scores.append(
             Prediction(
                 model=model,
-                source=str(one.found[model].source),
+                source=str(item_source.found[model].source),
                 value=value,
                 low=low,
                 high=high,
@@ -202,7 +203,7 @@ def _predictions(one: ItemSources, anchors: AnchorSet, file: Path, *, alone: boo
                 full=float(mine @ scores.shares) if whole else None,
             )
         )
-    return found
+    return predicted_scores
 
 
 def read_anchors(path: Path) -> AnchorSet:
@@ -231,10 +232,10 @@ def read_anchors(path: Path) -> AnchorSet:
                     "anchors of one set only"
                 )
     anchors = tuple(_anchor(path, number, row) for number, row in rows)
-    twice = len(anchors) - len({one.question for one in anchors})
+    twice = len(anchors) - len({anchor.question for anchor in anchors})
     if twice:
         raise DataError(f"{path}: {twice} anchors are there twice")
-    if not 0 < math.fsum(one.share for one in anchors) <= 1 + _ROUNDING:
+    if not 0 < math.fsum(anchor.share for anchor in anchors) <= 1 + _ROUNDING:
         raise DataError(f"{path}: the shares of the anchors add up to no share of a full score")
     where = f"{path}, line {line}"
     rest = _curve(first, "rest", where)

@@ -38,19 +38,19 @@ _WIDTH = 560
 
 def chart(every: Sequence[Examined]) -> Drawn:
     """Return the map of the fit where there is one, over the questions' facility and. VivaError for several exams."""
-    only_exam([one.scores.exam for one in every], "chart")
-    (found,) = every
-    return together([*(_map(found) if found.fits else ()), _statistics(found)])
+    only_exam([each.scores.exam for each in every], "chart")
+    (examined,) = every
+    return together([*(_map(examined) if examined.fits else ()), _statistics(examined)])
 
 
-def _map(found: Examined) -> tuple[Drawn, Drawn]:
+def _map(examined: Examined) -> tuple[Drawn, Drawn]:
     """Abilities with intervals above, how many questions have which difficulty below, on one axis."""
-    fit, scores = found.fits[0], found.scores.scores
+    fit, scores = examined.fits[0], examined.scores.scores
     half = 1.96 * fit.ability_error
     low, high = fit.ability - half, fit.ability + half
     models: list[dict[str, Any]] = [
         {
-            "model": found.scores.models[place],
+            "model": examined.scores.models[place],
             "ability": float(fit.ability[place]),
             "low": float(low[place]),
             "high": float(high[place]),
@@ -67,7 +67,7 @@ def _map(found: Examined) -> tuple[Drawn, Drawn]:
         "model",
         Axis("ability", None, {"domain": ends, "nice": False}, {"labels": False}),
         title=f"Models beside questions, {fit.logistic.upper()}",
-        below=subtitle(models, f"{found.scores.exam}; a model answers questions of its own place every second time"),
+        below=subtitle(models, f"{examined.scores.exam}; a model answers questions of its own place every second time"),
         width=_WIDTH,
     )
     title = "ability of models, difficulty of questions (standard deviations)"
@@ -98,15 +98,15 @@ def _histogram(values: Floats, ends: tuple[float, float], title: str) -> Drawn:
     return drawn
 
 
-def _statistics(found: Examined) -> Drawn:
+def _statistics(examined: Examined) -> Drawn:
     """Return facility against discrimination; facility alone where no question has any."""
     facility = f"facility ({PER_CENT} of full marks, mean over models)"
-    rows = [row for row in _rows(found) if row["discrimination"] is not None]
+    rows = [row for row in _rows(examined) if row["discrimination"] is not None]
     if not rows:  # nobody or everybody passes, or there are too few models
         import altair as alt
 
-        title = alt.Title("Facility of the questions", subtitle=subtitle(_rows(found), found.scores.exam))
-        return _histogram(100 * found.statistics.facility, (0.0, 100.0), facility).properties(title=title)
+        title = alt.Title("Facility of the questions", subtitle=subtitle(_rows(examined), examined.scores.exam))
+        return _histogram(100 * examined.statistics.facility, (0.0, 100.0), facility).properties(title=title)
     gaps = [row for row in rows if row[MARK]]
     kinds = dict.fromkeys([OKAY, *(row["why"] for row in rows)])
     # Of hundreds of points a sign beside one would be taken for its neighbour's: a hollow one is its own.
@@ -115,16 +115,16 @@ def _statistics(found: Examined) -> Drawn:
         Axis("facility", facility, {"domain": [0, 100]}),
         Axis("discrimination", "discrimination (correlation over models)", {"domain": [-1, 1]}),
         title="Facility against discrimination",
-        below=subtitle(rows, found.scores.exam, f"hollow: {UNSURE}" if gaps else ""),
+        below=subtitle(rows, examined.scores.exam, f"hollow: {UNSURE}" if gaps else ""),
         kinds=Kinds("why", list(kinds)),
         height=320,
         width=_WIDTH,
     )
 
 
-def _rows(found: Examined) -> list[dict[str, Any]]:
-    stats = found.statistics
-    why = {place: of.partition(", ")[0] for place, of in flags(found).items()}
+def _rows(examined: Examined) -> list[dict[str, Any]]:
+    stats = examined.statistics
+    why = {place: of.partition(", ")[0] for place, of in flags(examined).items()}
     places = list(range(len(stats.facility)))
     if len(places) > POINTS:
         order = np.argsort(stats.facility, kind="stable")
@@ -133,11 +133,11 @@ def _rows(found: Examined) -> list[dict[str, Any]]:
         places = sorted(drawn)
     return [
         {
-            "question": found.scores.questions[place],
+            "question": examined.scores.questions[place],
             "facility": 100 * float(stats.facility[place]),
             "discrimination": float(d) if math.isfinite(d := stats.discrimination[place]) else None,
             "models": int(stats.models[place]),
-            **mark_of(complete=int(stats.models[place]) == len(found.scores.models)),
+            **mark_of(complete=int(stats.models[place]) == len(examined.scores.models)),
             "why": why.get(place, OKAY),
         }
         for place in places

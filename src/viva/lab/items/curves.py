@@ -65,8 +65,8 @@ def item_curves(scores: Floats, abilities: Floats) -> Floats:
         common = common * (fit.T @ (1 / (fit @ common))) / len(fit)
     weights = fit * common
     weights /= weights.sum(axis=1, keepdims=True)
-    found: Floats = weights @ _classes(GRID)
-    return found
+    curves: Floats = weights @ _classes(GRID)
+    return curves
 
 
 def full_scores(scores: Floats, shares: Floats) -> Floats:
@@ -77,21 +77,21 @@ def full_scores(scores: Floats, shares: Floats) -> Floats:
         return whole
     facility = np.where(there, scores, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
     strata = np.array_split(np.argsort(facility, kind="stable"), min(_STRATA, scores.shape[1]))
-    found = np.empty(len(scores))
+    scores_full = np.empty(len(scores))
     for row, mine in enumerate(scores):
         mean = float(mine[there[row]].mean())
-        found[row] = sum(
+        scores_full[row] = sum(
             shares[stratum].sum() * (float(mine[stratum][kept].mean()) if (kept := there[row, stratum]).any() else mean)
             for stratum in strata
         )
-    return found
+    return scores_full
 
 
 def abilities_of(full: Floats) -> Floats:
     """Return logits of full scores; of nothing and of everything those of 1 and 99 %."""
     held = np.clip(full, _EDGE, 1 - _EDGE)
-    found: Floats = np.log(held / (1 - held))
-    return found
+    abilities: Floats = np.log(held / (1 - held))
+    return abilities
 
 
 def _classes(abilities: Floats) -> Floats:
@@ -103,8 +103,8 @@ def _classes(abilities: Floats) -> Floats:
         for guess in _GUESSING
     ]
     flat = [np.full(len(abilities), value) for value in expit(_FLAT)]
-    found: Floats = np.clip(np.array(rising + flat), _SURE, 1 - _SURE)
-    return found
+    classes: Floats = np.clip(np.array(rising + flat), _SURE, 1 - _SURE)
+    return classes
 
 
 def known_curves(scores: Floats, shares: Floats) -> tuple[Floats, Floats]:
@@ -117,9 +117,9 @@ def probable_scores(curves: Floats, answers: Floats) -> Floats:
     """Return how probable each full score of the grid is, by the answers (shares of 1) to the questions of these
     curves; before any all are equally probable.
     """
-    found = answers @ np.log(curves) + (1 - answers) @ np.log1p(-curves) + np.log(SLOPE)
-    found = np.exp(found - found.max())
-    return np.asarray(found / found.sum())
+    probable = answers @ np.log(curves) + (1 - answers) @ np.log1p(-curves) + np.log(SLOPE)
+    probable = np.exp(probable - probable.max())
+    return np.asarray(probable / probable.sum())
 
 
 class Dimensions(Struct, frozen=True, kw_only=True):
@@ -141,8 +141,8 @@ def predict_scores(curves: Floats, places: Indices, answers: Floats) -> Floats:
 
     `curves`: probabilities, questions × `GRID`. Before any answer all full scores in the grid are equally probable.
     """
-    found: Floats = curves @ probable_scores(curves[places], answers)
-    return found
+    predicted: Floats = curves @ probable_scores(curves[places], answers)
+    return predicted
 
 
 def dimensions(scores: Floats, shares: Floats) -> Dimensions | None:
@@ -172,5 +172,5 @@ def _at(curves: Floats, ability: float) -> Floats:
     """Return the curves' values at an ability, between the points of the grid linearly."""
     place = float(np.clip((ability - GRID[0]) / (GRID[1] - GRID[0]), 0, len(GRID) - 1 - 1e-9))
     below, part = int(place), place - int(place)
-    found: Floats = (1 - part) * curves[:, below] + part * curves[:, below + 1]
-    return found
+    between: Floats = (1 - part) * curves[:, below] + part * curves[:, below + 1]
+    return between

@@ -137,7 +137,7 @@ def sums_of(work: Work, state: State, posterior: Posterior) -> Sums:
     nodes, weights = posterior.nodes, posterior.weights
     flat, known = nodes.ravel(), weights.ravel()
     powers = np.stack([known, known * flat, known * flat**2])
-    found = np.empty((5, len(state.slope)))
+    sums = np.empty((5, len(state.slope)))
     if state.guessing:
         return _sums_with_guessing(work, state, posterior)
     for part in work.chunks(NODES):
@@ -149,24 +149,24 @@ def sums_of(work: Work, state: State, posterior: Posterior) -> Sums:
         else:
             information = p * (1 - p)
         points = work.points[:, part]
-        found[0, part] = points.sum(axis=0) - powers[0] @ p
-        found[1, part] = posterior.mean @ points - powers[1] @ p
-        found[2:, part] = powers @ information
-    return Sums(*found)
+        sums[0, part] = points.sum(axis=0) - powers[0] @ p
+        sums[1, part] = posterior.mean @ points - powers[1] @ p
+        sums[2:, part] = powers @ information
+    return Sums(*sums)
 
 
 def _sums_with_guessing(work: Work, state: State, posterior: Posterior) -> Sums:
     c, nodes, weights = state.guessing, posterior.nodes, posterior.weights
-    found = np.empty((5, len(state.slope)))
+    sums = np.empty((5, len(state.slope)))
     for part in work.chunks(NODES):
         known = expit(nodes[:, :, None] * state.slope[part] + state.intercept[part])
         points, there = work.points[:, None, part], work.there[:, None, part]
-        rise, information = (np.where(there, one, 0.0) for one in derivatives(known, points, c))
-        found[0, part] = np.einsum("mq,mqj->j", weights, rise)
-        found[1, part] = np.einsum("mq,mqj->j", weights * nodes, rise)
+        rise, information = (np.where(there, derivative, 0.0) for derivative in derivatives(known, points, c))
+        sums[0, part] = np.einsum("mq,mqj->j", weights, rise)
+        sums[1, part] = np.einsum("mq,mqj->j", weights * nodes, rise)
         for power in range(3):
-            found[2 + power, part] = np.einsum("mq,mqj->j", weights * nodes**power, information)
-    return Sums(*found)
+            sums[2 + power, part] = np.einsum("mq,mqj->j", weights * nodes**power, information)
+    return Sums(*sums)
 
 
 def guessed(known: Floats, guessing: float) -> Floats:

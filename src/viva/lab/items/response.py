@@ -121,10 +121,10 @@ def fit(scores: Floats, logistic: Logistic = "2pl", *, steps: int = STEPS, close
     """
     _refuse(scores)
     work = Work(scores)
-    found = _reached(work, _start(work), logistic, steps, close)
+    reached = _reached(work, _start(work), logistic, steps, close)
     if logistic == "3pl":
-        found = _with_guessing(work, found, steps, close)
-    state, posterior = found.state, found.posterior
+        reached = _with_guessing(work, reached, steps, close)
+    state, posterior = reached.state, reached.posterior
     binary = bool(np.isin(work.points[work.there], (0.0, 1.0)).all())
     questions = scores.shape[1]
     items = _items(work, state, posterior, logistic)
@@ -135,10 +135,10 @@ def fit(scores: Floats, logistic: Logistic = "2pl", *, steps: int = STEPS, close
         ability_error=np.sqrt(posterior.variance + posterior.variance**2 * _carried(work, state, posterior, items)),
         log_likelihood=float(posterior.log_likelihood.sum()) if binary else None,
         parameters={"1pl": questions + 1, "2pl": 2 * questions, "3pl": 2 * questions + 1}[logistic],
-        iterations=found.iterations,
-        converged=found.iterations < steps,
+        iterations=reached.iterations,
+        converged=reached.iterations < steps,
         guessing=state.guessing,
-        change=found.change,
+        change=reached.change,
     )
 
 
@@ -168,14 +168,14 @@ def _reached(work: Work, state: State, logistic: Logistic, steps: int, close: fl
     return _Reached(state=state, posterior=posterior_of(work, state), iterations=iterations, change=float(change))
 
 
-def _with_guessing(work: Work, found: _Reached, steps: int, close: float) -> _Reached:
+def _with_guessing(work: Work, reached: _Reached, steps: int, close: float) -> _Reached:
     """Return the fit with the asymptote that makes the answers likeliest, from the one without."""
 
     def of(guessing: float, start: _Reached) -> _Reached:
         return _reached(work, msgspec.structs.replace(start.state, guessing=guessing), "3pl", steps, close)
 
-    tried = [found]
-    likely = [_evidence(work, found)]
+    tried = [reached]
+    likely = [_evidence(work, reached)]
     for guessing in GUESSES[1:]:
         tried.append(of(guessing, tried[-1]))
         likely.append(_evidence(work, tried[-1]))
@@ -189,17 +189,17 @@ def _with_guessing(work: Work, found: _Reached, steps: int, close: float) -> _Re
     return of(GUESSES[best] + away * (GUESSES[best + 1] - GUESSES[best]), tried[best])
 
 
-def _evidence(work: Work, found: _Reached) -> float:
+def _evidence(work: Work, reached: _Reached) -> float:
     """Return the log-likelihood with the questions' parameters integrated out, but for a constant (Laplace's method:
     Tierney and Kadane 1986, JASA 81:82-86). At their estimates alone few models would seem not to guess: each question
     that they pass can be called easy.
     """
-    state = found.state
-    i00, i01, i11 = _information(work, state, found.posterior)
+    state = reached.state
+    i00, i01, i11 = _information(work, state, reached.posterior)
     determinants = state.slope**2 * np.maximum(i00 * i11 - i01**2, 1e-3 * i00 * i11)
     away = ((np.log(state.slope) - state.usual) / SPREAD) ** 2 + ((state.intercept - state.middle) / state.spread) ** 2
     prior = float((away / 2 + np.log(determinants) / 2).sum()) + len(away) * math.log(state.spread)
-    return float(found.posterior.log_likelihood.sum()) - prior
+    return float(reached.posterior.log_likelihood.sum()) - prior
 
 
 def _refuse(scores: Floats) -> None:
@@ -279,8 +279,8 @@ def _stepped(work: Work, state: State, posterior: Posterior, logistic: Logistic)
 
 def _moved(before: State, after: State) -> float:
     """Return the largest change of a probability over questions, at abilities −1, 0 and 1."""
-    at = np.array([-1.0, 0.0, 1.0])[:, None]
-    old, new = (guessed(expit(at * one.slope + one.intercept), one.guessing) for one in (before, after))
+    abilities = np.array([-1.0, 0.0, 1.0])[:, None]
+    old, new = (guessed(expit(abilities * state.slope + state.intercept), state.guessing) for state in (before, after))
     return float(np.abs(new - old).max())
 
 
@@ -330,30 +330,30 @@ def _carried(work: Work, state: State, posterior: Posterior, items: Items) -> Fl
     narrow. With it they hold 93 to 95 % of the abilities of 30 or 50 simulated models by 1,000 or 2,000 questions, and
     still only some 87 % of those of 50 models by 10,000 questions.
     """
-    found = np.zeros(len(posterior.mean))
+    variance = np.zeros(len(posterior.mean))
     for part in work.chunks(1):
         a, away = state.slope[part], posterior.mean[:, None] - items.difficulty[part]
         there = work.there[:, part]
         rise, information = derivatives(expit(a * away), work.points[:, part], state.guessing)
         by_b = np.where(there, a**2 * information, 0.0)
         by_a = np.where(there, rise - a * information * away, 0.0)
-        found += by_b**2 @ items.difficulty_error[part] ** 2 + by_a**2 @ items.discrimination_error[part] ** 2
-    return found
+        variance += by_b**2 @ items.difficulty_error[part] ** 2 + by_a**2 @ items.discrimination_error[part] ** 2
+    return variance
 
 
 def _lost(work: Work, state: State, posterior: Posterior) -> Floats:
     """Information about (intercept, a) that is missing as abilities are not known: posterior variance of the score."""
-    found = np.zeros((3, len(state.slope)))
+    lost = np.zeros((3, len(state.slope)))
     for part in work.chunks(NODES):
         z = posterior.nodes[:, :, None] * state.slope[part] + state.intercept[part]
         first = derivatives(expit(z), work.points[:, None, part], state.guessing)[0] * work.there[:, None, part]
         second = first * posterior.nodes[:, :, None]
         w = posterior.weights
-        mean_first, mean_second = (np.einsum("mq,mqj->mj", w, one) for one in (first, second))
-        found[0, part] = np.einsum("mq,mqj,mqj->j", w, first, first) - (mean_first**2).sum(axis=0)
-        found[1, part] = np.einsum("mq,mqj,mqj->j", w, first, second) - (mean_first * mean_second).sum(axis=0)
-        found[2, part] = np.einsum("mq,mqj,mqj->j", w, second, second) - (mean_second**2).sum(axis=0)
-    return found
+        mean_first, mean_second = (np.einsum("mq,mqj->mj", w, part_of) for part_of in (first, second))
+        lost[0, part] = np.einsum("mq,mqj,mqj->j", w, first, first) - (mean_first**2).sum(axis=0)
+        lost[1, part] = np.einsum("mq,mqj,mqj->j", w, first, second) - (mean_first * mean_second).sum(axis=0)
+        lost[2, part] = np.einsum("mq,mqj,mqj->j", w, second, second) - (mean_second**2).sum(axis=0)
+    return lost
 
 
 def _residuals(work: Work, state: State, posterior: Posterior) -> tuple[Floats, Floats, Floats]:

@@ -37,14 +37,14 @@ def item_sources(sources: Sequence[Path], exam: str | None) -> list[ItemSources]
     that take the best of several answers (a table does not say which answers belong together).
     """
     ones = list(score_sets(sources, EXAM))
-    runs = list(dict.fromkeys(one.exam for one in ones if one.record is not None))
-    tables = list(dict.fromkeys(one.exam for one in ones if one.record is None))
+    runs = list(dict.fromkeys(each.exam for each in ones if each.record is not None))
+    tables = list(dict.fromkeys(each.exam for each in ones if each.record is None))
     joined = runs[0] if len(runs) == 1 else tables[0] if len(tables) == 1 else TABLES
     by_exam: dict[str, ItemSources] = {}
-    for one in ones:
-        name = one.exam if one.record is not None else joined
-        group = by_exam.setdefault(name, ItemSources(exam=name, headline=one.headline))
-        _add(group, one)
+    for each in ones:
+        name = each.exam if each.record is not None else joined
+        group = by_exam.setdefault(name, ItemSources(exam=name, headline=each.headline))
+        _add(group, each)
     if exam is not None and exam not in by_exam:
         known = ", ".join(repr(one_line(name, 60)) for name in by_exam)
         raise DataError(f"{exam!r}: the sources have no such exam; they have: {known}", field="exam")
@@ -60,15 +60,16 @@ def only_exam(exams: Sequence[str], field: str) -> None:
         )
 
 
-def _add(group: ItemSources, one: ScoreSet) -> None:
+def _add(group: ItemSources, scored: ScoreSet) -> None:
     for other in group.found.values():
-        if one.record and other.record and one.record.fingerprint != other.record.fingerprint:
+        if scored.record and other.record and scored.record.fingerprint != other.record.fingerprint:
             raise DataError(
-                f"{one.exam} in {one.source} is over other data ({one.record.fingerprint}) than in {other.source} "
+                f"{scored.exam} in {scored.source} is over other data ({scored.record.fingerprint}) than in "
+                f"{other.source} "
                 f"({other.record.fingerprint}): name runs of the same questions"
             )
-        if (one.record is None) != (other.record is None) and "best" in (
-            one.headline.attempts,
+        if (scored.record is None) != (other.record is None) and "best" in (
+            scored.headline.attempts,
             other.headline.attempts,
         ):
             raise DataError(
@@ -76,17 +77,19 @@ def _add(group: ItemSources, one: ScoreSet) -> None:
                 "together: name only runs, or only tables"
             )
         break
-    name = one.model
+    name = scored.model
     if name in group.frames:
-        name = f"{one.model} ({one.source.name})"
+        name = f"{scored.model} ({scored.source.name})"
         if name in group.frames:
-            raise DataError(f"{one_line(one.model, 60)} took {one.exam} twice in {one.source}: name one of them")
+            raise DataError(
+                f"{one_line(scored.model, 60)} took {scored.exam} twice in {scored.source}: name one of them"
+            )
         group.notes.append(
-            f"{group.exam}: {one.model} is there from several sources and counts as several models; the one from "
-            f"{one.source.name} is called {name}."
+            f"{group.exam}: {scored.model} is there from several sources and counts as several models; the one from "
+            f"{scored.source.name} is called {name}."
         )
     note = f"{group.exam}: {APART}"
-    if clusters_of(one.scores) is not None and note not in group.notes:
+    if clusters_of(scored.scores) is not None and note not in group.notes:
         group.notes.append(note)
-    group.frames[name] = one.scores
-    group.found[name] = one
+    group.frames[name] = scored.scores
+    group.found[name] = scored

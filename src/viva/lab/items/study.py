@@ -93,14 +93,14 @@ def study(config: ItemsConfig) -> Findings[Any]:
     _refuse_contradictions(config)
     if config.predict:
         return predicted(config.predict, config.anchors_file, config.exam)
-    found = item_sources(config.sources, config.exam)
+    sources = item_sources(config.sources, config.exam)
     if config.levels or config.anchors is not None:
-        only_exam([one.exam for one in found], "levels" if config.levels else "anchors")
+        only_exam([each.exam for each in sources], "levels" if config.levels else "anchors")
     if config.levels:
-        return levelled(found[0], config)
+        return levelled(sources[0], config)
     if config.anchors is not None:
-        return chosen(found[0], config.anchors, config.families, config.items)
-    every = tuple(examined(one, config.irt) for one in found)
+        return chosen(sources[0], config.anchors, config.families, config.items)
+    every = tuple(examined(each, config.irt) for each in sources)
     return findings(every, config.items, partial(chart, every))
 
 
@@ -148,16 +148,16 @@ def _refuse_contradictions(config: ItemsConfig) -> None:
         option("warm"): config.warm,
         option("given"): config.given,
     }
-    for called, said in parts.items():
-        if said is not None and not config.levels:
-            raise VivaError(f"{called} {said} is for {option('levels')}; add {option('levels')}")
+    for called, setting in parts.items():
+        if setting is not None and not config.levels:
+            raise VivaError(f"{called} {setting} is for {option('levels')}; add {option('levels')}")
 
 
 STRONGER, WARM = 0.2, 1.0
 """The paper's temperatures."""
 
 
-def levelled(one: ItemSources, wanted: ItemsConfig) -> Findings[Grouping]:
+def levelled(sources: ItemSources, wanted: ItemsConfig) -> Findings[Grouping]:
     """Return the outcome of InfiBench's rule for five levels of difficulty. Raises DataError for a model that is not
     there.
     """
@@ -168,15 +168,15 @@ def levelled(one: ItemSources, wanted: ItemsConfig) -> Findings[Grouping]:
     def scores(called: str, name: str | None) -> dict[str, list[float | None]] | None:
         if name is None:
             return None
-        if name not in one.frames:
-            known = ", ".join(repr(one_line(model, 60)) for model in one.frames)
-            raise DataError(f"{called} {name!r}: {one.exam} has no such model here; there are: {known}")
-        return answers(one.frames[name])
+        if name not in sources.frames:
+            known = ", ".join(repr(one_line(model, 60)) for model in sources.frames)
+            raise DataError(f"{called} {name!r}: {sources.exam} has no such model here; there are: {known}")
+        return answers(sources.frames[name])
 
     weaker, stronger = scores(option("weaker"), wanted.weaker), scores(option("stronger"), wanted.stronger)
     warm = scores(option("warm"), wanted.warm)
-    found = Grouping(
-        table=one.exam,
+    grouping = Grouping(
+        table=sources.exam,
         weaker=wanted.weaker or "",
         stronger=wanted.stronger or "",
         warm=wanted.warm or "",
@@ -185,17 +185,17 @@ def levelled(one: ItemSources, wanted: ItemsConfig) -> Findings[Grouping]:
         given=read_level_file(wanted.given) if wanted.given else {},
         warm_option=flag("warm", "MODEL"),
     )
-    notes = list(one.notes)
+    notes = list(sources.notes)
     for name, expected in ((wanted.stronger, STRONGER), (wanted.warm, WARM)):
-        told = _temperature(one, name)
+        told = _temperature(sources, name)
         if told is not None and told != expected:
             notes.append(f"The paper's rule has {name} at temperature {expected:g}; this run asked it at {told:g}.")
-    return grouping_findings(found, notes)
+    return grouping_findings(grouping, notes)
 
 
-def _temperature(one: ItemSources, name: str | None) -> float | None:
+def _temperature(sources: ItemSources, name: str | None) -> float | None:
     """Of a run, where it was sent."""
-    found = one.found.get(name or "")
-    if found is None or found.run is None or found.record is None:
+    scored = sources.found.get(name or "")
+    if scored is None or scored.run is None or scored.record is None:
         return None
-    return (found.record.sampling or found.run.sampling).temperature
+    return (scored.record.sampling or scored.run.sampling).temperature

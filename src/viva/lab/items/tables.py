@@ -44,27 +44,27 @@ class Examined(Struct, frozen=True, kw_only=True, eq=False):
     notes: tuple[str, ...] = ()
 
 
-def examined(one: ItemSources, irt: Logistic | None = None) -> Examined:
+def examined(item_source: ItemSources, irt: Logistic | None = None) -> Examined:
     """Item statistics and fits of one exam. Raises DataError where no answer has a score."""
-    scores = item_scores(one.exam, one.frames, one.headline)
-    notes = list(one.notes)
+    scores = item_scores(item_source.exam, item_source.frames, item_source.headline)
+    notes = list(item_source.notes)
     heard = np.atleast_1d(np.isfinite(scores.scores).any(axis=1))
     if not heard.any():
-        raise DataError(f"{one.exam}: no answer of any model has a score yet")
+        raise DataError(f"{item_source.exam}: no answer of any model has a score yet")
     if not heard.all():
         silent = ", ".join(name for name, known in zip(scores.models, heard, strict=True) if not known)
-        notes.append(f"{one.exam}: left out, as they have no score at all: {silent}.")
+        notes.append(f"{item_source.exam}: left out, as they have no score at all: {silent}.")
         scores = scores.of(heard, np.ones(len(scores.questions), dtype=bool))
     fits: tuple[Fitted, ...] = ()
     if irt:
         shares = np.clip(scores.scores, 0.0, 1.0)
         below = int((scores.scores < 0).sum())
         if below:
-            notes.append(f"{one.exam}: {below:,} scores below 0 count as 0 in the item-response model.")
+            notes.append(f"{item_source.exam}: {below:,} scores below 0 count as 0 in the item-response model.")
         several = dimensions(shares, np.full(shares.shape[1], 1 / shares.shape[1]))
         if several is not None and several.several:
             notes.append(
-                f"{one.exam}: the models differ in more than one ability (largest eigenvalue of residuals "
+                f"{item_source.exam}: the models differ in more than one ability (largest eigenvalue of residuals "
                 f"{several.largest:.2f}, {several.expected:.2f} if it were one): one scale averages over them, and its "
                 "errors are too small."
             )
@@ -96,23 +96,23 @@ class Item(Struct, frozen=True):
     outfit: float | None = None
 
 
-def flags(found: Examined) -> dict[int, str]:
+def flags(exam_items: Examined) -> dict[int, str]:
     """Return what is wrong or useless by the place of its question, the gravest first: surely negative, erratic, nobody
     passes, negative, everybody."""
-    stats = found.statistics
+    stats = exam_items.statistics
     kinds: list[tuple[str, Sequence[int]]] = [
         ("negative discrimination, more than chance", _worst(stats.surely_negative, stats.discrimination))
     ]
-    if found.fits:
-        items = found.fits[0].items
+    if exam_items.fits:
+        items = exam_items.fits[0].items
         erratic = (items.infit > ERRATIC) & (items.surprise > SURPRISING)
         kinds.append(("erratic (infit)", _worst(erratic, -items.infit)))
     kinds += [
-        ("nobody passes", _places(stats.nobody & _all_scored(found))),
-        ("no model with a score passes", _places(stats.nobody & ~_all_scored(found))),
+        ("nobody passes", _places(stats.nobody & _all_scored(exam_items))),
+        ("no model with a score passes", _places(stats.nobody & ~_all_scored(exam_items))),
         ("negative discrimination", _worst(stats.negative & ~stats.surely_negative, stats.discrimination)),
-        ("everybody passes", _places(stats.everybody & _all_scored(found))),
-        ("every model with a score passes", _places(stats.everybody & ~_all_scored(found))),
+        ("everybody passes", _places(stats.everybody & _all_scored(exam_items))),
+        ("every model with a score passes", _places(stats.everybody & ~_all_scored(exam_items))),
     ]
     whys: dict[int, list[str]] = {}
     for why, places in kinds:
@@ -121,9 +121,9 @@ def flags(found: Examined) -> dict[int, str]:
     return {place: ", ".join(of) for place, of in whys.items()}
 
 
-def _all_scored(found: Examined) -> NDArray[np.bool_]:
+def _all_scored(exam_items: Examined) -> NDArray[np.bool_]:
     """Return which questions every model has a score on: of others nobody can say that nobody passes."""
-    everyone: NDArray[np.bool_] = found.statistics.models == len(found.scores.models)
+    everyone: NDArray[np.bool_] = exam_items.statistics.models == len(exam_items.scores.models)
     return everyone
 
 
@@ -136,27 +136,27 @@ def _worst(which: np.ndarray, by: Floats) -> list[int]:
     return [int(place) for place in places[np.argsort(by[places], kind="stable")]]
 
 
-def _tables(found: Examined, items: Sequence[Item], listed: int) -> Iterator[Table]:
+def _tables(exam_items: Examined, items: Sequence[Item], listed: int) -> Iterator[Table]:
     """Yield models, the set as a whole, the fits, and at most `listed` flagged questions."""
-    exam = found.scores.exam
-    yield _models(found)
-    yield Table(f"The questions as a set · {exam}", _WHOLE, list(_whole(found)))
-    if found.fits:
-        yield Table(f"Item-response models · {exam}", _FITS, found.fits)
-        order, most = np.argsort(-found.fits[0].items.difficulty, kind="stable"), min(listed, 5)
+    exam = exam_items.scores.exam
+    yield _models(exam_items)
+    yield Table(f"The questions as a set · {exam}", _WHOLE, list(_whole(exam_items)))
+    if exam_items.fits:
+        yield Table(f"Item-response models · {exam}", _FITS, exam_items.fits)
+        order, most = np.argsort(-exam_items.fits[0].items.difficulty, kind="stable"), min(listed, 5)
         places = [*order[:most], *order[max(most, len(order) - most) :]]
         named = [("hardest" if rank < most else "easiest", items[place]) for rank, place in enumerate(places)]
-        yield _questions(found, f"Hardest and easiest questions, {found.fits[0].logistic.upper()}", named)
-    flagged = flags(found)
+        yield _questions(exam_items, f"Hardest and easiest questions, {exam_items.fits[0].logistic.upper()}", named)
+    flagged = flags(exam_items)
     if flagged and listed:
         title = f"Questions to look at · {exam}"
         if len(flagged) > listed:
             title += f" ({listed:,} of {len(flagged):,}; {flag('items', 'N')}, {flag('format')} csv lists all)"
-        yield _questions(found, title, [(why, items[place]) for place, why in list(flagged.items())[:listed]])
+        yield _questions(exam_items, title, [(why, items[place]) for place, why in list(flagged.items())[:listed]])
 
 
-def _models(found: Examined) -> Table:
-    scores, fit = found.scores, found.fits[0] if found.fits else None
+def _models(exam_items: Examined) -> Table:
+    scores, fit = exam_items.scores, exam_items.fits[0] if exam_items.fits else None
     there, means = np.isfinite(scores.scores).sum(axis=1), _means(scores)
     rows = [
         (
@@ -183,12 +183,12 @@ def _mean_text(row: tuple[Any, ...]) -> str:
     return (range_text(*between) if between else percent(mean)) + (UNSURE if unscored else "")
 
 
-def _means(found: ItemScores) -> Floats:
+def _means(item_scores_of: ItemScores) -> Floats:
     """Return the models' scores as the exam's headline averages questions: by weight, and over groups where it does
     so.
     """
-    shares = np.where(np.isfinite(found.scores), found.shares, 0.0)
-    means: Floats = (shares * np.nan_to_num(found.scores)).sum(axis=1) / shares.sum(axis=1)
+    shares = np.where(np.isfinite(item_scores_of.scores), item_scores_of.shares, 0.0)
+    means: Floats = (shares * np.nan_to_num(item_scores_of.scores)).sum(axis=1) / shares.sum(axis=1)
     return means
 
 
@@ -211,13 +211,13 @@ _FITS = (
 )  # fmt: skip
 
 
-def _whole(found: Examined) -> Iterator[tuple[str, object, Kind]]:
+def _whole(exam_items: Examined) -> Iterator[tuple[str, object, Kind]]:
     """Yield what a figure of the set is called, its value, and how that is printed."""
-    stats, everyone = found.statistics, _all_scored(found)
+    stats, everyone = exam_items.statistics, _all_scored(exam_items)
     defined = stats.discrimination[np.isfinite(stats.discrimination)]
     binary = stats.reliability and stats.reliability.binary
     yield "questions", len(stats.facility), COUNT
-    yield "models", len(found.scores.models), COUNT
+    yield "models", len(exam_items.scores.models), COUNT
     yield "KR-20" if binary else "Cronbach's alpha", stats.reliability, _ALPHA
     yield "mean facility", float(stats.facility.mean()), PERCENT
     yield "median discrimination", float(np.median(defined)) if len(defined) else None, _CORRELATION
@@ -229,11 +229,11 @@ def _whole(found: Examined) -> Iterator[tuple[str, object, Kind]]:
     yield "… more than chance", int(stats.surely_negative.sum()), COUNT
 
 
-def _questions(found: Examined, title: str, rows: Sequence[tuple[str, Item]]) -> Table:
-    fitted, gaps, count = bool(found.fits), not _all_scored(found).all(), len(found.scores.models)
+def _questions(exam_items: Examined, title: str, rows: Sequence[tuple[str, Item]]) -> Table:
+    fitted, gaps, count = bool(exam_items.fits), not _all_scored(exam_items).all(), len(exam_items.scores.models)
 
     def erring(name: str) -> Column:
-        text = Kind(lambda one: f"{getattr(one, name):.2f} ± {getattr(one, f'{name}_error'):.2f}")
+        text = Kind(lambda item: f"{getattr(item, name):.2f} ± {getattr(item, f'{name}_error'):.2f}")
         return Column(
             name if fitted else None, lambda row: None if getattr(row[1], name) is None else row[1], text, None
         )
@@ -249,20 +249,20 @@ def _questions(found: Examined, title: str, rows: Sequence[tuple[str, Item]]) ->
     return Table(title, columns, rows)
 
 
-def _items(found: Examined) -> Iterator[Item]:
-    stats, why = found.statistics, flags(found)
+def _items(exam_items: Examined) -> Iterator[Item]:
+    stats, why = exam_items.statistics, flags(exam_items)
     columns = {"facility": stats.facility, "discrimination": stats.discrimination, "p": stats.p}
-    if found.fits:
-        i = found.fits[0].items
+    if exam_items.fits:
+        i = exam_items.fits[0].items
         columns |= {"difficulty": i.difficulty, "difficulty_error": i.difficulty_error, "a": i.discrimination}
         columns |= {"a_error": i.discrimination_error, "infit": i.infit, "outfit": i.outfit}
-    for place, question in enumerate(found.scores.questions):
+    for place, question in enumerate(exam_items.scores.questions):
         yield Item(
-            exam=found.scores.exam,
+            exam=exam_items.scores.exam,
             question=question,
             models=int(stats.models[place]),
             flags=why.get(place, ""),
-            irt=found.fits[0].logistic if found.fits else "",
+            irt=exam_items.fits[0].logistic if exam_items.fits else "",
             **{name: _null(column[place]) for name, column in columns.items()},
         )
 
@@ -274,20 +274,20 @@ def _null(value: float) -> float | None:
 def findings(every: tuple[Examined, ...], listed: int, drawing: Drawing = None) -> Findings[tuple[Examined, ...]]:
     """Return models, questions to look at, and questions by difficulty, an exam after the other, at most `listed`
     questions a table; `rows` has one a question."""
-    notes = [LEGEND, *([RESPONSE] if any(one.fits for one in every) else [])]
-    items = [(one, list(_items(one))) for one in every]
+    notes = [LEGEND, *([RESPONSE] if any(each.fits for each in every) else [])]
+    items = [(each, list(_items(each))) for each in every]
     return Findings(
-        found=every, shown=[table for one, own in items for table in _tables(one, own, listed)],
+        found=every, shown=[table for each, own in items for table in _tables(each, own, listed)],
         rows=Table("Questions", fields("", *Item.__struct_fields__), [item for _, own in items for item in own]),
-        notes=[*notes, *dict.fromkeys(note for one in every for note in notes_on(one))], drawing=drawing,
+        notes=[*notes, *dict.fromkeys(note for each in every for note in notes_on(each))], drawing=drawing,
     )  # fmt: skip
 
 
-def notes_on(found: Examined) -> list[str]:
+def notes_on(exam_items: Examined) -> list[str]:
     """Return what few models, gaps and fractional scores make of the figures."""
-    scores, stats = found.scores, found.statistics
+    scores, stats = exam_items.scores, exam_items.statistics
     exam, models = scores.exam, len(scores.models)
-    notes = list(found.notes)
+    notes = list(exam_items.notes)
     if not np.isfinite(scores.scores).all():
         notes.append(f"{UNSURE} {exam}: the mean leaves out questions without a score.")
     if scores.ranges:
@@ -310,8 +310,8 @@ def notes_on(found: Examined) -> list[str]:
         )
     if stats.reliability and stats.reliability.left_out:
         notes.append(f"{exam}: alpha leaves out {stats.reliability.left_out:,} questions that some model lacks.")
-    if found.fits:
-        if found.fits[0].log_likelihood is None:
+    if exam_items.fits:
+        if exam_items.fits[0].log_likelihood is None:
             notes.append(
                 f"{exam}: scores between 0 and 1 count as that share of an answer, several answers to a question as "
                 "their mean: errors are rather too wide, and there is no likelihood, AIC or BIC."
@@ -327,7 +327,7 @@ def notes_on(found: Examined) -> list[str]:
             )
         notes += [
             f"{exam}: the {fit.logistic.upper()} did not converge in {fit.iterations:,} steps: do not use it."
-            for fit in found.fits
+            for fit in exam_items.fits
             if not fit.converged
         ]
     return notes

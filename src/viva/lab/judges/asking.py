@@ -60,8 +60,8 @@ class Canaries(Way):
 
     def judging(self, record: RunRecord, exams: Sequence[Exam]) -> RunRecord:
         """With the canaries."""
-        found = read_canaries(self._given, exams, record.seed, judged=bool(record.judges))
-        return msgspec.structs.replace(record, canaries=found)
+        drawn = read_canaries(self._given, exams, record.seed, judged=bool(record.judges))
+        return msgspec.structs.replace(record, canaries=drawn)
 
 
 def read_canaries(given: str, exams: Sequence[Exam], seed: int, *, judged: bool) -> list[Canary]:
@@ -78,14 +78,14 @@ def read_canaries(given: str, exams: Sequence[Exam], seed: int, *, judged: bool)
             raise VivaError(
                 f"{given}: draw from 2 to {_MOST:,} an exam, half of them right and half wrong", field="canaries"
             )
-        found = [canary for exam in exams for canary in _drawn(exam, int(given), seed)]
-        if not found:
+        drawn = [canary for exam in exams for canary in _drawn(exam, int(given), seed)]
+        if not drawn:
             raise VivaError(
                 f"{given}: no question of this run has a gold answer that a judge is asked about; name a "
                 "FILE of answers with known marks",
                 field="canaries",
             )
-        return found
+        return drawn
     return list(_from_file(Path(given), exams))
 
 
@@ -97,7 +97,9 @@ def _drawn(exam: Exam, count: int, seed: int) -> Iterator[Canary]:
         if index % 2 == 0:
             yield Canary(exam=exam.spec.label, question=question.id, text=_reply(exam, question), mark=1.0)
             continue
-        other = next((one for one in golden[index:] + golden[:index] if _differs(one, question)), None)
+        other = next(
+            (candidate for candidate in golden[index:] + golden[:index] if _differs(candidate, question)), None
+        )
         if other is not None:
             yield Canary(exam=exam.spec.label, question=question.id, text=_reply(exam, other), mark=0.0)
 
@@ -108,8 +110,10 @@ def _judged(exam: Exam, question: Question) -> bool:
     return bool(exam.judgements(question, Response(text=_reply(exam, question)), 1, {}))
 
 
-def _differs(one: Question, other: Question) -> bool:
-    return one.kind == other.kind and str(one.answer).casefold().strip() != str(other.answer).casefold().strip()
+def _differs(question: Question, other: Question) -> bool:
+    return (
+        question.kind == other.kind and str(question.answer).casefold().strip() != str(other.answer).casefold().strip()
+    )
 
 
 def _reply(exam: Exam, question: Question) -> str:
@@ -124,7 +128,7 @@ def _from_file(path: Path, exams: Sequence[Exam]) -> Iterator[Canary]:
     """
     asked = {exam.spec.label: {question.id for question in exam.questions()} for exam in exams}
     part = any(exam.spec.shard or exam.spec.limit or exam.spec.questions for exam in exams)
-    found = 0
+    count = 0
     for line, row in rows_of(path):
         where = f"{path}, line {line}"
         question, text = row.get("question"), next((row[name] for name in _TEXT if name in row), None)
@@ -140,7 +144,7 @@ def _from_file(path: Path, exams: Sequence[Exam]) -> Iterator[Canary]:
         places = [label for label in named if str(question) in asked.get(label, ())]
         if not places and not part:
             raise DataError(f"{where}: no exam of this run asks {one_line(str(question), 60)!r}")
-        found += len(places)
+        count += len(places)
         yield from (Canary(exam=label, question=str(question), text=text, mark=mark) for label in places)
-    if not found:
+    if not count:
         raise DataError(f"{path} holds no answer to a question of this run")

@@ -98,17 +98,17 @@ def effect(probe: str, pairs: Sequence[Pair]) -> Effect:
     """Return what one probe did to the marks; `adjusted` is still missing (see `corrected`)."""
     given = _changes(pairs)
     changes, clusters = _by_question(given)
-    found = Effect(probe=probe, answers=len(given), lost=len(pairs) - len(given))
+    result = Effect(probe=probe, answers=len(given), lost=len(pairs) - len(given))
     if not pairs:
-        return replace(found, reason="none of these answers can be given this form")
+        return replace(result, reason="none of these answers can be given this form")
     if len({*clusters.tolist()}) < 2:
         return replace(
-            found, reason=f"it takes both marks of answers to two questions; {found.lost} of {len(pairs)} lack one"
+            result, reason=f"it takes both marks of answers to two questions; {result.lost} of {len(pairs)} lack one"
         )
     mean = mean_of(changes, clusters, signed=True)
     low, high = mean.interval() or (None, None)
     return replace(
-        found,
+        result,
         change=mean.floor.mean,
         low=low,
         high=high,
@@ -120,8 +120,8 @@ def effect(probe: str, pairs: Sequence[Pair]) -> Effect:
 
 def corrected(effects: Sequence[Effect]) -> tuple[Effect, ...]:
     """Return all probes of one judge, with p corrected for how many they are."""
-    p_values = adjusted([one.p for one in effects], "holm")
-    return tuple(replace(one, adjusted=p) for one, p in zip(effects, p_values, strict=True))
+    p_values = adjusted([each.p for each in effects], "holm")
+    return tuple(replace(each, adjusted=p) for each, p in zip(effects, p_values, strict=True))
 
 
 def asked_again(control: str, pairs: Sequence[Pair]) -> Control:
@@ -131,17 +131,19 @@ def asked_again(control: str, pairs: Sequence[Pair]) -> Control:
 
 def negative_control(control: str, pairs: Sequence[Pair]) -> Control:
     """Return what deserves no mark: what it got, and how often it passed."""
-    return _control(control, pairs, [(one.question, one.changed) for one in pairs if one.changed is not None], PASSING)
+    return _control(
+        control, pairs, [(pair.question, pair.changed) for pair in pairs if pair.changed is not None], PASSING
+    )
 
 
 def _control(control: str, pairs: Sequence[Pair], given: Sequence[tuple[str, float]], fails: float) -> Control:
     """Return what marks, or changes of marks, come to; those of `fails` and more are failures."""
-    found = Control(control=control, answers=len(given), lost=len(pairs) - len(given))
+    control_of = Control(control=control, answers=len(given), lost=len(pairs) - len(given))
     if not given:
-        return found
+        return control_of
     values, clusters = _by_question(given)
     sizes = np.abs(values)
-    return replace(found, mean=float(sizes.mean()), failed=_share(sizes >= fails, clusters))
+    return replace(control_of, mean=float(sizes.mean()), failed=_share(sizes >= fails, clusters))
 
 
 def self_preference(
@@ -151,16 +153,16 @@ def self_preference(
 
     `low` to `high` goes from the lower end of one comparison to the higher end of the other, `change` is their middle.
     """
-    clusters, found = numbered(questions, len(own)), Effect(probe=probe, answers=sum(own))
+    clusters, result = numbered(questions, len(own)), Effect(probe=probe, answers=sum(own))
     sides = [
         side
-        for values, matched in ((marks, references), ([-one for one in references], marks))
+        for values, matched in ((marks, references), ([-reference for reference in references], marks))
         if (side := _of_own(own, values, matched, clusters))
     ]
-    if len(sides) < 2 or min(found.answers, len(own) - found.answers) < LEAST:
-        return replace(found, reason=f"it takes {LEAST} answers of its own and of others with the same marks")
+    if len(sides) < 2 or min(result.answers, len(own) - result.answers) < LEAST:
+        return replace(result, reason=f"it takes {LEAST} answers of its own and of others with the same marks")
     changes, lows, highs = zip(*sides, strict=True)
-    return replace(found, change=math.fsum(changes) / 2, low=min(lows), high=max(highs))
+    return replace(result, change=math.fsum(changes) / 2, low=min(lows), high=max(highs))
 
 
 def _of_own(
@@ -187,9 +189,9 @@ def _of_own(
 def _changes(pairs: Sequence[Pair]) -> list[tuple[str, float]]:
     """Return question and change of the mark, of pairs of two marks."""
     return [
-        (one.question, round(one.changed - one.plain, 9))
-        for one in pairs
-        if one.plain is not None and one.changed is not None
+        (pair.question, round(pair.changed - pair.plain, 9))
+        for pair in pairs
+        if pair.plain is not None and pair.changed is not None
     ]
 
 

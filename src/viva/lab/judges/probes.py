@@ -38,55 +38,58 @@ class Quoted(Struct, frozen=True):
 def quoted(request: Generate) -> Quoted | None:
     """Return where the answer is quoted; None for a prompt without fences (as published)."""
     for index, message in enumerate(request.prompt if isinstance(request.prompt, tuple) else ()):
-        for found in _FENCE.finditer(message.content):
-            end = message.content.find(f"\n{found[1]}\n", found.end() - 1)
+        for match in _FENCE.finditer(message.content):
+            end = message.content.find(f"\n{match[1]}\n", match.end() - 1)
             if end >= 0:
-                return Quoted(index, found.end(), max(end, found.end()), found[1])
+                return Quoted(index, match.end(), max(end, match.end()), match[1])
     return None
 
 
-def material(request: Generate, at: Quoted) -> str:
+def material(request: Generate, place: Quoted) -> str:
     """Return what is quoted (hostile)."""
-    return request.prompt[at.message].content[at.start : at.end]  # type: ignore[union-attr]
+    return request.prompt[place.message].content[place.start : place.end]  # type: ignore[union-attr]
 
 
-def with_material(request: Generate, at: Quoted, text: str) -> Generate:
+def with_material(request: Generate, quotation: Quoted, text: str) -> Generate:
     """Return the request with another text between the fences, which carry its hash."""
     line, messages = fence(text), []
     for index, message in enumerate(request.prompt):
         assert isinstance(message, Message)
         content = message.content
-        if index == at.message:
-            before, after = content[: at.start].replace(at.line, line), content[at.end :].replace(at.line, line)
+        if index == quotation.message:
+            before, after = (
+                content[: quotation.start].replace(quotation.line, line),
+                content[quotation.end :].replace(quotation.line, line),
+            )
             content = f"{before}{text}{after}"
         else:
-            content = content.replace(at.line, line)
+            content = content.replace(quotation.line, line)
         messages.append(Message(message.role, content))
-    moved = len(text) - (at.end - at.start)
+    moved = len(text) - (quotation.end - quotation.start)
     places = tuple(
-        (index, place + moved if index == at.message and place >= at.end else place)
+        (index, place + moved if index == quotation.message and place >= quotation.end else place)
         for index, place in request.verdict_at
     )
     return msgspec.structs.replace(request, prompt=tuple(messages), verdict_at=places)
 
 
-def answer_first(request: Generate, at: Quoted, question: Question) -> Generate | None:
+def answer_first(request: Generate, quotation: Quoted, question: Question) -> Generate | None:
     """Return the request with the quoted answer before the reference; None where it shows no reference before the
     answer.
     """
     messages = list(request.prompt)
-    message = messages[at.message]
+    message = messages[quotation.message]
     assert isinstance(message, Message)
     content = message.content
-    block = content.rfind("\n\n", 0, at.start - len(at.line) - 1) + 2
+    block = content.rfind("\n\n", 0, quotation.start - len(quotation.line) - 1) + 2
     reference = (question.explanation if request.aspect == RATIONALE else str(question.answer or "")).strip()
     place = content.rfind(f"\n{reference}\n\n", 0, block) if reference else -1
     first = content.rfind("\n\n", 0, place) + 2
-    end = at.end + 1 + len(at.line)
+    end = quotation.end + 1 + len(quotation.line)
     if place < 0 or first < 2 or block < 2:
         return None
     moved = f"{content[block:end]}\n\n{content[first:block].rstrip()}"
-    messages[at.message] = Message(message.role, f"{content[:first]}{moved}{content[end:]}")
+    messages[quotation.message] = Message(message.role, f"{content[:first]}{moved}{content[end:]}")
     return msgspec.structs.replace(request, prompt=tuple(messages))
 
 
@@ -144,10 +147,10 @@ def control_of(probe: str) -> str:
 
 def variants(request: Generate, question: Question, unrelated: str | None) -> Iterator[tuple[str, Generate]]:
     """Yield every probe and control of one request, by name; `unrelated` is what answers another question."""
-    at = quoted(request)
-    if at is None:
+    place = quoted(request)
+    if place is None:
         return
-    answer = material(request, at)
+    answer = material(request, place)
     values = {"answer": answer, "listed": listed(answer), "question": question.text}
     asked = question.language.partition("-")[0]
     for name, probe in probes().items():
@@ -159,15 +162,15 @@ def variants(request: Generate, question: Question, unrelated: str | None) -> It
             if added is None:
                 continue
             control = fill(probe.control, {"answer": answer, "neutral": added})
-            yield control_of(name), with_material(request, at, control)
-        yield name, with_material(request, at, text)
-    moved = answer_first(request, at, question)
+            yield control_of(name), with_material(request, place, control)
+        yield name, with_material(request, place, text)
+    moved = answer_first(request, place, question)
     if moved is not None:
         yield POSITION, moved
     yield AGAIN, msgspec.structs.replace(request, sample=request.sample + 1)
-    yield EMPTY, with_material(request, at, "")
+    yield EMPTY, with_material(request, place, "")
     if unrelated is not None:
-        yield UNRELATED, with_material(request, at, unrelated)
+        yield UNRELATED, with_material(request, place, unrelated)
 
 
 def listed(answer: str) -> str:

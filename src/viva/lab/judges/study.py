@@ -155,16 +155,18 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> F
         total = sum(len(_requests(judge_panel, judge, items)) for judge in judge_panel.judges)
         dispatcher = open_batch_dispatcher(opened, stack, BATCHES)
         code = ask_judges(opened, STAGE, "judging", judge_panel, journal, wanted, total, dispatcher)
-        found = [
-            one for judge in judge_panel.judges for one in _effects(judge_panel, judge, items, journal, evidence_store)
+        effects = [
+            effect
+            for judge in judge_panel.judges
+            for effect in _effects(judge_panel, judge, items, journal, evidence_store)
         ]
     few = len({(item.evaluation.label, item.evaluation.model.name, item.question.id, item.sample) for item in items})
-    said = (
+    verdict = (
         f"{few:,} of {count:,} judged answers, drawn at random ({flag('answers')}, {flag('seed')} "
         f"{config.seed}). Marks are shares "
         "of the full mark.",
     )
-    return findings(found, said, code)
+    return findings(effects, verdict, code)
 
 
 def _drawn(opened: OpenRun, journal: Journal, config: JudgeBiasConfig) -> tuple[int, list[Probed]]:
@@ -192,25 +194,25 @@ def _drawn(opened: OpenRun, journal: Journal, config: JudgeBiasConfig) -> tuple[
                     digest = hashlib.blake2b(drawn.encode("utf-8", "replace")).digest()
                     yield digest, count, evaluation, question, sample, response, requests
 
-    chosen = heapq.nsmallest(config.answers, judged(), key=lambda one: one[:2])
+    chosen = heapq.nsmallest(config.answers, judged(), key=lambda judged_answer: judged_answer[:2])
     if not chosen:
         raise VivaError(
             f"{opened.folder.path}: no answer of this run is graded by a judge with a rubric that quotes it (a rule "
             "grades them, or they are graded as published); `viva docs judges` says what is judged"
         )
-    plain = [(one, request) for one in chosen for request in one[6]]
+    plain = [(judged_answer, request) for judged_answer in chosen for request in judged_answer[6]]
     items = []
-    for number, (one, request) in enumerate(plain):
-        _, _, evaluation, question, sample, response, _ = one
+    for number, (judged_answer, request) in enumerate(plain):
+        _, _, evaluation, question, sample, response, _ = judged_answer
         other = next(
             (
-                material(request, at)
+                material(request, place)
                 for (_, _, whose, asked, *_), request in (*plain[number:], *plain[:number])
                 if request.aspect == plain[number][1].aspect
                 and (asked.id, asked.language) != (question.id, question.language)
                 and asked.kind == question.kind
                 and whose.label == evaluation.label
-                and (at := quoted(request)) is not None
+                and (place := quoted(request)) is not None
                 and asked.answer != question.answer
             ),
             None,
@@ -244,8 +246,8 @@ def _effects(
         return exam.mark(item.question, Opinion(judge.model.name, request.aspect, entry.text, entry.nonce))
 
     aspect_of = attrgetter("request.aspect")
-    for aspect, found in groupby(sorted(items, key=aspect_of), aspect_of):
-        mine = list(found)
+    for aspect, group in groupby(sorted(items, key=aspect_of), aspect_of):
+        mine = list(group)
         plain = [mark(item, item.request) for item in mine]
         pairs: dict[str, list[Pair]] = defaultdict(list)
         for item, before in zip(mine, plain, strict=True):
@@ -259,7 +261,7 @@ def _effects(
         effects.append(_self_preference(judge, mine, plain, evidence_store))
         requests = _requests(judge_panel, judge, mine)
         entries = [journal.read(key) for key, (item, request) in requests.items() if mark(item, request) is None]
-        unanswered = [one for one in entries if one is None or (one.error and one.error.kind != "unreadable")]
+        unanswered = [reply for reply in entries if reply is None or (reply.error and reply.error.kind != "unreadable")]
         yield JudgeEffects(
             judge=judge.model.name,
             aspect=aspect,
@@ -283,25 +285,25 @@ def _self_preference(
     from viva.lab.judges.effects import Effect, self_preference
 
     answered = [dict(item.evaluation.model.identity) for item in items]
-    own = [one == dict(judge.model.identity) for one in answered]
+    own = [identity == dict(judge.model.identity) for identity in answered]
     if not any(own):
         return Effect(probe=SELF, answers=0, reason="none of these answers is of its own model")
     judges = {
-        one.model.name
-        for one in (evidence_store.judge_panel.judges if evidence_store.judge_panel else ())
-        if one.model.name != judge.model.name and dict(one.model.identity) not in answered
+        each.model.name
+        for each in (evidence_store.judge_panel.judges if evidence_store.judge_panel else ())
+        if each.model.name != judge.model.name and dict(each.model.identity) not in answered
     }
     reason = "no expert and no judge whose model answered nothing has marked these answers"
-    found = Effect(probe=SELF, answers=0, reason=reason)
+    effect = Effect(probe=SELF, answers=0, reason=reason)
     for references in zip(*(_references(item, judges, evidence_store) for item in items), strict=True):
         known = [
             (mine, mark, reference, f"{item.evaluation.label} {item.question.id}")
             for item, mine, mark, reference in zip(items, own, marks, references, strict=True)
             if mark is not None and reference is not None
         ]
-        if known and found.change is None:
-            found = self_preference(SELF, *zip(*known, strict=True))
-    return found
+        if known and effect.change is None:
+            effect = self_preference(SELF, *zip(*known, strict=True))
+    return effect
 
 
 def _references(item: Probed, judges: Collection[str], evidence_store: EvidenceStore) -> tuple[float | None, ...]:
@@ -316,4 +318,4 @@ def _references(item: Probed, judges: Collection[str], evidence_store: EvidenceS
         and opinion.judge in judges
         and (mark := exam.mark(item.question, opinion)) is not None
     ]
-    return tuple(round(sum(one) / len(one), 9) if one else None for one in (people, others))
+    return tuple(round(sum(marks) / len(marks), 9) if marks else None for marks in (people, others))

@@ -46,7 +46,7 @@ class JudgeEffects(Struct, frozen=True, kw_only=True):
     @property
     def known(self) -> bool:
         """Whether there is any figure."""
-        return any(one.answers for one in self.effects) or any(one.answers for one in self.controls)
+        return any(effect.answers for effect in self.effects) or any(control.answers for control in self.controls)
 
 
 class Row(NamedTuple):
@@ -73,13 +73,14 @@ def verdict_lines(judged: JudgeEffects) -> list[str]:
     if not judged.known:
         return [f"{whose}: no figure: {_lost(judged)}"]
     lines = [
-        f"{whose}: {one.probe} changes the mean mark by {signed(one.change or 0.0, 3)} (p = {one.adjusted:.3g})."
-        for one in judged.effects
-        if one.biased
+        f"{whose}: {effect.probe} changes the mean mark by {signed(effect.change or 0.0, 3)} (p = "
+        f"{effect.adjusted:.3g})."
+        for effect in judged.effects
+        if effect.biased
     ]
-    there = [one for one in judged.effects if one.p is not None]
+    there = [effect for effect in judged.effects if effect.p is not None]
     if there and not lines:
-        most = max(max(abs(one.low or 0), abs(one.high or 0)) for one in there)
+        most = max(max(abs(effect.low or 0), abs(effect.high or 0)) for effect in there)
         lines.append(
             f"{whose}: no bias shows where there is a p. Intervals leave room for a change of up to {most:.3f}."
         )
@@ -93,11 +94,11 @@ def verdict_lines(judged: JudgeEffects) -> list[str]:
         if control.failed is not None and control.failed.value > 0:
             share = percent(control.failed.value, 1)
             lines.append(f"{whose}: {share} % of marks for an {control.control} are {PASSING:g} or more.")
-    for reason in dict.fromkeys(one.reason for one in judged.effects if one.reason):
-        probes = ", ".join(one.probe for one in judged.effects if one.reason == reason)
+    for reason in dict.fromkeys(effect.reason for effect in judged.effects if effect.reason):
+        probes = ", ".join(effect.probe for effect in judged.effects if effect.reason == reason)
         lines.append(f"{whose}: {probes}: no figure; {reason}.")
     if judged.unanswered or judged.unreadable:
-        missing = sum(one.lost for one in judged.effects) + sum(one.lost for one in judged.controls)
+        missing = sum(effect.lost for effect in judged.effects) + sum(each.lost for each in judged.controls)
         lines.append(
             f"{whose}: {missing:,} comparisons are missing: {_lost(judged)} The mark of an answer as it came is part "
             "of several comparisons of that answer."
@@ -125,8 +126,8 @@ _JUDGE = fields("", "judge", "aspect", "requests", "unanswered", "unreadable")
 _PER_CENT = Kind(lambda share: percent(share, 1))
 _PROBE = (
     Column("probe", "probe", NAME), Column("answers", "answers", COUNT),
-    Column("change of the mark", lambda one: None if one.change is None else one,
-           Kind(lambda one: f"{signed(one.change, 3)} [{signed(one.low, 3)}, {signed(one.high, 3)}]"), None),
+    Column("change of the mark", lambda made: None if made.change is None else made,
+           Kind(lambda made: f"{signed(made.change, 3)} [{signed(made.low, 3)}, {signed(made.high, 3)}]"), None),
     *fields("", "lost", "change", "low", "high", "p"), Column("p", "adjusted", P, "adjusted"),
     Column("higher", "up.value", _PER_CENT, "up"), Column("lower", "down.value", _PER_CENT, "down"),
     *fields("up", low="up_low", high="up_high"), *fields("down", low="down_low", high="down_high"),
@@ -148,16 +149,19 @@ def findings(
     which answers; `exit_code`: whether something is not answered yet."""
     rows = [
         row
-        for one in judges
-        for row in (*(Row(one, effect) for effect in one.effects), *(Row(one, None, each) for each in one.controls))
+        for judge in judges
+        for row in (
+            *(Row(judge, effect) for effect in judge.effects),
+            *(Row(judge, None, each) for each in judge.controls),
+        )
     ]
-    shown = [table for one in judges if one.known for table in _tables(one)]
+    shown = [table for judge in judges if judge.known for table in _tables(judge)]
     legend = [LEGEND] if shown else []
     if any(row.effect and row.effect.p is None and row.effect.change is not None for row in rows):
         legend.append(NO_TEST)
     return Findings(
         found=tuple(judges), shown=[*shown, Table("Judges", _JUDGE, judges)], rows=Table("Probes", _ROW, rows),
-        notes=[*(line for one in judges for line in verdict_lines(one)), *legend, *notes], exit_code=exit_code,
+        notes=[*(line for judge in judges for line in verdict_lines(judge)), *legend, *notes], exit_code=exit_code,
     )  # fmt: skip
 
 
@@ -165,7 +169,7 @@ def _tables(judged: JudgeEffects) -> tuple[Table, Table]:
     again = judged.controls[0]
     fails = Column(
         "where it fails",
-        lambda one: "its mark changes" if one is again else f"it gets {PASSING:g} or more",
+        lambda control: "its mark changes" if control is again else f"it gets {PASSING:g} or more",
     )
     return (
         Table(f"{judged.judge}: the same answers in another form · {judged.aspect}", _PROBE, judged.effects),

@@ -59,26 +59,27 @@ class Answers(Struct, frozen=True, eq=False, kw_only=True):
         return measured(self.means, self.squares, self.counts, self.cluster)
 
 
-def answers_of(one: ScoreSet) -> Answers:
+def answers_of(scored: ScoreSet) -> Answers:
     """Sum up a model's scores. Raises DataError where too few questions have one."""
-    rows = one.scores.take(~one.scores.among("outcome", UNANSWERED))
+    rows = scored.scores.take(~scored.scores.among("outcome", UNANSWERED))
     points, (groups, starts) = np.nan_to_num(rows.numbers["value"]), rows.groups("question")
     counts = np.bincount(groups, minlength=len(starts)).astype(np.float64)
     means = sums(points, groups, len(starts)) / counts
     if len(starts) < _FEWEST:
         raise DataError(
-            f"{one.source}: {one_line(one.model, 60)} has scores of {len(starts)} questions of {one.exam}; a plan "
+            f"{scored.source}: {one_line(scored.model, 60)} has scores of {len(starts)} questions of "
+            f"{scored.exam}; a plan "
             f"takes {_FEWEST} at least"
         )
     question = rows.texts["question"]
     return Answers(
-        model=one.model,
-        source=one.source,
-        benchmark=one.record.spec.benchmark if one.record else "",
+        model=scored.model,
+        source=scored.source,
+        benchmark=scored.record.spec.benchmark if scored.record else "",
         questions=[question.values[code] for code in question.codes[starts]],
         means=means,
-        design=one.record.spec.vary.words if one.record and one.record.spec.vary is not UNSET else "",
-        asked=one.opened if one.opened and not traits_of(one.opened.name).recorded else None,
+        design=scored.record.spec.vary.words if scored.record and scored.record.spec.vary is not UNSET else "",
+        asked=scored.opened if scored.opened and not traits_of(scored.opened.name).recorded else None,
         squares=sums((points - means[groups]) ** 2, groups, len(starts)),
         counts=counts,
         cluster=clusters_of(rows.take(starts)),
@@ -105,13 +106,15 @@ def median_pair(runs: Sequence[Answers]) -> Pair | None:
 
 
 def _paired(first: Answers, second: Answers) -> Pair | None:
-    at = {question: number for number, question in enumerate(second.questions)}
-    left = np.array([number for number, question in enumerate(first.questions) if question in at], dtype=np.int64)
+    number_of = {question: number for number, question in enumerate(second.questions)}
+    left = np.array(
+        [number for number, question in enumerate(first.questions) if question in number_of], dtype=np.int64
+    )
     if len(left) < _FEWEST:
         return None
-    right = np.array([at[first.questions[number]] for number in left], dtype=np.int64)
+    right = np.array([number_of[first.questions[number]] for number in left], dtype=np.int64)
     means = first.means[left], second.means[right]
-    found = measured_difference(
+    difference = measured_difference(
         means,
         (first.squares[left], second.squares[right]),
         (first.counts[left], second.counts[right]),
@@ -122,7 +125,7 @@ def _paired(first: Answers, second: Answers) -> Pair | None:
     return Pair(
         first=first.model,
         second=second.model,
-        measured=found,
+        measured=difference,
         correlation=correlation,
         zero_one=first.zero_one and second.zero_one,
     )
@@ -151,19 +154,19 @@ def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> Took:
     left_out: dict[str, None] = {}
     judges: dict[str, None] = {}
     tokens = thoughts = 0
-    for source in dict.fromkeys(one.source for one in runs if one.benchmark):
-        those = [one for one in runs if one.source == source]
+    for source in dict.fromkeys(run.source for run in runs if run.benchmark):
+        those = [run for run in runs if run.source == source]
         record = RunFolder.open(source).record
-        if not any(one.asked for one in those) and not record.judges:
+        if not any(each.asked for each in those) and not record.judges:
             continue
         known = prices_of(record, prices)
         consumed, answers = _answering(source, those, known)
-        judging = {benchmark: _judging(source, benchmark, known) for benchmark in {one.benchmark for one in those}}
+        judging = {benchmark: _judging(source, benchmark, known) for benchmark in {each.benchmark for each in those}}
         for (name, benchmark), (consumption, span) in consumed.items():
             verdicts = judging[benchmark]
             left_out |= dict.fromkeys(verdicts.left_out)
             judges |= dict.fromkeys(verdicts.judges)
-            if all(one.asked is None for one in those if one.model == name):
+            if all(each.asked is None for each in those if each.model == name):
                 if verdicts.cost:
                     judging_alone.append(verdicts.cost / answers[benchmark])
                     left_out[f"{one_line(name, 60)} (recorded answers)"] = None
@@ -172,12 +175,12 @@ def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> Took:
             if timed > 1 and span > 0:
                 # Judges work while models answer: the slower of the two says how long it takes.
                 seconds.append(max(span / (timed - 1), verdicts.span / answers[benchmark]))
-            found = consumption.consumed()
-            tokens, thoughts = tokens + found.output, thoughts + (found.reasoning or 0)
-            if found.cost is not None and found.replies:
-                dollars.append(found.cost / found.replies + verdicts.cost / answers[benchmark])
-            elif found.replies and traits_of(name).paid:
-                left_out[_unknown(name, found.priced)] = None
+            usage = consumption.consumed()
+            tokens, thoughts = tokens + usage.output, thoughts + (usage.reasoning or 0)
+            if usage.cost is not None and usage.replies:
+                dollars.append(usage.cost / usage.replies + verdicts.cost / answers[benchmark])
+            elif usage.replies and traits_of(name).paid:
+                left_out[_unknown(name, usage.priced)] = None
     return Took(
         seconds=_mean(seconds),
         dollars=_mean(dollars or judging_alone),
@@ -204,19 +207,19 @@ def _answering(source: Path, runs: Sequence[Answers], prices: Mapping[str, Price
     """Return what each model's answers in a run took; and how many answers of all models there are to each
     benchmark.
     """
-    found = {
-        (one.model, one.benchmark): Consumption(recorded_price(one.asked, prices) if one.asked else None)
-        for one in runs
+    consumptions = {
+        (run.model, run.benchmark): Consumption(recorded_price(run.asked, prices) if run.asked else None)
+        for run in runs
     }
     answers: Counter[str] = Counter()
-    spans: dict[tuple[str, str], _Span] = {key: _Span() for key in found}
+    spans: dict[tuple[str, str], _Span] = {key: _Span() for key in consumptions}
     for entry in _entries(source, "responses"):
         key = entry.model, entry.benchmark
         answers[entry.benchmark] += not entry.error
-        if key in found and not entry.reused:
-            found[key].count(entry)
+        if key in consumptions and not entry.reused:
+            consumptions[key].count(entry)
             spans[key].count(entry)
-    return {key: (consumption, spans[key].seconds) for key, consumption in found.items()}, answers
+    return {key: (consumption, spans[key].seconds) for key, consumption in consumptions.items()}, answers
 
 
 class _Judging(Struct, frozen=True, kw_only=True):
@@ -232,23 +235,23 @@ def _judging(source: Path, benchmark: str, prices: Mapping[str, Price]) -> _Judg
     """Return a verdict that was taken over from another run costs what the run's own do. Recorded verdicts cost
     nothing.
     """
-    records = {one.name: one for one in RunFolder.open(source).record.judges}
-    found = {name: Consumption(recorded_price(one, prices)) for name, one in records.items()}
+    records = {judge.name: judge for judge in RunFolder.open(source).record.judges}
+    consumptions = {name: Consumption(recorded_price(record, prices)) for name, record in records.items()}
     verdicts: Counter[str] = Counter()
     span = _Span()
     for entry in _entries(source, "annotations"):
-        if entry.benchmark == benchmark and entry.model in found and not entry.error:
+        if entry.benchmark == benchmark and entry.model in consumptions and not entry.error:
             verdicts[entry.model] += 1
             if not entry.reused:
-                found[entry.model].count(entry)
+                consumptions[entry.model].count(entry)
                 span.count(entry)
     cost, left_out = 0.0, []
     for name, number in verdicts.items():
-        one = found[name].consumed()
-        if one.cost is not None and one.replies:
-            cost += number * one.cost / one.replies
+        consumed = consumptions[name].consumed()
+        if consumed.cost is not None and consumed.replies:
+            cost += number * consumed.cost / consumed.replies
         elif traits_of(name).paid:
-            left_out.append("the judge " + _unknown(name, one.priced))
+            left_out.append("the judge " + _unknown(name, consumed.priced))
     return _Judging(span=span.seconds, cost=cost, left_out=tuple(left_out), judges=tuple(verdicts))
 
 

@@ -161,8 +161,8 @@ def smallest_difference(scatter: Scatter, questions: int, wanted: float, samples
     """
     if scatter.clusters is not None:
         return _smallest(lambda difference: power(scatter, difference, questions, samples), wanted)
-    found = (_critical(LEVEL) + _NORMAL.inv_cdf(wanted)) * scatter.error(questions, samples)
-    return found if found <= 1 else None
+    smallest = (_critical(LEVEL) + _NORMAL.inv_cdf(wanted)) * scatter.error(questions, samples)
+    return smallest if smallest <= 1 else None
 
 
 class Discordance(Struct, frozen=True):
@@ -196,11 +196,11 @@ class Discordance(Struct, frozen=True):
         counts = np.arange(questions + 1)
         chances: Floats = binom.pmf(counts, questions, share)
         few = _significantly_few(1 << questions.bit_length())[: questions + 1]
-        found = np.zeros(len(counts))
+        powers = np.zeros(len(counts))
         some = few >= 0
         for likely in (self.up / share, self.down / share):
-            found[some] += bdtr(few[some], counts[some], likely)
-        return float(chances @ found)
+            powers[some] += bdtr(few[some], counts[some], likely)
+        return float(chances @ powers)
 
     def questions_for(self, wanted: float) -> int:
         """Return how many questions show the difference with the power that is wanted, by McNemar's exact test.
@@ -223,8 +223,8 @@ def _significantly_few(size: int) -> Floats:
 
     counts = np.arange(size)
     few = binom.ppf(LEVEL / 2, counts, 0.5) - 1
-    found: Floats = np.where(bdtr(np.clip(few + 1, 0, counts), counts, 0.5) <= LEVEL / 2, few + 1, few)
-    return found
+    most: Floats = np.where(bdtr(np.clip(few + 1, 0, counts), counts, 0.5) <= LEVEL / 2, few + 1, few)
+    return most
 
 
 def discordance(score: float, difference: float, correlation: float) -> Discordance:
@@ -308,8 +308,8 @@ class Basis(Struct, frozen=True, kw_only=True):
 
     def _paired(self, difference: float, questions: int) -> float:
         """Return the power of McNemar's test."""
-        found = self.discordance(difference)
-        return found.power(questions) if found else 0.0
+        pairs = self.discordance(difference)
+        return pairs.power(questions) if pairs else 0.0
 
     @property
     def _alike(self) -> bool:
@@ -393,13 +393,13 @@ def _ceiling(questions: float) -> int:
     return min(_MOST, max(2, math.ceil(questions - 1e-9)))
 
 
-def _smallest(found: Callable[[float], float], wanted: float) -> float | None:
+def _smallest(power_at: Callable[[float], float], wanted: float) -> float | None:
     """Return the smallest difference that is found with the power that is wanted, which goes up with it; None for
     none.
     """
-    if found(_LARGEST) < wanted:
+    if power_at(_LARGEST) < wanted:
         return None
-    return halved(lambda difference: found(difference) < wanted, 0.0, _LARGEST, _HALVINGS)[1]
+    return halved(lambda difference: power_at(difference) < wanted, 0.0, _LARGEST, _HALVINGS)[1]
 
 
 def _first_of_all(enough: Callable[[int], bool]) -> int | None:

@@ -184,22 +184,24 @@ def _answers(sources: Sequence[Path], config: PlanConfig) -> Iterator[Answers]:
                 f"{source}: its published scores are means, and a plan takes scores of single questions. Plan from "
                 f"such a mean ({option('score', 'PER')} CENT), or name a run of it"
             )
-    found: dict[str, Answers] = {}
+    answers: dict[str, Answers] = {}
     exams: dict[str, None] = {}
-    for one in score_sets(sources, EXAM, cluster=config.cluster or "", first_cell=True):
-        if (config.model and not one.is_called(config.model)) or (config.exam and one.exam not in config.exam):
+    for scored in score_sets(sources, EXAM, cluster=config.cluster or "", first_cell=True):
+        if (config.model and not scored.is_called(config.model)) or (config.exam and scored.exam not in config.exam):
             continue
-        exams[one.exam] = None
+        exams[scored.exam] = None
         if len(exams) > 1:
             continue  # refused below, by all their names
-        if one.model in found:
-            raise DataError(f"{one_line(one.model, 60)} is in {one.source} and in a run before it: name one of them")
-        found[one.model] = answers_of(one)
-    if not found:
+        if scored.model in answers:
+            raise DataError(
+                f"{one_line(scored.model, 60)} is in {scored.source} and in a run before it: name one of them"
+            )
+        answers[scored.model] = answers_of(scored)
+    if not answers:
         raise VivaError(f"no scores of such a model or exam in {', '.join(map(str, sources))}")
     if len(exams) > 1:
         raise VivaError(f"a plan is for one exam, and here are {', '.join(exams)}: name one with {option('exam')}")
-    yield from found.values()
+    yield from answers.values()
 
 
 def _assumed(config: PlanConfig) -> tuple[Basis, list[Assumption]]:
@@ -240,7 +242,7 @@ def _clustered(basis: Basis, config: PlanConfig, runs: Sequence[Answers]) -> tup
             "there are",
             field="clusters",
         )
-    together = any(one.cluster is not None for one in runs)
+    together = any(run.cluster is not None for run in runs)
     if (number or size) and not together and config.icc is None:
         called = f"{option('clusters')} {number}" if number else f"{option('cluster_size')} {size}"
         raise VivaError(
@@ -248,7 +250,7 @@ def _clustered(basis: Basis, config: PlanConfig, runs: Sequence[Answers]) -> tup
         )
     if config.icc is None and not together:
         return basis, []
-    measured = max(runs, key=lambda one: len(one.questions)).measured().scatter.clusters if runs else None
+    measured = max(runs, key=lambda answers: len(answers.questions)).measured().scatter.clusters if runs else None
     design = Clusters.so_many(number) if number else Clusters.of_size(size) if size else measured
     if design is None:
         raise VivaError(
@@ -256,7 +258,9 @@ def _clustered(basis: Basis, config: PlanConfig, runs: Sequence[Answers]) -> tup
             field="icc",
         )
     scatters = (basis.single, basis.pair, basis.apart)
-    single, pair, apart = (replace(one, clusters=design, shared=_shared(one, config.icc)) for one in scatters)
+    single, pair, apart = (
+        replace(scatter, clusters=design, shared=_shared(scatter, config.icc)) for scatter in scatters
+    )
     alike = f"{_ratio(single)} of a score, {_ratio(pair)} of a difference"
     origin = flag("icc") if config.icc is not None else "the runs"
     return replace(basis, single=single, pair=pair, apart=apart), [
@@ -272,7 +276,7 @@ def _design(config: PlanConfig, runs: Sequence[Answers]) -> Assumption:
         return Assumption("clusters", f"{config.clusters:,}, of however many questions", flag("clusters"))
     if config.cluster_size:
         return Assumption("clusters", f"of {config.cluster_size:,} questions each", flag("cluster_size"))
-    first = max(runs, key=lambda one: len(one.questions))
+    first = max(runs, key=lambda answers: len(answers.questions))
     count = first.cluster_count
     if count < 2:
         raise DataError(f"all questions of {first.source} are of one cluster, which tells nothing of others")
@@ -294,15 +298,15 @@ def _ratio(scatter: Scatter) -> str:
 def _correlation(value: float, config: PlanConfig, origin: str) -> Assumption:
     from viva.lab.planning.tables import Assumption
 
-    said = flag("correlation") if config.correlation is not None else origin
-    return Assumption("correlation of two models' answers", f"{value:.2f}", said)
+    source = flag("correlation") if config.correlation is not None else origin
+    return Assumption("correlation of two models' answers", f"{value:.2f}", source)
 
 
 def _within(share: float, config: PlanConfig, origin: str) -> Assumption:
     from viva.lab.planning.tables import Assumption
 
-    said = flag("within") if config.within is not None else origin
-    return Assumption("share of chance in an answer", f"{100 * share:.0f} %", said)
+    source = flag("within") if config.within is not None else origin
+    return Assumption("share of chance in an answer", f"{100 * share:.0f} %", source)
 
 
 def _scatters(whole: float, within: float, correlation: float) -> tuple[Scatter, Scatter, Scatter]:
@@ -329,9 +333,9 @@ def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[
     from viva.lab.planning.tables import Assumption
     from viva.runs.open import prices_said
 
-    alone = [one.measured() for one in runs]
+    alone = [run.measured() for run in runs]
     named = f"{len(runs)} models" if len(runs) > 1 else runs[0].model
-    score = sum(one.mean for one in alone) / len(alone)
+    score = sum(answers.mean for answers in alone) / len(alone)
     repeated = [each for each in alone if each.separated]
     told = bool(repeated) and config.within is None
     single = _mean([each.scatter for each in repeated or alone])
@@ -344,7 +348,7 @@ def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[
     ]
     consumed = took(runs, prices_said(config.price))
     pair = median_pair(runs)
-    grouped = config.icc is not None or any(one.cluster is not None for one in runs)
+    grouped = config.icc is not None or any(run.cluster is not None for run in runs)
     if pair is None or config.correlation is not None:
         correlation = CORRELATION if config.correlation is None else config.correlation
         _, together, _ = _scatters(single.between + single.within, share, min(correlation, 1 - share))
@@ -384,6 +388,6 @@ def _separated(scatter: Scatter, chance: float) -> Scatter:
 
 def _mean(scatters: Sequence[Scatter]) -> Scatter:
     """Of several models' scores: so their differences on other questions scatter twice as much."""
-    each = [(one.between, one.within, one.shared) for one in scatters]
+    each = [(scatter.between, scatter.within, scatter.shared) for scatter in scatters]
     between, within, shared = (sum(values) / len(each) for values in zip(*each, strict=True))
     return replace(scatters[0], between=between, within=within, shared=shared)

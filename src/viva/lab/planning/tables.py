@@ -87,7 +87,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     def _need(self, points: float, samples: int, same: int | None, apart: int | None, models: int) -> Need:
         took = (self.basis.dollars, self.basis.seconds)
         answers = None if same is None else same * samples * models
-        spent = (None if one is None or answers is None else answers * one for one in took)
+        spent = (None if each is None or answers is None else answers * each for each in took)
         return Need(points, samples, same, apart, models, *spent)
 
     def shown(self) -> list[tuple[int, int, float | None, float | None, float | None]]:

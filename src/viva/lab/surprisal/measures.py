@@ -120,14 +120,14 @@ def read(logprobs: Sequence[float], text: str, k: float = K) -> Reading:
 
 def figures(readings: Sequence[Reading]) -> Figures:
     """Return all figures over different texts."""
-    scored = [one for one in readings if one.tokens]
+    scored = [reading for reading in readings if reading.tokens]
     total = Figures(
-        texts=sum(one.times for one in readings),
+        texts=sum(reading.times for reading in readings),
         different=len(readings),
-        unscored=sum(one.times for one in readings if not one.tokens),
-        tokens=sum(one.times * one.tokens for one in scored),
-        bytes=sum(one.times * one.bytes for one in scored),
-        characters=sum(one.times * one.characters for one in scored),
+        unscored=sum(reading.times for reading in readings if not reading.tokens),
+        tokens=sum(reading.times * reading.tokens for reading in scored),
+        bytes=sum(reading.times * reading.bytes for reading in scored),
+        characters=sum(reading.times * reading.characters for reading in scored),
     )
     if not scored:
         return total
@@ -156,27 +156,27 @@ def compare(first: Sequence[Reading], second: Sequence[Reading]) -> Comparison |
     """
     # A text of both sets would be compared with itself, and the intervals take the sets for independent.
     common = {reading.text for reading in first if reading.text} & {reading.text for reading in second}
-    one, other = (
+    left, other = (
         [reading for reading in readings if reading.tokens and reading.text not in common]
         for readings in (first, second)
     )
-    if min(len(one), len(other)) < FEWEST:
+    if min(len(left), len(other)) < FEWEST:
         return None
     from scipy.stats import mannwhitneyu
 
-    ratios = [_Ratio(_column(texts, "nll"), _column(texts, "tokens")) for texts in (one, other)]
-    values = [_column(texts, "min_k") for texts in (one, other)]
+    ratios = [_Ratio(_column(texts, "nll"), _column(texts, "tokens")) for texts in (left, other)]
+    values = [_column(texts, "min_k") for texts in (left, other)]
     means = [_Ratio(column, np.ones(len(column))) for column in values]
-    found = mannwhitneyu(values[0], values[1], alternative="two-sided")
+    test = mannwhitneyu(values[0], values[1], alternative="two-sided")
     same = bool(np.ptp(np.concatenate(values)) == 0)
     return Comparison(
-        first=len(one),
+        first=len(left),
         second=len(other),
         common=len(common),
         ratio=_exponential(_apart(*ratios)),
         difference=_apart(*means),
-        auc=float(found.statistic) / (len(one) * len(other)),
-        p=None if same else float(found.pvalue),
+        auc=float(test.statistic) / (len(left) * len(other)),
+        p=None if same else float(test.pvalue),
     )
 
 

@@ -126,7 +126,7 @@ def study(config: PerplexityConfig) -> Findings[Perplexities]:
     return findings(
         perplexities(wish, measured),
         exit_code=_ended(measured),
-        empty=all(one.refused and not any(one.readings.values()) for one in measured),
+        empty=all(each.refused and not any(each.readings.values()) for each in measured),
     )
 
 
@@ -138,13 +138,13 @@ def _models(typed: Sequence[str], config: PerplexityConfig) -> list[Model]:
     from viva.runs.session import model_record
 
     named = named_models(typed, config.revision, None)
-    if config.base_url and not any(traits_of(one.name).served for one in named):
+    if config.base_url and not any(traits_of(each.name).served for each in named):
         raise VivaError(f"is for openai/ models; here is only {named[0].name}", field="base_url")
-    refuse_unopened(config, "chat", [one.name for one in named])
+    refuse_unopened(config, "chat", [each.name for each in named])
     models: dict[str, Model] = {}
-    for one in named:
-        record = model_record(one.name, config.base_url, config.api_key_env, config)
-        model = reach(replace(record, shown=one.shown), 0)
+    for each in named:
+        record = model_record(each.name, config.base_url, config.api_key_env, config)
+        model = reach(replace(record, shown=each.shown), 0)
         if model.name in models:
             raise VivaError(f"two models are both called {model.name}: nobody could tell their figures apart")
         models[model.name] = model
@@ -154,11 +154,11 @@ def _models(typed: Sequence[str], config: PerplexityConfig) -> list[Model]:
 def _ended(measured: Sequence[Measured]) -> int:
     """Return the exit code, and a sentence for everything that is missing."""
     code = EXIT_OK
-    for one in measured:
-        if one.refused:
-            notify(f"{one.model}: {one.refused}" if one.absent else f"{one.model} was given up: {one.refused}")
-            code = max(code, EXIT_INCOMPLETE if one.absent else EXIT_REFUSED)
-        elif one.failed:
-            notify(f"{one.model}: {one.failed:,} texts not measured ({one.why})")
+    for each in measured:
+        if each.refused:
+            notify(f"{each.model}: {each.refused}" if each.absent else f"{each.model} was given up: {each.refused}")
+            code = max(code, EXIT_INCOMPLETE if each.absent else EXIT_REFUSED)
+        elif each.failed:
+            notify(f"{each.model}: {each.failed:,} texts not measured ({each.why})")
             code = code or EXIT_INCOMPLETE
     return code

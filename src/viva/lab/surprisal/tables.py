@@ -64,7 +64,7 @@ class Perplexities(Struct, frozen=True, kw_only=True):
 
 def perplexities(wish: MeasureConfig, measured: Sequence[Measured]) -> Perplexities:
     """Return perplexities by set, tag and model, the first set beside the others, and signatures."""
-    rows = [row for one in measured for each in wish.sets for row in _rows(each, one, wish.by)]
+    rows = [row for model in measured for each in wish.sets for row in _rows(each, model, wish.by)]
     return Perplexities(
         field=wish.field,
         k=wish.k,
@@ -72,26 +72,26 @@ def perplexities(wish: MeasureConfig, measured: Sequence[Measured]) -> Perplexit
         rows=tuple(rows),
         beside=tuple(_beside(wish.sets, measured)),
         notes=tuple(_notes_on(wish.sets, measured, rows)),
-        signatures=tuple(_signature(one, wish) for one in measured),
+        signatures=tuple(_signature(model, wish) for model in measured),
     )
 
 
-def _rows(each: TextSet, one: Measured, by: str) -> Iterator[Row]:
+def _rows(each: TextSet, measured: Measured, by: str) -> Iterator[Row]:
     """Yield all of a set, then the values of the tag in the order in which they occur."""
-    yield Row(set=each.name, model=one.model, figures=figures(one.of(each.name)))
+    yield Row(set=each.name, model=measured.model, figures=figures(measured.of(each.name)))
     for tag in dict.fromkeys(text.tag for text in each.texts) if by else ():
-        yield Row(set=each.name, tag=tag, model=one.model, figures=figures(one.of(each.name, tag)))
+        yield Row(set=each.name, tag=tag, model=measured.model, figures=figures(measured.of(each.name, tag)))
 
 
 def _beside(sets: Sequence[TextSet], measured: Sequence[Measured]) -> list[Row]:
     return [
         Row(
-            model=one.model,
+            model=each.model,
             set=sets[0].name,
             against=other.name,
-            comparison=compare(one.of(sets[0].name), one.of(other.name)),
+            comparison=compare(each.of(sets[0].name), each.of(other.name)),
         )
-        for one in measured
+        for each in measured
         for other in sets[1:]
     ]
 
@@ -111,27 +111,29 @@ def _notes_on(sets: Sequence[TextSet], measured: Sequence[Measured], rows: Seque
                 f"{sets[0].name}, {other.name}: {common:,} texts stand in both; they are left out where the two are "
                 "beside each other."
             )
-    for one in measured:
-        if one.first is None and one.readings:
-            notes.append(f"{one.model}: whether the first token of a text is scored could not be found out.")
-        if one.first is False:
+    for model in measured:
+        if model.first is None and model.readings:
+            notes.append(f"{model.model}: whether the first token of a text is scored could not be found out.")
+        if model.first is False:
             notes.append(
-                f"{one.model}: no BOS stands before a text, so its first token has no probability and is not scored; "
+                f"{model.model}: no BOS stands before a text, so its first token has no probability and is not scored; "
                 "its bytes and characters are counted all the same."
             )
-        if one.failed:
-            notes.append(f"{one.model}: {one.failed:,} texts could not be measured and are left out.")
+        if model.failed:
+            notes.append(f"{model.model}: {model.failed:,} texts could not be measured and are left out.")
     for row in rows:
         if row.figures and row.figures.unscored and not row.tag:
             notes.append(f"{row.set}, {row.model}: {row.figures.unscored:,} texts of one token have nothing to score.")
     return notes
 
 
-def _signature(one: Measured, wish: MeasureConfig) -> str:
+def _signature(measured: Measured, wish: MeasureConfig) -> str:
     """Return what produced the figures of a model: everything that, changed, could change them."""
-    said = ("provider", "model", "template")  # by the name; a template has no part in it
-    identity = {name: value for name, value in one.identity.items() if name not in said and value not in ("", "0")}
-    first = "unknown" if one.first is None else "scored" if one.first else "not scored"
+    implied = ("provider", "model", "template")  # by the name; a template has no part in it
+    identity = {
+        name: value for name, value in measured.identity.items() if name not in implied and value not in ("", "0")
+    }
+    first = "unknown" if measured.first is None else "scored" if measured.first else "not scored"
     parts = {
         "sets": ",".join(f"{each.name}={each.fingerprint}" for each in wish.sets),
         "field": wish.field,
@@ -139,7 +141,7 @@ def _signature(one: Measured, wish: MeasureConfig) -> str:
         "limit": str(wish.limit or ""),
         "language": ",".join(wish.language),
         "k": f"{wish.k:g}",
-        "model": one.model,
+        "model": measured.model,
         **identity,
         "first token": first,
         "viva": __version__,
@@ -179,72 +181,72 @@ def _bounds(path: str, name: str) -> tuple[Column, ...]:
     return fields(f"{path}.{name}", value=name, low=f"{name}_low", high=f"{name}_high")
 
 
-def _where(found: Perplexities, name: str, tag: str) -> tuple[Column, ...]:
+def _where(results: Perplexities, name: str, tag: str) -> tuple[Column, ...]:
     """Return the columns of the set and, where one is asked for, of the tag's value, by their paths."""
     words = Kind(lambda value: value or "all", words=True)
-    return Column("set", name, NAME), Column(found.by or None, tag, words, "tag")
+    return Column("set", name, NAME), Column(results.by or None, tag, words, "tag")
 
 
-def _across(found: Perplexities, measure: str, title: str) -> Table:
+def _across(results: Perplexities, measure: str, title: str) -> Table:
     """Return the paper's table: a row a set, a column a model."""
     rows = [
         (*where, max(each.texts for each in cells.values()), {name: getattr(cells[name], measure) for name in cells})
-        for where in dict.fromkeys((row.set, row.tag) for row in found.rows)
-        for cells in ({row.model: row.figures for row in found.rows if row.figures and (row.set, row.tag) == where},)
+        for where in dict.fromkeys((row.set, row.tag) for row in results.rows)
+        for cells in ({row.model: row.figures for row in results.rows if row.figures and (row.set, row.tag) == where},)
     ]
-    models = (Column(model, item("3", model), _FIGURE) for model in found.models)
-    return Table(f"{title} · {found.field}", (*_where(found, "0", "1"), Column("texts", "2", COUNT), *models), rows)
+    models = (Column(model, item("3", model), _FIGURE) for model in results.models)
+    return Table(f"{title} · {results.field}", (*_where(results, "0", "1"), Column("texts", "2", COUNT), *models), rows)
 
 
-def _own(found: Perplexities, model: str) -> Table:
+def _own(results: Perplexities, model: str) -> Table:
     columns = (
-        *_where(found, "set", "tag"),
+        *_where(results, "set", "tag"),
         *(Column(name if name in ("texts", "tokens") else None, f"figures.{name}", COUNT, name) for name in _COUNTS),
         *(
             column
             for name in MEASURES
             for column in (
-                Column(found.min_k if name == "min_k" else name.replace("_", " "), f"figures.{name}", _FIGURE, None),
+                Column(results.min_k if name == "min_k" else name.replace("_", " "), f"figures.{name}", _FIGURE, None),
                 *_bounds("figures", name),
             )
         ),
     )
-    rows = [row for row in found.rows if row.model == model]
-    return Table(f"Perplexity of {found.field} · {model}", columns, rows)
+    rows = [row for row in results.rows if row.model == model]
+    return Table(f"Perplexity of {results.field} · {model}", columns, rows)
 
 
-def _compared(found: Perplexities) -> Table:
+def _compared(results: Perplexities) -> Table:
     columns = (
         Column("model", "model", NAME), Column("set", "set", TEXT), Column("against", "against", TEXT),
         Column("texts", "comparison", Kind(lambda known: f"{known.first:,} / {known.second:,}"), None),
         *fields("comparison", "first", "second", "common"),
         Column("perplexity, ratio", "comparison.ratio", _FIGURE, None), *_bounds("comparison", "ratio"),
-        Column(f"{found.min_k}, difference", "comparison.difference", _SIGNED, None),
+        Column(f"{results.min_k}, difference", "comparison.difference", _SIGNED, None),
         *_bounds("comparison", "difference"), Column("AUC", "comparison.auc", figure(".3f"), "auc"),
         Column("p", "comparison.p", P),
     )  # fmt: skip
-    return Table(f"Sets beside each other · {found.field}", columns, found.beside)
+    return Table(f"Sets beside each other · {results.field}", columns, results.beside)
 
 
-def _tables(found: Perplexities) -> Iterator[Table]:
-    yield _across(found, "per_token", "Perplexity per token")
-    if len(found.models) > 1:
-        yield _across(found, "bits_per_byte", "Bits per byte")
-    for model in found.models:
-        yield _own(found, model)
-    if found.beside:
-        yield _compared(found)
+def _tables(results: Perplexities) -> Iterator[Table]:
+    yield _across(results, "per_token", "Perplexity per token")
+    if len(results.models) > 1:
+        yield _across(results, "bits_per_byte", "Bits per byte")
+    for model in results.models:
+        yield _own(results, model)
+    if results.beside:
+        yield _compared(results)
 
 
-def findings(found: Perplexities, *, exit_code: int = EXIT_OK, empty: bool = False) -> Findings[Perplexities]:
+def findings(results: Perplexities, *, exit_code: int = EXIT_OK, empty: bool = False) -> Findings[Perplexities]:
     """Return the table across sets, each model's own, and sets next to each other; `rows` has one a set (and tag
     value) and model, then one a pair of sets. `exit_code`: whether something could not be measured; `empty`: whether
     nothing was."""
-    rows = [*found.rows, *(one for one in found.beside if one.comparison)]
+    rows = [*results.rows, *(row for row in results.beside if row.comparison)]
     columns = (
         *fields("", "set", "tag", "model"),
-        Column("field", lambda _: found.field),
-        Column("k", lambda _: found.k),
+        Column("field", lambda _: results.field),
+        Column("k", lambda _: results.k),
         *fields("figures", *_COUNTS),
         *(column for name in MEASURES for column in _bounds("figures", name)),
         *fields("", "against"),
@@ -253,23 +255,24 @@ def findings(found: Perplexities, *, exit_code: int = EXIT_OK, empty: bool = Fal
         *fields("comparison", "auc", "p"),
     )
     return Findings(
-        found=found, shown=list(_tables(found)), rows=Table("Perplexities", columns, rows), notes=_notes(found),
+        found=results, shown=list(_tables(results)), rows=Table("Perplexities", columns, rows), notes=_notes(results),
         exit_code=exit_code, empty=empty,
     )  # fmt: skip
 
 
-def _notes(found: Perplexities) -> list[str]:
+def _notes(results: Perplexities) -> list[str]:
     """Return how to read it, and what it does not prove."""
     lines = [
         MEANING,
-        f"{found.min_k}: the mean log-probability of the {found.k:g} % least probable tokens of a text, a mean over "
+        f"{results.min_k}: the mean log-probability of the {results.k:g} % least probable tokens of a text, a "
+        "mean over "
         "texts (Shi et al. 2023); nearer to 0 is less surprising.",
     ]
-    if found.beside:
+    if results.beside:
         lines.append(
             "Beside each other, over different texts that stand in one of the two only: the set's perplexity per "
-            f"token by the other's; its {found.min_k} less the other's; AUC: how often the text of the set has "
-            f"the higher {found.min_k}, of two texts drawn at random, one of each (0.5: no difference); p: Mann "
+            f"token by the other's; its {results.min_k} less the other's; AUC: how often the text of the set has "
+            f"the higher {results.min_k}, of two texts drawn at random, one of each (0.5: no difference); p: Mann "
             "and Whitney's rank test, two-sided, of each row alone."
         )
-    return [*lines, PROOF, *found.notes, *found.signatures]
+    return [*lines, PROOF, *results.notes, *results.signatures]

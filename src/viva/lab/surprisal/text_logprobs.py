@@ -73,11 +73,11 @@ class Measured(Struct, kw_only=True):
 
     def of(self, name: str, tag: str | None = None) -> list[Reading]:
         """Return the readings of a set; of one value of the tag alone where it is given. A reading a different text."""
-        found: dict[str, tuple[Row, int]] = {}
+        rows: dict[str, tuple[Row, int]] = {}
         for row, its_tag, times in self.readings.get(name, []):
             if tag is None or its_tag == tag:
-                found[row.text] = (row, times + (found[row.text][1] if row.text in found else 0))
-        return [_reading(row, times) for row, times in found.values()]
+                rows[row.text] = (row, times + (rows[row.text][1] if row.text in rows else 0))
+        return [_reading(row, times) for row, times in rows.values()]
 
 
 class StoppedError(Exception):
@@ -115,8 +115,8 @@ async def measure(models: Sequence[Model], wish: MeasureConfig, items: Items) ->
         if not stop.is_set():
             raise
     if stop.is_set():
-        raise StoppedError(sum(one.known for one in begun), len(models) * len(_different(wish)))
-    return [one.measured() for one in begun]
+        raise StoppedError(sum(each.known for each in begun), len(models) * len(_different(wish)))
+    return [each.measured() for each in begun]
 
 
 def _listen(stop: asyncio.Event, working: asyncio.Task[object] | None, models: Sequence[Model]) -> None:
@@ -267,11 +267,11 @@ class _Measuring:
         self._found.why = self._tally.last_error = problem.message
         pause = self._policy.pause(attempt, problem.retry_after)
         if self._first_reply.absent(problem):
-            found = self._first_reply.pause(pause, began)
-            if found is None:
+            waited = self._first_reply.pause(pause, began)
+            if waited is None:
                 self._found.refused, self._found.absent = problem.message, True
                 return False
-            pause = found
+            pause = waited
         last = not problem.retry or attempt == self._policy.attempts
         self._lost += last
         gone = self._lost >= (VANISHED if self.known else HOPELESS) and (problem.retry or not self.known)
@@ -289,39 +289,39 @@ class _Measuring:
 
     def measured(self) -> Measured:
         """Return all that is known by now."""
-        found = self._found
-        for one in self._wish.sets:
-            times = Counter((text.tag, text.text) for text in one.texts)
+        result = self._found
+        for each_set in self._wish.sets:
+            times = Counter((text.tag, text.text) for text in each_set.texts)
             for (tag, content), count in times.items():
                 row = self._items.find(self._identity, text_hash(content), self._wish.k)
                 if row is not None:
-                    found.readings.setdefault(one.name, []).append((row, tag, count))
+                    result.readings.setdefault(each_set.name, []).append((row, tag, count))
                 else:
-                    found.failed += count
-        return found
+                    result.failed += count
+        return result
 
 
 def _reading(row: Row, times: int) -> Reading:
     return Reading(times=times, text=row.text, **_measured(row))
 
 
-def _measured(one: Reading | Row) -> dict[str, Any]:
+def _measured(reading: Reading | Row) -> dict[str, Any]:
     """Return what a reading and a row have in common."""
-    return {name: getattr(one, name) for name in ("tokens", "nll", "bytes", "characters", "min_k")}
+    return {name: getattr(reading, name) for name in ("tokens", "nll", "bytes", "characters", "min_k")}
 
 
 def _different(wish: MeasureConfig) -> dict[str, list[tuple[str, str]]]:
     """Return every different text, with the sets and ids of its places."""
     places: dict[str, list[tuple[str, str]]] = {}
-    for one in wish.sets:
-        for text in one.texts:
-            places.setdefault(text.text, []).append((one.name, text.id))
+    for each_set in wish.sets:
+        for text in each_set.texts:
+            places.setdefault(text.text, []).append((each_set.name, text.id))
     return places
 
 
 def _sound(logprobs: list[float]) -> list[float]:
     """Log-probabilities that are some."""
-    strange = next((one for one in logprobs if not (math.isfinite(one) and one < 1e-3)), None)
+    strange = next((logprob for logprob in logprobs if not (math.isfinite(logprob) and logprob < 1e-3)), None)
     if strange is not None:
         raise ModelError("logprobs", f"a token with the log-probability {strange}: there is no perplexity of that")
     return logprobs

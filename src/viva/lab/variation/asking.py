@@ -73,19 +73,19 @@ class VaryOptions(Struct, frozen=True):
         """
         factors: list[Factor] = []
         texts = Texts()
-        for name, said in self.factors.items():
+        for name, setting in self.factors.items():
             first = {"prompt": "base", "system": "none"}.get(name, "0")
             if name == "prompt":
-                named = _paraphrases(spec, own, said)
+                named = _paraphrases(spec, own, setting)
                 texts = msgspec.structs.replace(texts, prompt=tuple(named.values()))
                 levels = [first, *named]
             elif name == "system":
-                systems = _system_texts(cast("Path", said))
+                systems = _system_texts(cast("Path", setting))
                 texts = msgspec.structs.replace(texts, system=tuple(systems.values()))
                 levels = [first, *systems]
             else:
                 start = spec.seed if name == "seed" else 0
-                levels = [str(start + level) for level in range(cast("int", said))]
+                levels = [str(start + level) for level in range(cast("int", setting))]
             factors.append(Factor(name, tuple(levels)))
         sizes = [len(factor.levels) for factor in factors]
         whole = math.prod(sizes)
@@ -126,10 +126,10 @@ class Varied(Way):
         if "seed" in self._options.factors:
             for exam in record.exams:
                 _refuse_seeds(exam, record)
-        cells = [1 if one.spec.vary is UNSET else len(one.spec.vary.cells) for one in record.exams]
+        cells = [1 if each.spec.vary is UNSET else len(each.spec.vary.cells) for each in record.exams]
         exams_asked = [
-            msgspec.structs.replace(one, samples=(one.samples or record.samples) * count)
-            for one, count in zip(record.exams, cells, strict=True)
+            msgspec.structs.replace(each, samples=(each.samples or record.samples) * count)
+            for each, count in zip(record.exams, cells, strict=True)
         ]
         return msgspec.structs.replace(record, exams=exams_asked), {}
 
@@ -187,30 +187,30 @@ def read_varied(given: Sequence[str]) -> VaryOptions:
     return VaryOptions(factors, cells)
 
 
-def _paraphrases(spec: ExamSpec, own: Path | None, said: int | Path) -> dict[str, dict[str, object]]:
+def _paraphrases(spec: ExamSpec, own: Path | None, setting: int | Path) -> dict[str, dict[str, object]]:
     """Name → templates of the levels after the first: the user's file, or so many that come with the benchmark."""
-    if isinstance(said, Path):
-        return _tables(_read(said, "paraphrases", '[brief] and below it task = "..."'), said)
+    if isinstance(setting, Path):
+        return _tables(_read(setting, "paraphrases", '[brief] and below it task = "..."'), setting)
     path = PARAPHRASES / f"{spec.benchmark}.toml"
-    found = _tables(read_templates(path), path) if path.exists() else {}
+    paraphrases = _tables(read_templates(path), path) if path.exists() else {}
     if spec.benchmark == CARD and own is not None:
         card = read_card(own)
-        found = {name: _below(table, card.language, card.format) for name, table in found.items()}
+        paraphrases = {name: _below(table, card.language, card.format) for name, table in paraphrases.items()}
     else:
-        found = {
+        paraphrases = {
             name: table
-            for name, table in found.items()
+            for name, table in paraphrases.items()
             if spec.language in table or not LANGUAGES.keys() & table.keys()
         }
-    found = {name: table for name, table in found.items() if table}
-    if len(found) < said - 1:
-        most = f"; at most prompt={len(found) + 1}, or" if found else ":"
+    paraphrases = {name: table for name, table in paraphrases.items() if table}
+    if len(paraphrases) < setting - 1:
+        most = f"; at most prompt={len(paraphrases) + 1}, or" if paraphrases else ":"
         raise VivaError(
-            f"prompt={said}: Viva has {len(found)} paraphrases of what {spec.label} asks{most} name a file of "
+            f"prompt={setting}: Viva has {len(paraphrases)} paraphrases of what {spec.label} asks{most} name a file of "
             "yours, prompt=FILE.toml",
             field="vary",
         )
-    return dict([*found.items()][: said - 1])
+    return dict([*paraphrases.items()][: setting - 1])
 
 
 def _read(path: Path, what: str, example: str) -> dict[str, object]:
@@ -222,10 +222,10 @@ def _read(path: Path, what: str, example: str) -> dict[str, object]:
 
 def _below(table: Mapping[str, object], *keys: str) -> dict[str, object]:
     """Return what stands at keys in a table; nothing where they lead nowhere."""
-    found: object = table
+    part: object = table
     for key in keys:
-        found = found.get(key, {}) if isinstance(found, dict) else {}
-    return cast("dict[str, object]", found) if isinstance(found, dict) else {}
+        part = part.get(key, {}) if isinstance(part, dict) else {}
+    return cast("dict[str, object]", part) if isinstance(part, dict) else {}
 
 
 def _tables(content: Mapping[str, object], path: Path) -> dict[str, dict[str, object]]:

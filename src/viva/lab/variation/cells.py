@@ -31,9 +31,11 @@ def factorial(sizes: Sequence[int], cells: int | None = None) -> tuple[tuple[int
     if cells is None or cells >= math.prod(sizes):
         return tuple(itertools.product(*map(range, sizes)))
     draw = random.Random(f"{sizes}/{cells}")
-    found = min((_exchanged(sizes, cells, draw) for _ in range(_STARTS)), key=lambda one: _coincidences(one, sizes))
+    design = min(
+        (_exchanged(sizes, cells, draw) for _ in range(_STARTS)), key=lambda candidate: _coincidences(candidate, sizes)
+    )
     # Relabelling the levels of a factor keeps its balance: the first cell is the one that a plain run asks.
-    columns = [[(level - column[0]) % size for level in column] for column, size in zip(found, sizes, strict=True)]
+    columns = [[(level - column[0]) % size for level in column] for column, size in zip(design, sizes, strict=True)]
     return tuple(sorted(zip(*columns, strict=True)))
 
 
@@ -58,6 +60,6 @@ def _coincidences(columns: Sequence[Sequence[int]], sizes: Sequence[int]) -> int
     """J2: over pairs of cells, the square of the sum of sizes of factors in which they have the same level."""
     cells = [*zip(*columns, strict=True)]
     return sum(
-        sum(size for size, one, other in zip(sizes, first, second, strict=True) if one == other) ** 2
+        sum(size for size, left, other in zip(sizes, first, second, strict=True) if left == other) ** 2
         for first, second in itertools.combinations(cells, 2)
     )

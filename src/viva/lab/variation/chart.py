@@ -20,51 +20,52 @@ _BEYOND = 1.3
 _ALL, _ONE = "all cells", "one cell"
 
 
-def variance_chart(exam: str, design: Design, found: Sequence[Contestant]) -> Drawn:
+def variance_chart(exam: str, design: Design, contestants: Sequence[Contestant]) -> Drawn:
     """Return one exam's models, the best first: a dot a cell and one for all, and below it the sources of variance with
     the part of their intervals that fits.
     """
-    left_out = max(one.left_out for one in found)
-    said = [design.words, "lines: 95 % intervals for other questions and levels"]
-    said += [f"without questions of which an answer is missing ({left_out:,} at most)"] if left_out else []
-    most = _BEYOND * max(1.0, *(100 * source.sd for one in found for source in one.components.components))
+    left_out = max(each.left_out for each in contestants)
+    below = [design.words, "lines: 95 % intervals for other questions and levels"]
+    below += [f"without questions of which an answer is missing ({left_out:,} at most)"] if left_out else []
+    most = _BEYOND * max(1.0, *(100 * source.sd for each in contestants for source in each.components.components))
     title = "standard deviation in points, with 95 % intervals as far as they fit"
     return together(
         [
             dots(
-                list(_scores(design, found)), "model", Axis("score", f"score ({PER_CENT})"), width=_WIDTH,
-                title=f"{one_line(exam, _LABEL)}: what moves a score", below=said, kinds=Kinds("over", (_ALL, _ONE)),
+                list(_scores(design, contestants)), "model", Axis("score", f"score ({PER_CENT})"), width=_WIDTH,
+                title=f"{one_line(exam, _LABEL)}: what moves a score", below=below, kinds=Kinds("over", (_ALL, _ONE)),
             ),
             dots(
-                list(_sources(found, most)), "source", Axis("sd", title, {"domain": [0, most]}), width=_WIDTH,
-                title="Its sources", kinds=Kinds("model", [one_line(one.model, _LABEL) for one in found], offset=True),
+                list(_sources(contestants, most)), "source", Axis("sd", title, {"domain": [0, most]}), width=_WIDTH,
+                title="Its sources",
+                kinds=Kinds("model", [one_line(each.model, _LABEL) for each in contestants], offset=True),
             ),
         ]
     )  # fmt: skip
 
 
-def _scores(design: Design, found: Sequence[Contestant]) -> Iterator[dict[str, Any]]:
+def _scores(design: Design, contestants: Sequence[Contestant]) -> Iterator[dict[str, Any]]:
     """Yield each model's score in every cell with its rank there, and its mean with the interval for any such cells."""
-    for one in found:
-        model = one_line(one.model, _LABEL)
-        for cell, score in enumerate(one.cells):
+    for each in contestants:
+        model = one_line(each.model, _LABEL)
+        for cell, score in enumerate(each.cells):
             levels = (f"{factor} {one_line(level, _LABEL)}" for factor, level in design.named(cell).items())
-            rank = 1 + sum(other.cells[cell] > score for other in found)
+            rank = 1 + sum(other.cells[cell] > score for other in contestants)
             yield {"model": model, "score": 100 * score, "over": _ONE, "cell": ", ".join(levels), "rank": rank}
-        low, high = one.components.interval()
+        low, high = each.components.interval()
         ends = {"low": 100 * max(0.0, low), "high": 100 * min(1.0, high)}
-        yield {"model": model, "score": 100 * one.components.mean, "over": _ALL, **_interval(ends), **ends}
+        yield {"model": model, "score": 100 * each.components.mean, "over": _ALL, **_interval(ends), **ends}
 
 
-def _sources(found: Sequence[Contestant], most: float) -> Iterator[dict[str, Any]]:
+def _sources(contestants: Sequence[Contestant], most: float) -> Iterator[dict[str, Any]]:
     """Yield the standard deviation of every source of each model's score."""
-    for one in found:
-        shares = one.components.shares()
-        for source in one.components.components:
+    for each in contestants:
+        shares = each.components.shares()
+        for source in each.components.components:
             share, ends = shares[source.name], {"low": 100 * source.low**0.5, "high": 100 * source.high**0.5}
             yield {
                 "source": source.name,
-                "model": one_line(one.model, _LABEL),
+                "model": one_line(each.model, _LABEL),
                 "sd": 100 * source.sd,
                 **{end: min(most, value) for end, value in ends.items()},
                 **_interval(ends),

@@ -112,12 +112,16 @@ class Components(Struct, frozen=True, kw_only=True):
     @property
     def p(self) -> float:
         """The least of the sources without questions: whether anything moves the mean."""
-        return min(one.p for one in self.components if one.p is not None and not one.of_questions)
+        return min(
+            component.p for component in self.components if component.p is not None and not component.of_questions
+        )
 
     @property
     def moved(self) -> bool:
         """Whether anything is shown that more variants of a question average out."""
-        return any(one.shown and one.of_answers and not one.of_questions for one in self.components)
+        return any(
+            component.shown and component.of_answers and not component.of_questions for component in self.components
+        )
 
     def interval(self, *, everything: bool = True) -> tuple[float, float]:
         """Of the mean: with `everything` for any levels of the factors, else for those that were asked."""
@@ -133,15 +137,16 @@ class Components(Struct, frozen=True, kw_only=True):
         What chance does as well has none, and the error is that without it. What others with questions add to the mean
         is theirs in proportion, since one below 0 lowers the error all the same.
         """
-        shown = {one: max(0.0, one.in_mean) for one in self.components if one.shown}
-        counted = sum(part for one, part in shown.items() if one.of_questions)
+        shown = {component: max(0.0, component.in_mean) for component in self.components if component.shown}
+        counted = sum(part for component, part in shown.items() if component.of_questions)
         parts = {
-            one.name: part * self.questions_error**2 / counted if one.of_questions else part
-            for one, part in shown.items()
+            component.name: part * self.questions_error**2 / counted if component.of_questions else part
+            for component, part in shown.items()
         }
         whole = sum(parts.values())
         return {
-            one.name: parts[one.name] / whole if one.shown and whole > _NO_ERROR**2 else None for one in self.components
+            component.name: parts[component.name] / whole if component.shown and whole > _NO_ERROR**2 else None
+            for component in self.components
         }
 
     def error_with(self, questions: float, variants: float) -> float:
@@ -154,13 +159,15 @@ class Components(Struct, frozen=True, kw_only=True):
         levels that there are can do so.
         """
         of_questions = others = 0.0
-        for one in self.components:
-            judges = self.judges if one.of_judges else 1
-            if one.of_questions:
-                alone = max(1.0, variants / self.levels) if one.variance < 0 else 1.0
-                of_questions += one.variance / (questions * (variants if one.of_answers else alone) * judges)
-            elif one.shown:
-                others += max(0.0, one.variance) / ((variants if one.of_answers else 1) * judges)
+        for component in self.components:
+            judges = self.judges if component.of_judges else 1
+            if component.of_questions:
+                alone = max(1.0, variants / self.levels) if component.variance < 0 else 1.0
+                of_questions += component.variance / (
+                    questions * (variants if component.of_answers else alone) * judges
+                )
+            elif component.shown:
+                others += max(0.0, component.variance) / ((variants if component.of_answers else 1) * judges)
         return math.sqrt(max(0.0, of_questions) + others)
 
 
@@ -193,7 +200,7 @@ def estimate(values: Floats, cells: Sequence[Sequence[int]], factors: Sequence[s
         raise ValueError(f"components take two questions and two cells, and here are {questions} and {count}")
     codes = np.asarray(cells, dtype=np.int64).reshape(count, len(factors))
     # 1 where two cells have the same level.
-    forms = {name: np.equal.outer(one, one) * 1.0 for name, one in zip(factors, codes.T, strict=True)}
+    forms = {name: np.equal.outer(column, column) * 1.0 for name, column in zip(factors, codes.T, strict=True)}
     if len(factors) > 1:
         forms[CELL] = np.eye(count)
     names, matrix = _independent(forms)
@@ -204,7 +211,7 @@ def estimate(values: Floats, cells: Sequence[Sequence[int]], factors: Sequence[s
         contrasts = np.linalg.eigh(np.eye(judges) - 1 / judges)[1][:, 1:]
         apart = _figures(np.moveaxis(panel @ contrasts, 3, 0), {name: forms[name] for name in names}, matrix)
     by_judge = _of_levels(apart, codes, names, {}) if apart else {}
-    shared = {name: (one.variance / judges, one.degrees) for name, one in by_judge.items()}
+    shared = {name: (component.variance / judges, component.degrees) for name, component in by_judge.items()}
     levels = [*_of_levels(whole, codes, names, shared).values()]
     alone: list[Component] = []
     crossed: list[Component] = []
@@ -218,17 +225,20 @@ def estimate(values: Floats, cells: Sequence[Sequence[int]], factors: Sequence[s
     ordered = [alone[0], *levels, *alone[1:]]
     if apart:
         judge = _of_the_judges(apart, [*by_judge.values()], judges)
-        ordered += [judge, crossed[0], *(_shared(one, judges) for one in by_judge.values()), *crossed[1:]]
-    p_values = adjusted([one.p for one in ordered], "holm")
-    ordered = [structs.replace(one, p=p) for one, p in zip(ordered, p_values, strict=True)]
-    random = [one for one in ordered if not one.of_questions]
-    parts = [(whole.error, questions - 1.0), *((max(0.0, one.in_mean), one.degrees) for one in random)]
+        ordered += [judge, crossed[0], *(_shared(component, judges) for component in by_judge.values()), *crossed[1:]]
+    p_values = adjusted([component.p for component in ordered], "holm")
+    ordered = [structs.replace(component, p=p) for component, p in zip(ordered, p_values, strict=True)]
+    random = [component for component in ordered if not component.of_questions]
+    parts = [
+        (whole.error, questions - 1.0),
+        *((max(0.0, component.in_mean), component.degrees) for component in random),
+    ]
     total, degrees = _sum_of(parts)
     return Components(
         mean=float(panel.mean()),
         questions=questions,
         cells=count,
-        levels=min((len(np.unique(codes[:, at])) for at in range(len(factors))), default=1),
+        levels=min((len(np.unique(codes[:, index])) for index in range(len(factors))), default=1),
         samples=samples,
         judges=judges,
         components=tuple(ordered),
@@ -288,9 +298,9 @@ def _figures(arrays: Floats, forms: Mapping[str, Floats], matrix: Floats) -> _Fi
     )
 
 
-def _shared(one: Component, judges: int) -> Component:
+def _shared(component: Component, judges: int) -> Component:
     """Return a component of contrasts between judges, as one source of the mean over so many."""
-    return structs.replace(one, name=_of_judges(one.name), in_mean=one.in_mean / judges)
+    return structs.replace(component, name=_of_judges(component.name), in_mean=component.in_mean / judges)
 
 
 def _of_judges(label: str) -> str:
@@ -308,7 +318,7 @@ def _independent(forms: Mapping[str, Floats]) -> tuple[list[str], Floats]:
     for name, form in forms.items():
         tried = [*names, name]
         centre = np.eye(len(form)) - 1 / len(form)
-        own = [centre @ forms[one] @ centre for one in tried]
+        own = [centre @ forms[term] @ centre for term in tried]
         traces = np.array([[float(np.sum(a * b)) for b in own] for a in own])
         scale = np.sqrt(np.diag(traces))
         if not scale.all() or np.linalg.eigvalsh(traces / np.outer(scale, scale))[0] < _SINGULAR:
@@ -338,7 +348,7 @@ def _of_questions(name: str, figures: Floats, share: float) -> Component:
 
 
 def _of_levels(
-    found: _Figures,
+    figures: _Figures,
     codes: NDArray[np.int64],
     names: Sequence[str],
     shared: Mapping[str, tuple[float, float]],
@@ -346,10 +356,10 @@ def _of_levels(
     """Return the components without questions, from the means of cells. `shared`: name → what else has its form in
     them, and the degrees of freedom with which that is known.
     """
-    means, noise = found.means, found.noise
+    means, noise = figures.means, figures.noise
     count = means.shape[2]
     factors = [name for name in names if name != CELL]
-    dummies = [np.eye(int(codes[:, at].max()) + 1)[codes[:, at]] for at in range(len(factors))]
+    dummies = [np.eye(int(codes[:, index].max()) + 1)[codes[:, index]] for index in range(len(factors))]
     every = _projection(np.ones((count, 1)), *dummies)
     nothing = (0.0, _MANY)
     made: dict[str, Component] = {}
@@ -360,9 +370,9 @@ def _of_levels(
         other = _sum_of([(rest, _MANY), shared.get(CELL, nothing)])
         made[CELL] = _few_levels(CELL, means, form - every, other, rest, form)
         square, degrees = other[0] + made[CELL].variance, made[CELL].degrees
-    for at, name in enumerate(factors):
-        others = _projection(np.ones((count, 1)), *dummies[:at], *dummies[at + 1 :])
-        form = dummies[at] @ dummies[at].T
+    for index, name in enumerate(factors):
+        others = _projection(np.ones((count, 1)), *dummies[:index], *dummies[index + 1 :])
+        form = dummies[index] @ dummies[index].T
         explained = every - others
         times = float(np.sum(explained * form)) / float(np.trace(explained))
         more, known = shared.get(name, nothing)
@@ -409,10 +419,10 @@ def _few_levels(
 def _of_the_judges(apart: _Figures, by_judge: Sequence[Component], judges: int) -> Component:
     """Return the component of judges, from the means of contrasts between them."""
     means, once = apart.means.mean(axis=2, keepdims=True), np.ones((1, 1))
-    levels = [(one.in_mean, one.degrees) for one in by_judge]
+    levels = [(component.in_mean, component.degrees) for component in by_judge]
     rest = _sum_of([(apart.error, (means.shape[1] - 1.0) * len(means)), *levels])
-    found = _few_levels(JUDGE, means, once, rest, apart.error, once)
-    return structs.replace(found, in_mean=found.in_mean / judges)
+    component = _few_levels(JUDGE, means, once, rest, apart.error, once)
+    return structs.replace(component, in_mean=component.in_mean / judges)
 
 
 def _test(means: Floats, projection: Floats) -> tuple[float, float]:
@@ -461,15 +471,15 @@ def positions(questions: Sequence[Sequence[tuple[str, str]]]) -> tuple[Position,
     answered = [answers for answers in questions if answers]
     if len(answered) < 2:
         return ()
-    found = []
+    placed = []
     for letter in sorted({gold for answers in answered for _, gold in answers}):
         chosen, gold = (
             np.array([np.mean([each[which] == letter for each in answers]) for answers in answered]) for which in (0, 1)
         )
         gains = chosen - gold
         half = t_quantile(len(gains) - 1) * float(gains.std(ddof=1)) / math.sqrt(len(gains))
-        there = [said == letter for answers in answered for said, place in answers if place == letter]
-        found.append(
+        there = [letter_said == letter for answers in answered for letter_said, place in answers if place == letter]
+        placed.append(
             Position(
                 letter=letter,
                 gold=float(gold.mean()),
@@ -479,4 +489,4 @@ def positions(questions: Sequence[Sequence[tuple[str, str]]]) -> tuple[Position,
                 right=sum(there) / len(there) if there else None,
             )
         )
-    return tuple(found)
+    return tuple(placed)

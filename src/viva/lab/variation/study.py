@@ -102,66 +102,72 @@ def study(config: VarianceConfig) -> Findings[Variance]:
     from viva.lab.variation.chart import variance_chart
     from viva.lab.variation.tables import Variance, findings
 
-    found = _asked(config)
-    contestants = sorted((_contestant(found, one) for one in found.asked), key=lambda one: -one.components.mean)
-    by_model = {one.model: one for one in found.asked}
-    pairs = [_contestant(found, *(by_model[one.model] for one in pair)) for pair in itertools.pairwise(contestants)]
-    varied = found.varied
-    ordered = varied is not None and any(one.name == "order" for one in varied.factors)
+    asked_design = _asked(config)
+    contestants = sorted(
+        (_contestant(asked_design, each) for each in asked_design.asked), key=lambda each: -each.components.mean
+    )
+    by_model = {each.model: each for each in asked_design.asked}
+    pairs = [
+        _contestant(asked_design, *(by_model[each.model] for each in pair)) for pair in itertools.pairwise(contestants)
+    ]
+    varied = asked_design.varied
+    ordered = varied is not None and any(factor.name == "order" for factor in varied.factors)
     variance = Variance(
-        exam=found.record.spec.label,
-        design=found.design,
+        exam=asked_design.record.spec.label,
+        design=asked_design.design,
         contestants=tuple(contestants),
         differences=tuple(pairs),
-        positions=_positions(found.record, varied, found.asked) if varied and ordered else {},
-        budget=config.budget or found.record.questions,
-        available=found.record.questions,
+        positions=_positions(asked_design.record, varied, asked_design.asked) if varied and ordered else {},
+        budget=config.budget or asked_design.record.questions,
+        available=asked_design.record.questions,
         budget_asked=config.budget is not None,
-        clustered=any(one.clustered for one in found.asked),
+        clustered=any(each.clustered for each in asked_design.asked),
     )
     return findings(variance, partial(variance_chart, variance.exam, variance.design, contestants))
 
 
 def _asked(config: VarianceConfig) -> _Varied:
     """Return the one exam of the runs that has a design or several judges, and its models' answers."""
-    found: dict[bytes, _Varied] = {}
+    by_design: dict[bytes, _Varied] = {}
     varied: dict[str, list[str]] = {"model": [], "exam": []}
     for path in itertools.chain.from_iterable(map(runs_in, config.runs)):
-        for exam, model, judges, one in _evaluations(path, config):
+        for exam, model, judges, asked in _evaluations(path, config):
             varied["model"].append(model)
             varied["exam"].append(exam.spec.label)
-            if one is None:
+            if asked is None:
                 continue
             key = msgspec.json.encode([exam.spec, exam.fingerprint, exam.templates, judges], order="deterministic")
-            group = found.setdefault(key, _Varied(exam, judges, []))
+            group = by_design.setdefault(key, _Varied(exam, judges, []))
             if any(other.model == model for other in group.asked):
                 raise DataError(f"{one_line(model, 60)} is in {path} and in a run before it: name one of them")
-            group.asked.append(one)
-    if not found and varied["model"]:
-        said = {"model": config.model, "exam": config.exam}
-        meant = " ".join(f"{option(one)} {one_line(name, 60)}" for one, names in said.items() for name in names)
-        there = "; ".join(f"{option(one)} {', '.join(_names(names))}" for one, names in varied.items() if said[one])
+            group.asked.append(asked)
+    if not by_design and varied["model"]:
+        wanted = {"model": config.model, "exam": config.exam}
+        meant = " ".join(f"{option(each)} {one_line(name, 60)}" for each, names in wanted.items() for name in names)
+        there = "; ".join(
+            f"{option(each)} {', '.join(_names(names))}" for each, names in varied.items() if wanted[each]
+        )
         raise VivaError(f"{meant}: no such answers in {', '.join(map(str, config.runs))}; there are: {there}")
-    if not found:
+    if not by_design:
         raise VivaError(
             f"nothing is varied in {', '.join(map(str, config.runs))}, and no two judges have marked its answers: ask "
             f"with {option('vary')}, such as `viva variance run cmmlu {flag('vary')} prompt=3,order=4 "
             f"{flag('model', 'MODEL')}`, or name {option('judge')} twice"
         )
-    if len(found) > 1:
-        _refuse_several([*found.values()], config)
-    return next(iter(found.values()))
+    if len(by_design) > 1:
+        _refuse_several([*by_design.values()], config)
+    return next(iter(by_design.values()))
 
 
-def _refuse_several(found: Sequence[_Varied], config: VarianceConfig) -> None:
+def _refuse_several(several: Sequence[_Varied], config: VarianceConfig) -> None:
     """Raise VivaError naming what differs."""
-    if len({msgspec.json.encode(msgspec.structs.replace(one.record.spec, shard="")) for one in found}) == 1 and all(
-        one.record.spec.shard for one in found
+    if len({msgspec.json.encode(msgspec.structs.replace(each.record.spec, shard="")) for each in several}) == 1 and all(
+        each.record.spec.shard for each in several
     ):
         raise VivaError(
             f"{', '.join(map(str, config.runs))} are shards of one run: `viva merge` makes it of them, or name one"
         )
-    named = ", ".join(f"{one.record.spec.label} ({one.design.words}{_by(one.judges)})" for one in found)
+    named = ", ".join(f"{each.record.spec.label} ({each.design.words}{_by(each.judges)})" for each in several)
     raise VivaError(
         f"one exam and one design are compared, and here are {named}: name an exam with {option('exam')}, or a run"
     )
@@ -206,19 +212,19 @@ def _judged(path: Path, judges: tuple[str, ...], config: VarianceConfig) -> Eval
     """Return the same of a run with several judges. Where none of them was asked anything about an exam, a rule
     decides.
     """
-    found: Evaluations = []
+    evaluations: Evaluations = []
     judged: set[str] = set()
     for exam, model, answers in _rows_by_judge(path):
         read = None
         if _is_meant(config, exam, model):
             read = _read(model, exam, answers)
             judged.update([exam.spec.label] if read.judged else [])
-        found.append((exam, model, judges, read))
+        evaluations.append((exam, model, judges, read))
     return [
-        (exam, model, judges, one)
+        (exam, model, judges, asked)
         if exam.spec.label in judged
-        else (exam, model, (), one and _under_one(one, len(judges)))
-        for exam, model, judges, one in found
+        else (exam, model, (), asked and _under_one(asked, len(judges)))
+        for exam, model, judges, asked in evaluations
         if exam.spec.label in judged or exam.spec.vary is not UNSET
     ]
 
@@ -249,18 +255,18 @@ def _marked(folder: RunFolder, evaluation: Evaluation, evidence_store: EvidenceS
             evidence = evidence_store.about(evaluation, question, sample, response)
             alone = (
                 msgspec.structs.replace(
-                    evidence, marks=(), opinions=[one for one in evidence.opinions if one.judge == judge]
+                    evidence, marks=(), opinions=[opinion for opinion in evidence.opinions if opinion.judge == judge]
                 )
                 for judge in judges
             )
-            scores = [exam.score(question, response, one) for one in alone]
+            scores = [exam.score(question, response, verdict) for verdict in alone]
             rows = tuple(row_of(evaluation, question, sample, response, score, shown) for score in scores)
             yield rows, bool(evidence.opinions)
 
 
-def _under_one(one: _Asked, judges: int) -> _Asked:
+def _under_one(asked: _Asked, judges: int) -> _Asked:
     """Return the same under the first judge alone."""
-    return msgspec.structs.replace(one, points={name: cells[::judges] for name, cells in one.points.items()})
+    return msgspec.structs.replace(asked, points={name: cells[::judges] for name, cells in asked.points.items()})
 
 
 def _read(model: str, exam: ExamRecord, answers: Iterable[Marked]) -> _Asked:
@@ -280,48 +286,48 @@ def _read(model: str, exam: ExamRecord, answers: Iterable[Marked]) -> _Asked:
     return read
 
 
-def _whole(one: _Asked) -> dict[str, list[list[float]]]:
+def _whole(asked: _Asked) -> dict[str, list[list[float]]]:
     """Return the questions of which every answer counts."""
-    samples = max((len(cell) for cells in one.points.values() for cell in cells), default=0)
+    samples = max((len(cell) for cells in asked.points.values() for cell in cells), default=0)
     known = {
         question: [[point for point in cell if point is not None] for cell in cells]
-        for question, cells in one.points.items()
+        for question, cells in asked.points.items()
     }
     return {question: cells for question, cells in known.items() if all(len(cell) == samples for cell in cells)}
 
 
-def _contestant(found: _Varied, *asked: _Asked) -> Contestant:
+def _contestant(varied: _Varied, *asked: _Asked) -> Contestant:
     """Return what moves the score of a model, or the difference of two."""
     import numpy as np
 
     from viva.lab.variation.tables import Contestant
 
-    sides, names = [_whole(one) for one in asked], [one.model for one in asked]
+    sides, names = [_whole(each) for each in asked], [each.model for each in asked]
     shared = [question for question in sides[0] if all(question in side for side in sides)]
-    most = min(len(one.points) for one in asked)
-    _refuse_few(len(shared), most, " and ".join(names), found.judges)
+    most = min(len(each.points) for each in asked)
+    _refuse_few(len(shared), most, " and ".join(names), varied.judges)
     samples = min(len(side[shared[0]][0]) for side in sides)
     values = [
         np.array([[cell[:samples] for cell in side[question]] for question in shared], dtype=np.float64)
         for side in sides
     ]
-    moved = _moved(values[0] - values[1] if len(values) > 1 else values[0], found)
+    moved = _moved(values[0] - values[1] if len(values) > 1 else values[0], varied)
     return Contestant(model=names[0], second="".join(names[1:]), left_out=most - len(shared), **moved)
 
 
-def _moved(values: Floats, found: _Varied) -> dict[str, Any]:
+def _moved(values: Floats, varied: _Varied) -> dict[str, Any]:
     """Components, means of cells and their range by chance of questions × cells × samples; every judge has a cell."""
     from viva.lab.variation.components import estimate, range_by_chance
 
-    design, means = found.varied, values.mean(axis=2)
+    design, means = varied.varied, values.mean(axis=2)
     cells, factors = (design.cells, [factor.name for factor in design.factors]) if design else (((),), [])
-    if found.judges:
+    if varied.judges:
         questions, _, samples = values.shape
-        values = values.reshape(questions, len(cells), len(found.judges), samples).swapaxes(2, 3)
+        values = values.reshape(questions, len(cells), len(varied.judges), samples).swapaxes(2, 3)
     try:
         components = estimate(values, cells, factors)
     except ValueError as problem:
-        raise DataError(f"a design of {found.design.words}: {problem}") from None
+        raise DataError(f"a design of {varied.design.words}: {problem}") from None
     of_cells = tuple(means.mean(axis=0).tolist())
     return {"components": components, "cells": of_cells, "by_chance": range_by_chance(means)}
 
@@ -350,12 +356,12 @@ def _positions(record: ExamRecord, design: Design, asked: Sequence[_Asked]) -> M
         if question.kind == "choice" and question.answer:
             golds[question.id] = [str(exam.variant(question, cell).answer) for cell in range(len(design.cells))]
     return {
-        one.model: positions(
+        each.model: positions(
             [
                 [(letter, golds[name][cell]) for cell, letter in read]
-                for name, read in one.letters.items()
+                for name, read in each.letters.items()
                 if name in golds
             ]
         )
-        for one in asked
+        for each in asked
     }

@@ -44,7 +44,7 @@ class Contestant(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """The same, shortened."""
-        return " − ".join(one_line(one, _NAME) for one in (self.model, self.second) if one)
+        return " − ".join(one_line(model, _NAME) for model in (self.model, self.second) if model)
 
     @property
     def title(self) -> str:
@@ -69,20 +69,20 @@ class Variance(Struct, frozen=True, kw_only=True):
 
     def ranks(self) -> dict[str, tuple[int, int]]:
         """Return model → its best and its worst rank over the cells; equal scores share the better one."""
-        cells = [*zip(*(one.cells for one in self.contestants), strict=True)]
+        cells = [*zip(*(contestant.cells for contestant in self.contestants), strict=True)]
         return {
-            one.model: (min(places), max(places))
-            for at, one in enumerate(self.contestants)
-            for places in ([1 + sum(other > scores[at] for other in scores) for scores in cells],)
+            contestant.model: (min(places), max(places))
+            for index, contestant in enumerate(self.contestants)
+            for places in ([1 + sum(other > scores[index] for other in scores) for scores in cells],)
         }
 
     def levels(self) -> list[tuple[str, str, list[float]]]:
         """Factor, level, and the mean score of each model over the cells that have it."""
         return [
-            (factor.name, level, [fmean(one.cells[cell] for cell in having) for one in self.contestants])
-            for at, factor in enumerate(self.design.factors)
+            (factor.name, level, [fmean(contestant.cells[cell] for cell in having) for contestant in self.contestants])
+            for index, factor in enumerate(self.design.factors)
             for number, level in enumerate(factor.levels)
-            for having in ([cell for cell, levels in enumerate(self.design.cells) if levels[at] == number],)
+            for having in ([cell for cell, levels in enumerate(self.design.cells) if levels[index] == number],)
             if having
         ]
 
@@ -93,7 +93,7 @@ class Variance(Struct, frozen=True, kw_only=True):
         about = self.split_of
         known = VARIANTS if self._asks_variants or about[0].components.samples > 1 else VARIANTS[:1]
         return [
-            (variants, questions, [one.components.error_with(questions, variants) for one in about])
+            (variants, questions, [each.components.error_with(questions, variants) for each in about])
             for variants in known
             if (questions := self.budget // variants) >= _FEW
         ]
@@ -101,7 +101,7 @@ class Variance(Struct, frozen=True, kw_only=True):
     @property
     def is_split(self) -> bool:
         """Whether the split of a budget is printed: where it is asked for, or anything shown makes it matter."""
-        moved = any(one.components.moved for one in self.split_of)
+        moved = any(each.components.moved for each in self.split_of)
         return self.budget_asked or (moved and len(self.splits()) > 1)
 
     @property
@@ -122,7 +122,7 @@ class Variance(Struct, frozen=True, kw_only=True):
     def notes(self) -> list[str]:
         """Return how to read it, and what it leaves out."""
         judged = self.design.factors[-1].name == JUDGE
-        chance = ", ".join(one.name for one in self.every if one.components.p > ALPHA)
+        chance = ", ".join(each.name for each in self.every if each.components.p > ALPHA)
         lines = [f"Not shown to be moved by anything that was varied (p above {ALPHA:g}): {chance}."] if chance else []
         lines += [
             "Scores are plain means over questions and cells. Questions alone: for these very "
@@ -149,11 +149,12 @@ class Variance(Struct, frozen=True, kw_only=True):
                 f"Few levels say little of others ({', '.join(few)}): their intervals have one degree of freedom less "
                 "than there are levels."
             )
-        if any(one.left_out for one in self.contestants):
+        if any(contestant.left_out for contestant in self.contestants):
             lines.append(
                 "left out, since an answer of them is missing: "
                 + ", ".join(
-                    f"{one.left_out:,} question{'s' * (one.left_out != 1)} of {one.name}" for one in self.contestants
+                    f"{contestant.left_out:,} question{'s' * (contestant.left_out != 1)} of {contestant.name}"
+                    for contestant in self.contestants
                 )
             )
         if self.is_split:
@@ -176,19 +177,21 @@ class Row(NamedTuple):
     """Of the squared error."""
 
 
-def _sources(one: Contestant) -> list[Row]:
-    shares = one.components.shares()
-    return [Row(one.model, one.second, each, shares[each.name]) for each in one.components.components]
+def _sources(contestant: Contestant) -> list[Row]:
+    shares = contestant.components.shares()
+    return [
+        Row(contestant.model, contestant.second, each, shares[each.name]) for each in contestant.components.components
+    ]
 
 
-def _interval(one: Component) -> str:
+def _interval(component: Component) -> str:
     """In points; `–` for one without width."""
-    low, high = _points(one.low**0.5), _points(one.high**0.5) if one.high < 1 else "over 100"
+    low, high = _points(component.low**0.5), _points(component.high**0.5) if component.high < 1 else "over 100"
     return "–" if low == high else f"{low}–{high}"
 
 
-def _half(found: Components, *, everything: bool) -> float | None:
-    low, high = found.interval(everything=everything)
+def _half(parts: Components, *, everything: bool) -> float | None:
+    low, high = parts.interval(everything=everything)
     return (high - low) / 2 if high - low < 2 else None
 
 
@@ -214,8 +217,8 @@ _SOURCE = (
 _POSITION = (
     Column("letter", "letter", NAME), Column("gold there", "gold", _POINTS, "gold"),
     Column("chosen", "chosen", _POINTS),
-    Column("chosen − gold", lambda one: one.chosen - one.gold, Kind(_signed), "gain"),
-    Column("95 % interval", lambda one: f"{_signed(one.low)} to {_signed(one.high)}", FIGURE, None),
+    Column("chosen − gold", lambda position: position.chosen - position.gold, Kind(_signed), "gain"),
+    Column("95 % interval", lambda position: f"{_signed(position.low)} to {_signed(position.high)}", FIGURE, None),
     *fields("", "low", "high"), Column("right if gold there", "right", _POINTS, "right"),
 )  # fmt: skip
 
@@ -223,8 +226,15 @@ _POSITION = (
 def _margins(to: str) -> tuple[Column, ...]:
     """Return the columns of a mean's error and of its cells, with what is between the least and the largest."""
     return (
-        Column("questions alone ±", lambda one: _half(one.components, everything=False), _HALF, "questions_alone"),
-        Column("anything else ±", lambda one: _half(one.components, everything=True), _HALF, "anything_else"),
+        Column(
+            "questions alone ±",
+            lambda contestant: _half(contestant.components, everything=False),
+            _HALF,
+            "questions_alone",
+        ),
+        Column(
+            "anything else ±", lambda contestant: _half(contestant.components, everything=True), _HALF, "anything_else"
+        ),
         Column("cells", "cells", Kind(lambda cells: f"{_points(min(cells))}{to}{_points(max(cells))}")),
         Column("range by chance", "by_chance", _POINTS, "by_chance"),
         Column("p", "components.p", P),
@@ -233,31 +243,31 @@ def _margins(to: str) -> tuple[Column, ...]:
     )
 
 
-def _split(found: Variance) -> Table:
-    about, splits, shown = found.split_of, found.splits(), found.is_split
+def _split(variance: Variance) -> Table:
+    about, splits, shown = variance.split_of, variance.splits(), variance.is_split
 
-    def errors(place: int, one: Contestant) -> Column:
-        least = min((errors[place] for _, _, errors in splits), default=None) if one.components.moved else None
+    def errors(place: int, contestant: Contestant) -> Column:
+        least = min((errors[place] for _, _, errors in splits), default=None) if contestant.components.moved else None
         kind = Kind(lambda error: _points(error) + " (least)" * (error == least))
-        return Column(one.name if shown else None, f"2.{place}", kind, one.full_name)
+        return Column(contestant.name if shown else None, f"2.{place}", kind, contestant.full_name)
 
     columns = (
         Column("variants of each" if shown else None, "0", FIGURE, "variants"),
         Column("questions" if shown else None, "1", COUNT, "questions"),
-        *(errors(place, one) for place, one in enumerate(about)),
+        *(errors(place, each) for place, each in enumerate(about)),
     )
-    title = f"Standard error in points, where a model gives {found.budget:,} answers"
-    return Table(title, columns, splits, asked=found.budget_asked)
+    title = f"Standard error in points, where a model gives {variance.budget:,} answers"
+    return Table(title, columns, splits, asked=variance.budget_asked)
 
 
-def findings(found: Variance, drawing: Drawing = None) -> Findings[Variance]:
+def findings(variance: Variance, drawing: Drawing = None) -> Findings[Variance]:
     """Return scores, differences, what moves the first of these; the split of a budget, positions, levels; the rest.
     The split comes first where somebody asked for it. `rows` has one a source of each score and difference; variances
     of shares."""
-    ranks = found.ranks()
+    ranks = variance.ranks()
     scores = (
         Column("model", "name", NAME, None), *fields("", "model"), Column("score", "components.mean", _POINTS),
-        *_margins("–"), Column("ranks", lambda one: ranks[one.model], Kind(_ranks_text, words=True)),
+        *_margins("–"), Column("ranks", lambda contestant: ranks[contestant.model], Kind(_ranks_text, words=True)),
         Column("questions", "components.questions", COUNT), *fields("", "left_out"),
     )  # fmt: skip
     differences = (
@@ -268,33 +278,33 @@ def findings(found: Variance, drawing: Drawing = None) -> Findings[Variance]:
     )  # fmt: skip
     levels = (
         Column("factor", "0", NAME), Column("level", "1", Kind(lambda level: one_line(level, _NAME), words=True)),
-        *(Column(one.name, f"2.{place}", _POINTS, one.model) for place, one in enumerate(found.contestants)),
+        *(Column(each.name, f"2.{place}", _POINTS, each.model) for place, each in enumerate(variance.contestants)),
     )  # fmt: skip
-    first, *rest = (Table(f"What moves the {one.title}", _SOURCE, _sources(one)) for one in found.every)
-    split, cells = _split(found), places(*(factor.name for factor in found.design.factors))
+    first, *rest = (Table(f"What moves the {each.title}", _SOURCE, _sources(each)) for each in variance.every)
+    split, cells = _split(variance), places(*(factor.name for factor in variance.design.factors))
     shown = [
-        Table(f"Scores in per cent · {found.exam} · {found.design.words}", scores, found.contestants),
-        *([Table("Differences in points", differences, found.differences)] if found.differences else []),
+        Table(f"Scores in per cent · {variance.exam} · {variance.design.words}", scores, variance.contestants),
+        *([Table("Differences in points", differences, variance.differences)] if variance.differences else []),
         first,
         *(
-            Table(f"Where options stand, in per cent of answers · {one_line(model, _NAME)}", _POSITION, at)
-            for model, at in found.positions.items()
-            if at
+            Table(f"Where options stand, in per cent of answers · {one_line(model, _NAME)}", _POSITION, shares)
+            for model, shares in variance.positions.items()
+            if shares
         ),
-        Table("Scores by level", levels, found.levels()),
+        Table("Scores by level", levels, variance.levels()),
         *rest,
-        Table("Cells of the design", cells, found.design.cells),
+        Table("Cells of the design", cells, variance.design.cells),
     ]
-    shown.insert(0 if found.budget_asked else 2 + bool(found.differences), split)
+    shown.insert(0 if variance.budget_asked else 2 + bool(variance.differences), split)
     columns = (
-        Column("exam", lambda _: found.exam),
+        Column("exam", lambda _: variance.exam),
         *fields("", first="model", second="less"),
         *fields("source", name="source"),
         *fields("source", "variance", "low", "high", "degrees", "p"),
         *fields("", share="share_of_error"),
     )
-    every: list[Contestant] = [*found.contestants, *found.differences]
-    rows = [row for one in every for row in _sources(one)]
+    every: list[Contestant] = [*variance.contestants, *variance.differences]
+    rows = [row for each in every for row in _sources(each)]
     return Findings(
-        found=found, shown=shown, rows=Table("Sources", columns, rows), notes=found.notes(), drawing=drawing
+        found=variance, shown=shown, rows=Table("Sources", columns, rows), notes=variance.notes(), drawing=drawing
     )

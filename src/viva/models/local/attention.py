@@ -67,9 +67,9 @@ class Packed:
         slots = torch.zeros(self.units * self.longest, dtype=torch.long)
         slots[torch.tensor(places)] = torch.arange(len(tokens))
         self.slots = slots.to(device)
-        at = torch.zeros(self.units * self.longest, dtype=torch.long)
-        at[torch.tensor(places)] = depths
-        self._at = at.view(self.units, self.longest).to(device)
+        depth_of = torch.zeros(self.units * self.longest, dtype=torch.long)
+        depth_of[torch.tensor(places)] = depths
+        self._at = depth_of.view(self.units, self.longest).to(device)
         self._last = prefix + int(depths.max())
         self._laid = units
         self.chains = all(unit.chain for unit in units)
@@ -191,20 +191,20 @@ def _own(batch: Packed, asked: _Asked, query: Any, key: Any, value: Any) -> tupl
 
     def side_by_side(states: Any) -> Any:
         """[heads, tokens, width] as [units, heads, longest, width]."""
-        found = states.transpose(0, 1).index_select(0, batch.slots)
-        return found.view(units, longest, *found.shape[1:]).transpose(1, 2)
+        taken = states.transpose(0, 1).index_select(0, batch.slots)
+        return taken.view(units, longest, *taken.shape[1:]).transpose(1, 2)
 
     def one_behind_another(states: Any) -> Any:
         """[units, heads, longest, ...] as [tokens, heads, ...]."""
-        found = states.transpose(1, 2)
-        return found.reshape(units * longest, *found.shape[2:]).index_select(0, batch.places)
+        taken = states.transpose(1, 2)
+        return taken.reshape(units * longest, *taken.shape[2:]).index_select(0, batch.places)
 
     queries, keys, values = side_by_side(query), side_by_side(key), side_by_side(value)
     if batch.chains and asked.simple and not (asked.window and asked.window < longest):
         repeated = [states.repeat_interleave(heads // few, 1) if heads > few else states for states in (keys, values)]
-        found = asked.fused(queries, *repeated, causal=True)
-        if found:
-            return one_behind_another(found[0]), one_behind_another(found[1])
+        fused = asked.fused(queries, *repeated, causal=True)
+        if fused:
+            return one_behind_another(fused[0]), one_behind_another(fused[1])
     queries = queries.view(units, few, -1, longest, queries.shape[-1])
     mean, log = asked.slowly(queries, keys[:, :, None], values[:, :, None], batch.hidden(asked.window))
     return one_behind_another(mean.flatten(1, 2)), one_behind_another(log.flatten(1, 2))
@@ -216,9 +216,9 @@ def _prefix(batch: Packed, asked: _Asked, query: Any, key: Any, value: Any) -> t
     each = heads // few
     behind = batch.behind(asked.window)
     if behind is None and asked.simple:
-        found = asked.fused(query.reshape(1, few, each * tokens, width), key[None], value[None], causal=False)
-        if found:
-            mean, log = found
+        result = asked.fused(query.reshape(1, few, each * tokens, width), key[None], value[None], causal=False)
+        if result:
+            mean, log = result
             return mean.reshape(heads, tokens, -1).transpose(0, 1), log.reshape(heads, tokens).transpose(0, 1)
     rows = max(1, _BLOCK.get(query.device.type, _BLOCK["cuda"]) // (4 * heads * batch.prefix))
     means, logs = [], []
@@ -260,8 +260,8 @@ class _Asked(Struct, frozen=True):
             return None
         if query.shape[-1] != value.shape[-1] or query.shape[-1] % 8:
             return None
-        found = run(query, key, value, 0.0, causal, scale=self.scaling)
-        return found[0], found[1][..., : query.shape[2]]  # the sums of some kernels are padded
+        result = run(query, key, value, 0.0, causal, scale=self.scaling)
+        return result[0], result[1][..., : query.shape[2]]  # the sums of some kernels are padded
 
     def slowly(self, query: Any, key: Any, value: Any, hidden: Any) -> tuple[Any, Any]:
         """Return the same in steps, in float32, with what is not to be seen."""

@@ -40,9 +40,9 @@ def problem(place: str, weights: Weights) -> str:
 
     A name that is not on this machine yet counts as usable unless the Hub is switched off (HF_HUB_OFFLINE).
     """
-    said = _settings(weights) or _packages(weights) or _place(place, weights)
-    if said or not weights.adapter:
-        return said
+    trouble = _settings(weights) or _packages(weights) or _place(place, weights)
+    if trouble or not weights.adapter:
+        return trouble
     return _adapter(weights.adapter)
 
 
@@ -155,8 +155,8 @@ def _kind(place: str, folder: Path, weights: Weights) -> str:
         return code_of_its_own(place)
     if beside := _sibling(place, folder, config):
         return beside
-    said = config.get("architectures")
-    names = [str(name) for name in said] if isinstance(said, list) else []
+    architectures = config.get("architectures")
+    names = [str(name) for name in architectures] if isinstance(architectures, list) else []
     if config.get("is_encoder_decoder") is True or (names and all(_OTHER_HEAD.search(name) for name in names)):
         what = f" ({one_line(names[0], 60)})" if names else ""
         return f"{shown(place)} is no model that continues a text{what}: name a causal language model"
@@ -206,8 +206,8 @@ def _adapter(adapter: str) -> str:
         return ""
     try:
         read_json(folder / "adapter_config.json")
-    except ValueError as said:
-        return f"the adapter {shown(adapter)} cannot be used: {said}"
+    except ValueError as why:
+        return f"the adapter {shown(adapter)} cannot be used: {why}"
     files = [folder / name for name in ADAPTERS if (folder / name).is_file()]
     if not files:
         return f"the adapter {shown(adapter)} has no weights (adapter_model.safetensors)"
@@ -218,8 +218,8 @@ def _adapter(adapter: str) -> str:
 def length(config: Mapping[str, Any], limit: object) -> int | None:
     """Return tokens: the smallest sensible number that a configuration and its tokenizer's `limit` name."""
     nested = config.get("text_config")
-    said = [part.get(key) for part in (config, nested) if isinstance(part, Mapping) for key in _LENGTHS]
-    sensible = [number for number in (*said, limit) if type(number) is int and number in _SENSIBLE]
+    lengths = [part.get(key) for part in (config, nested) if isinstance(part, Mapping) for key in _LENGTHS]
+    sensible = [number for number in (*lengths, limit) if type(number) is int and number in _SENSIBLE]
     return min(sensible, default=None)
 
 

@@ -345,8 +345,8 @@ def _logprobs(torch: Any, way: Way, rows: Sequence[Row], asks: Sequence[Ask]) ->
             for ask, line in logits.answers:
                 yield ask, logits.values[line].log_softmax(-1).cpu()
 
-    found = dict(lines())
-    return torch.stack([found[index] for index in range(len(asks))])
+    answers = dict(lines())
+    return torch.stack([answers[index] for index in range(len(asks))])
 
 
 LEAST = 64
@@ -404,10 +404,13 @@ class Forward:
         for number, (prompt, several) in enumerate(zip(prompts, continuations, strict=True)):
             for continuation in several:
                 whole = (*prompt, *continuation)
-                asks += [Ask(number, len(rows), at, whole[at : at + 1]) for at in range(len(prompt), len(whole))]
+                asks += [
+                    Ask(number, len(rows), position, whole[position : position + 1])
+                    for position in range(len(prompt), len(whole))
+                ]
                 rows.append(whole[:-1])
-        found = iter(self._answer(self._best, rows, asks))
-        return [[[next(found)[0] for _ in continuation] for continuation in several] for several in continuations]
+        values = iter(self._answer(self._best, rows, asks))
+        return [[[next(values)[0] for _ in continuation] for continuation in several] for several in continuations]
 
     def texts(self, rows: Sequence[Sequence[int]], first: Sequence[int]) -> list[list[float]]:
         """Return natural log-probability of every token of each row from index `first` on; a row's very first has none.
@@ -421,11 +424,14 @@ class Forward:
         for row, begin in zip(rows, first, strict=True):
             counts.append(0)
             for start, score, end in windows(len(row), begin, context):
-                asks += [Ask(len(cut), len(cut), at - start, row[at : at + 1]) for at in range(score, end)]
+                asks += [
+                    Ask(len(cut), len(cut), position - start, row[position : position + 1])
+                    for position in range(score, end)
+                ]
                 counts[-1] += end - score
                 cut.append(tuple(row[start : end - 1]))
-        found = iter(self._answer(self._plain, cut, asks))
-        return [[next(found)[0] for _ in range(count)] for count in counts]
+        values = iter(self._answer(self._plain, cut, asks))
+        return [[next(values)[0] for _ in range(count)] for count in counts]
 
     def release(self) -> None:
         """Let go of kept prefixes."""
@@ -451,8 +457,8 @@ class Forward:
                 tokens = self._torch.tensor(wanted, dtype=self._torch.long, device=logits.values.device)
                 lines = self._torch.tensor([line for _, line in logits.answers], device=logits.values.device)
                 whole = logits.values.logsumexp(-1)
-                found = (logits.values[lines[:, None], tokens] - whole[lines, None]).tolist()
-                for (number, _), values in zip(logits.answers, found, strict=True):
+                logprobs = (logits.values[lines[:, None], tokens] - whole[lines, None]).tolist()
+                for (number, _), values in zip(logits.answers, logprobs, strict=True):
                     answers[number] = values[: len(asks[number].tokens)]
         return answers
 

@@ -71,8 +71,8 @@ def choose(logits: Any, samplings: Sequence[Sampling], numbers: Sequence[float])
     drawn = [row for row, sampling in enumerate(samplings) if usable[row] and not is_greedy(sampling)]
     for start in range(0, len(drawn), _ROWS):
         rows = drawn[start : start + _ROWS]
-        found = _draw(logits[rows], [samplings[row] for row in rows], [numbers[row] for row in rows])
-        for row, token in zip(rows, found, strict=True):
+        tokens = _draw(logits[rows], [samplings[row] for row in rows], [numbers[row] for row in rows])
+        for row, token in zip(rows, tokens, strict=True):
             chosen[row] = token
     return [token if fine else UNUSABLE for token, fine in zip(chosen, usable, strict=True)]
 
@@ -124,9 +124,9 @@ def _draw(logits: Any, samplings: Sequence[Sampling], numbers: Sequence[float]) 
     torch = importlib.import_module("torch")
     sums = probabilities(logits, samplings).cumsum(dim=-1, dtype=torch.float64)
     whole = sums[:, -1:].contiguous()
-    found = torch.searchsorted(sums, whole * whole.new_tensor(list(numbers)).unsqueeze(-1), right=True)
+    positions = torch.searchsorted(sums, whole * whole.new_tensor(list(numbers)).unsqueeze(-1), right=True)
     last = torch.searchsorted(sums, whole)  # rounding may carry a number just below 1 beyond the last possible token
-    return torch.minimum(found, last).squeeze(-1).tolist()  # type: ignore[no-any-return]
+    return torch.minimum(positions, last).squeeze(-1).tolist()  # type: ignore[no-any-return]
 
 
 Decode = Callable[[Sequence[int]], str]
@@ -185,7 +185,7 @@ class Reply:
         # An incomplete character spoils itself (byte-level BPE), or all that is spelt in bytes before it
         # (SentencePiece); without its bytes the rest is right again.
         fewer = [self._decode(self._all[:-less]) for less in range(1, _SPLIT)]
-        return max([text, *fewer], key=lambda one: len(one.rstrip(BROKEN))).rstrip(BROKEN)
+        return max([text, *fewer], key=lambda candidate: len(candidate.rstrip(BROKEN))).rstrip(BROKEN)
 
     def _place(self, text: str) -> int | None:
         """Return where the first of the stop strings in it begins."""
@@ -275,18 +275,18 @@ def generate(
     that computes no numbers or keeps no keys and values.
     """
     torch = importlib.import_module("torch")
-    limits = [limit(opened, one) for one in asked]
+    limits = [limit(opened, prompt) for prompt in asked]
     try:
         with torch.inference_mode():
             return _written(opened, tokens, asked, limits, cancelled)
     except Exception as problem:
         if not out_of_memory(problem):
             raise
-        said = str(problem)
+        message = str(problem)
     # Here, and not above: an exception that is being handled holds the frames that hold the batch.
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-    raise OutOfMemory(said)
+    raise OutOfMemory(message)
 
 
 def limit(opened: Opened, asked: Asked) -> int:
@@ -369,13 +369,16 @@ class _Row:
 def _written(
     opened: Opened, tokens: Tokens, asked: Sequence[Asked], limits: Sequence[int], cancelled: Callable[[], bool]
 ) -> list[list[Written]]:
-    samples = [[_Row(one, seed, limit, tokens) for seed in one.seeds] for one, limit in zip(asked, limits, strict=True)]
+    samples = [
+        [_Row(prompt, seed, limit, tokens) for seed in prompt.seeds]
+        for prompt, limit in zip(asked, limits, strict=True)
+    ]
     # Each prompt once, however often it was asked.
     sources: dict[tuple[int, ...], list[_Row]] = {}
-    for one, rows in zip(asked, samples, strict=True):
+    for prompt, rows in zip(asked, samples, strict=True):
         open_rows = [row for row in rows if row.stop is None]
         if open_rows:
-            sources.setdefault(tuple(one.ids), []).extend(open_rows)
+            sources.setdefault(tuple(prompt.ids), []).extend(open_rows)
     if sources:
         _write(opened, list(sources), list(sources.values()), cancelled)
     return [[row.written() for row in rows] for rows in samples]
@@ -488,8 +491,8 @@ class _Batch:
         if "logits_to_keep" in self._takes:  # of a long prompt they would be larger than all else
             more["logits_to_keep"] = 1
         more[self._keeps] = self._cache
-        found = self._model(input_ids=ids, attention_mask=self._mask, use_cache=True, **more)
-        return found.logits[:, -1]
+        output = self._model(input_ids=ids, attention_mask=self._mask, use_cache=True, **more)
+        return output.logits[:, -1]
 
     def _common(self, prompts: Sequence[tuple[int, ...]]) -> int:
         """Return how many tokens all prompts begin with, where reading them apart pays and is right; else 0.
@@ -503,7 +506,7 @@ class _Batch:
             return 0
         first, last = min(prompts), max(prompts)  # what these two share, all between them in order do
         shortest = min(map(len, prompts)) - 1
-        common = next((at for at in range(shortest) if first[at] != last[at]), shortest)
+        common = next((index for index in range(shortest) if first[index] != last[index]), shortest)
         return common if common * (len(prompts) - 1) >= _SHARED else 0
 
 

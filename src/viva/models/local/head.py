@@ -60,15 +60,15 @@ class Head:
                     self._only(wanted[part]),
                     self._keeping(kept if total > most else None),
                 ):
-                    found = self._model(**inputs).logits
+                    output = self._model(**inputs).logits
             else:
                 with self._only(wanted[part]), self._instead(kept[0]):
-                    found = self._model(**inputs).logits
-            found = found.reshape(-1, found.shape[-1])
+                    output = self._model(**inputs).logits
+            output = output.reshape(-1, output.shape[-1])
             if not self._selected:  # a model that does not ask its output embeddings
-                found = found[wanted[part].to(found.device)]
-            yield part, found.float()
-            del found
+                output = output[wanted[part].to(output.device)]
+            yield part, output.float()
+            del output
 
     @contextmanager
     def _only(self, wanted: Any) -> Iterator[None]:
@@ -134,5 +134,5 @@ def _last_network(model: Any) -> Any:
     """Return the feed-forward network of a model's last layer, where it goes by its usual name; else None."""
     lists: list[Any] = [module for module in model.modules() if type(module).__name__ == "ModuleList"]
     count = getattr(model.config.get_text_config(), "num_hidden_layers", None)
-    layers = [found for found in lists if len(found) == count]
+    layers = [candidates for candidates in lists if len(candidates) == count]
     return getattr(layers[0][-1], "mlp", None) if len(layers) == 1 else None

@@ -65,9 +65,9 @@ def identity(place: str, weights: Weights) -> dict[str, str]:
     the weights. Where a folder lies is no part of it. Raises VivaError where there is no such model.
     """
     if not weights.fingerprint:
-        said = problem(place, weights)
-        if said:
-            raise VivaError(said)
+        trouble = problem(place, weights)
+        if trouble:
+            raise VivaError(trouble)
     known = weights.fingerprint or _fingerprint(place, weights)
     context = weights.context if weights.fingerprint else context_of(place, weights) or 0
     return {
@@ -86,8 +86,8 @@ def _are(place: str, weights: Weights) -> bool:
 
 
 def _fingerprint(place: str, weights: Weights, **how: int) -> str:
-    found = _version(place, weights, **how)
-    return f"{found}+{_adapter_version(weights.adapter)}" if weights.adapter else found
+    version = _version(place, weights, **how)
+    return f"{version}+{_adapter_version(weights.adapter)}" if weights.adapter else version
 
 
 def known(place: str, weights: Weights) -> Weights:
@@ -98,9 +98,9 @@ def known(place: str, weights: Weights) -> Weights:
     where the model or the device cannot be used.
     """
     if not weights.fingerprint:
-        said = problem(place, weights)
-        if said:
-            raise VivaError(said)
+        trouble = problem(place, weights)
+        if trouble:
+            raise VivaError(trouble)
         if not Path(place).expanduser().is_dir():
             _told(place, lambda _: _fetch_small(place, weights))
     return _settled(place, weights)
@@ -109,9 +109,9 @@ def known(place: str, weights: Weights) -> Weights:
 def _settled(place: str, weights: Weights) -> Weights:
     if weights.dtype != "auto":
         return weights
-    said = problem(place, weights)
-    if said:
-        raise VivaError(said)
+    trouble = problem(place, weights)
+    if trouble:
+        raise VivaError(trouble)
     on_card = _device(place, weights) != "cpu" and importlib.import_module("torch").cuda.is_available()
     stored = stored_dtype(place, weights) if on_card else ""
     return msgspec.structs.replace(weights, dtype=DTYPES.get(stored, "float32"))
@@ -119,9 +119,9 @@ def _settled(place: str, weights: Weights) -> Weights:
 
 def open_tokenizer(place: str, weights: Weights) -> Any:
     """Return its tokenizer alone, in a second or two. Raises VivaError where it cannot be used."""
-    said = problem(place, weights)
-    if said:
-        raise VivaError(said)
+    trouble = problem(place, weights)
+    if trouble:
+        raise VivaError(trouble)
     return _told(place, lambda transformers: _anywhere(place, weights, _read_tokenizer(transformers, place)))
 
 
@@ -131,13 +131,13 @@ def open_model(place: str, weights: Weights) -> Opened:
     Raises VivaError, naming the model and the cause, where it cannot be used, and where the weights are others than
     when the run began (`Weights.fingerprint`).
     """
-    said = problem(place, weights)
-    if said:
-        raise VivaError(said)
+    trouble = problem(place, weights)
+    if trouble:
+        raise VivaError(trouble)
     if weights.fingerprint and not _are(place, weights):
-        found = _fingerprint(place, weights)
+        fingerprint = _fingerprint(place, weights)
         raise VivaError(
-            f"the weights of {shown(place)} are not those that this run began with ({found} in place of "
+            f"the weights of {shown(place)} are not those that this run began with ({fingerprint} in place of "
             f"{weights.fingerprint}): begin a new run"
         )
 
@@ -147,8 +147,8 @@ def open_model(place: str, weights: Weights) -> Opened:
         model = _anywhere(place, weights, lambda source, how: _read_model(transformers, source, how, device, weights))
         if weights.adapter:
             _adapt(model, weights.adapter)
-        if said := problem(place, weights):  # by what was fetched just now
-            raise VivaError(said)
+        if trouble := problem(place, weights):  # by what was fetched just now
+            raise VivaError(trouble)
         model.eval()
         _checked(place, tokenizer, model)
         return Opened(
@@ -214,11 +214,11 @@ def _hash_once(
 
 def _commit(place: str, name: str, revision: str, file: str = "config.json") -> str:
     """Return the commit that a branch or tag names: as fetched, or else as the Hub says now."""
-    found = weightfiles.snapshot(name, revision)
-    if found is None:
+    folder = weightfiles.snapshot(name, revision)
+    if folder is None:
         _told(place, lambda _: _fetch(name, revision, file))
-        found = weightfiles.snapshot(name, revision)
-    return found.name if found else revision
+        folder = weightfiles.snapshot(name, revision)
+    return folder.name if folder else revision
 
 
 def _fetch_small(place: str, weights: Weights) -> None:
@@ -315,14 +315,14 @@ def _device(place: str, weights: Weights) -> str:
     torch = importlib.import_module("torch")
     cards = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if weights.device == "auto":
-        found = "cuda" if cards else "cpu"
+        device = "cuda" if cards else "cpu"
     elif weights.device.startswith("cuda") and int(weights.device[5:] or 0) >= cards:
         raise VivaError(f"no such device here for {shown(place)}: {weights.device}; there are {cards} GPUs")
     else:
-        found = weights.device
+        device = weights.device
     if weights.bits and not cards:
         raise VivaError(f"{weights.bits} bits need a GPU, and there is none here: leave them out")
-    return found
+    return device
 
 
 def _read_model(transformers: Any, source: str, how: dict[str, Any], device: str, weights: Weights) -> Any:
@@ -402,20 +402,24 @@ def _checked(place: str, tokenizer: Any, model: Any) -> None:
     ids = torch.tensor([[*start, rows // 5], [*start, rows // 6]], device=embeddings.weight.device)
     with torch.inference_mode():
         # One row at a time: rows of a batch may be routed together.
-        one, other = (model(input_ids=row[None], use_cache=False).logits[0].float() for row in ids)
-    if not bool(torch.isfinite(one).all()):
+        first, other = (model(input_ids=row[None], use_cache=False).logits[0].float() for row in ids)
+    if not bool(torch.isfinite(first).all()):
         raise VivaError(
             f"the model {shown(place)} computes no numbers in {str(model.dtype).removeprefix('torch.')}: are its "
             "weights damaged? Another dtype (float32, bfloat16) may do"
         )
-    if float((one[:3] - other[:3]).abs().max()) > 0.02 * float(one.abs().max()):
+    if float((first[:3] - other[:3]).abs().max()) > 0.02 * float(first.abs().max()):
         raise VivaError(f"{shown(place)} sees what is to come, so it is no model that continues a text")
 
 
 def _ends(model: Any) -> frozenset[int]:
     """Return the tokens that end a text, as the generation config and the config have them."""
-    found: set[int] = set()
+    tokens: set[int] = set()
     for config in (getattr(model, "generation_config", None), model.config):
-        said = getattr(config, "eos_token_id", None)
-        found |= {int(token) for token in (said if isinstance(said, (list, tuple)) else [said]) if token is not None}
-    return frozenset(found)
+        declared = getattr(config, "eos_token_id", None)
+        tokens |= {
+            int(token)
+            for token in (declared if isinstance(declared, (list, tuple)) else [declared])
+            if token is not None
+        }
+    return frozenset(tokens)

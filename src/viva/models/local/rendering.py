@@ -41,12 +41,12 @@ def render(
     """
     request = {"template": template, "messages": list(messages), "answer": answer}
     request["told"] = {**special, **(variables or {})}
-    said = _RENDERER.ask(request)
-    if said is None:
+    reply = _RENDERER.ask(request)
+    if reply is None:
         raise TemplateError(f"it took more than {SECONDS:g} s of the processor or {MEMORY >> 30} GiB of memory")
-    if "text" not in said:
-        raise TemplateError(str(said.get("error", "")))
-    return str(said["text"])
+    if "text" not in reply:
+        raise TemplateError(str(reply.get("error", "")))
+    return str(reply["text"])
 
 
 def _work() -> None:

@@ -166,11 +166,11 @@ def refused(name: str, problem: BaseException) -> ModelError:
     """Return why a model could not be opened, as every one of its requests is told."""
     cause = problem.__cause__ or problem
     if isinstance(problem, OutOfMemory) or (isinstance(cause, Exception) and out_of_memory(cause)):
-        said = str(problem) if isinstance(problem, VivaError) else f"no memory to open {name}"
+        reason = str(problem) if isinstance(problem, VivaError) else f"no memory to open {name}"
         advice = (
             f"a smaller model, {option('bits')}, {option('dtype', 'bfloat16')} or {option('device', 'map')} may fit"
         )
-        return ModelError("memory", f"{said}: {advice}", fatal=True)
+        return ModelError("memory", f"{reason}: {advice}", fatal=True)
     if isinstance(problem, VivaError):
         return ModelError("weights", str(problem), fatal=True)
     return ModelError("defect", _told(problem).message, fatal=True)

@@ -59,12 +59,12 @@ class Tree(Struct, frozen=True):
         return all(depth == index for index, depth in enumerate(self.depths))
 
 
-def common(one: Sequence[int], other: Sequence[int]) -> int:
+def common(row: Sequence[int], other: Sequence[int]) -> int:
     """Return how many tokens two rows begin with in common."""
-    length = min(len(one), len(other))
-    if one[:length] == other[:length]:  # the usual case, and a quick one
+    length = min(len(row), len(other))
+    if row[:length] == other[:length]:  # the usual case, and a quick one
         return length
-    return next((index for index in range(length) if one[index] != other[index]), length)
+    return next((index for index in range(length) if row[index] != other[index]), length)
 
 
 def groups(
@@ -135,26 +135,26 @@ class _Parting:
         self.prompts = [prompts[index] for index in self.order]
         self.lengths = [len(rows[index]) for index in self.order]
         self.own = [min(own[index], len(rows[index]) - 1) for index in self.order]
-        self.shared = [common(rows[one], rows[other]) for one, other in pairwise(self.order)]
+        self.shared = [common(rows[row], rows[other]) for row, other in pairwise(self.order)]
         self.overhead = overhead
 
     def best(self) -> list[Group]:
-        found = self._best(0, len(self.order), 0)[1]
-        without = [unit for group in found if not group.prefix for unit in group.units]
-        shared = [group for group in found if group.prefix]
+        chosen = self._best(0, len(self.order), 0)[1]
+        without = [unit for group in chosen if not group.prefix for unit in group.units]
+        shared = [group for group in chosen if group.prefix]
         return [*shared, Group(0, tuple(without))] if without else shared
 
     def _best(self, low: int, high: int, depth: int) -> tuple[float, list[Group]]:
         """Return what a stretch costs at least, and how."""
         prefix = min(self.own[low:high] + self.shared[low : high - 1])
-        found = self._priced(low, high, 0)
+        cheapest = self._priced(low, high, 0)
         if prefix * (high - low - 1) > self.overhead:
-            found = min(found, self._priced(low, high, prefix), key=lambda priced: priced[0])
+            cheapest = min(cheapest, self._priced(low, high, prefix), key=lambda priced: priced[0])
         if high - low == 1 or depth >= _DEEPEST:
-            return found
+            return cheapest
         split = [self._best(*part, depth + 1) for part in self._parts(low, high)]
         price = sum(part[0] for part in split)
-        return found if found[0] <= price else (price, [group for part in split for group in part[1]])
+        return cheapest if cheapest[0] <= price else (price, [group for part in split for group in part[1]])
 
     def _priced(self, low: int, high: int, prefix: int) -> tuple[float, list[Group]]:
         """Return a stretch as one group. What several prompts begin with is kept, and will be met again: it counts
@@ -165,7 +165,7 @@ class _Parting:
         if prefix:
             again = len(set(self.prompts[low:high])) > 1
             price += (prefix + self.overhead) / (2 if again else 1)
-        return price, [Group(prefix, tuple(tuple(self.order[one:other]) for one, other in units))]
+        return price, [Group(prefix, tuple(tuple(self.order[first:other]) for first, other in units))]
 
     def _parts(self, low: int, high: int) -> list[tuple[int, int]]:
         """Return the stretches below a node: where neighbours share no more than all do."""

@@ -26,29 +26,29 @@ _LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"")
 State = Literal["pending", "none", "open", "closed"]
 
 
-def variables(template: str, said: RequestOptions, name: str) -> dict[str, Any]:
+def variables(template: str, options: RequestOptions, name: str) -> dict[str, Any]:
     """Return the variables of a chat template by which it is told what the user says. Raises VivaError where it has
     none.
     """
-    own = decoded(said.template_options)
-    if (own or said.effort) and not template:
+    own = decoded(options.template_options)
+    if (own or options.effort) and not template:
         field = "template_option" if own else "reasoning_effort"
         raise VivaError(f"is for a model's own chat template, and {name} is not asked by one", field=field)
-    if not said.effort:
+    if not options.effort:
         return own
     code = " ".join(_LITERAL.sub("", block) for block in _BLOCK.findall(template))
-    known = [one for one in (*SWITCHES, LEVEL) if re.search(rf"(?<![\w.]){one}\b", code)]
-    found: dict[str, Any] = {one: said.effort != "none" for one in known if one != LEVEL}
-    if LEVEL in known and said.effort != "none":
-        found[LEVEL] = said.effort
-    if not found:
-        names = ", ".join(SWITCHES if said.effort == "none" else (*SWITCHES, LEVEL))
+    known = [name_in_code for name_in_code in (*SWITCHES, LEVEL) if re.search(rf"(?<![\w.]){name_in_code}\b", code)]
+    values: dict[str, Any] = {switch: options.effort != "none" for switch in known if switch != LEVEL}
+    if LEVEL in known and options.effort != "none":
+        values[LEVEL] = options.effort
+    if not values:
+        names = ", ".join(SWITCHES if options.effort == "none" else (*SWITCHES, LEVEL))
         raise VivaError(
-            f"{said.effort}: the chat template of {name} has no variable for it ({names}); "
+            f"{options.effort}: the chat template of {name} has no variable for it ({names}); "
             f"{option('template_option', 'NAME=JSON')} sets another",
             field="reasoning_effort",
         )
-    return found | own
+    return values | own
 
 
 def opened_by(text: str) -> str:
@@ -114,9 +114,9 @@ class Thought:
             return
         self._ids.append(token)
         text = self._marks.decode(self._ids).lstrip()
-        found = next((mark for mark in OPENINGS if text.startswith(mark)), "")
-        if found:
-            self.mark, self.state = found, "open"
+        opening = next((mark for mark in OPENINGS if text.startswith(mark)), "")
+        if opening:
+            self.mark, self.state = opening, "open"
         elif text and not any(mark.startswith(text) for mark in OPENINGS):
             self.state, self.count = "none", 0
 
@@ -128,8 +128,8 @@ class Thought:
             return
         self._ids.append(token)
         if self._marks.may_end(token, closing):
-            text, found, rest = self._marks.decode(self._ids).partition(closing)
-            if found:
+            text, ending, rest = self._marks.decode(self._ids).partition(closing)
+            if ending:
                 self._close(text, rest)
 
     def _close(self, text: str, rest: str) -> None:

@@ -65,8 +65,8 @@ class Tokens:
         own = "" if template or not tokenizer.chat_template else str(tokenizer.get_chat_template())
         self._variables = variables(own, said, self.name)
         self.marks = Marks(self.decode, self._mark_tokens())
-        found = {self._eos, *ends, *self._end_of_turn()}
-        self.stop_ids: frozenset[int] = frozenset(token for token in found if token is not None)
+        tokens = {self._eos, *ends, *self._end_of_turn()}
+        self.stop_ids: frozenset[int] = frozenset(token for token in tokens if token is not None)
         """Tokens that end what a model writes: the end of the text, and of its turn where one is marked."""
 
     def ids(self, prompt: Prompt, *, answer_next: bool = False) -> list[int]:
@@ -106,20 +106,21 @@ class Tokens:
         # may split differently far to the left, and such tokenizers are those that have to be found out.
         before = self.ids(prompt, answer_next=True)
         text, special = self._text(prompt, answer_next=True)
-        found: dict[int, str] = {}
+        continuation_of: dict[int, str] = {}
         for continuation, after in zip(
             continuations,
             self._encode([text + replace_surrogates(more) for more in continuations], special=special),
             strict=True,
         ):
             token = self._one(text, before, continuation, after)
-            if token in found:
+            if token in continuation_of:
                 raise VivaError(
-                    f"for the tokenizer of {self.name}, {_quoted(found[token])} and {_quoted(continuation)} are the "
+                    f"for the tokenizer of {self.name}, {_quoted(continuation_of[token])} and "
+                    f"{_quoted(continuation)} are the "
                     f"same token after {_end(text)}{_otherwise()}"
                 )
-            found[token] = continuation
-        return list(found)
+            continuation_of[token] = continuation
+        return list(continuation_of)
 
     def _one(self, text: str, before: list[int], continuation: str, after: list[int]) -> int:
         own = after[len(before) :]
@@ -252,8 +253,8 @@ class Tokens:
             special = self._tokenizer.special_tokens_map
             return rendering.render(template, turns, special, answer=answer, variables=told)
         except Exception as cause:  # a template is a program, and raises what it likes
-            said = str(cause) if isinstance(cause, rendering.TemplateError) else f"{type(cause).__name__}: {cause}"
-            why = one_line(said, 200)
+            reason = str(cause) if isinstance(cause, rendering.TemplateError) else f"{type(cause).__name__}: {cause}"
+            why = one_line(reason, 200)
             raise VivaError(
                 f"the chat template of {self.name} does not take these messages ({why}): ask it as a base model "
                 f"({option('form', 'base')}), or name how messages are written ({option('template', 'raw')}, qwen, "
@@ -313,9 +314,9 @@ class Tokens:
             except VivaError:
                 return []
             behind = text.rpartition(mark)[2].lstrip()
-        found = self._encode([behind], special=False)[0][:1]
+        tokens = self._encode([behind], special=False)[0][:1]
         special = {*self._tokenizer.all_special_ids, *self._tokenizer.added_tokens_decoder}
-        return [token for token in found if token in special]
+        return [token for token in tokens if token in special]
 
     def _first(self, text: str) -> int:
         """Return the tokens before an empty text."""

@@ -104,8 +104,8 @@ class LocalModel:
 
     async def token_logprobs(self, text: str) -> list[float]:
         """Return natural log-probabilities of a text's tokens; the first has one only where the tokenizer has a BOS."""
-        found: list[float] = await self._asked(text)
-        return found
+        logprobs: list[float] = await self._asked(text)
+        return logprobs
 
     async def _asked(self, request: Request | str) -> Any:
         return await asyncio.wrap_future(SCHEDULER.submit(Job(self, request, Future())))

@@ -184,22 +184,22 @@ class Worker:
             return None
         context = self._opened.context
         if context and needed > context:
-            said = f"a prompt of {needed:,} tokens, and {self.model.name} reads {context:,}"
-            settle(job.future, ModelError("context", said))
+            message = f"a prompt of {needed:,} tokens, and {self.model.name} reads {context:,}"
+            settle(job.future, ModelError("context", message))
             return None
         return row
 
     def _next(self, rows: Sequence[_Row]) -> list[Response | ModelError]:
-        found = self._forward.next([row.ids for row in rows], [row.wanted for row in rows])
+        computed = self._forward.next([row.ids for row in rows], [row.wanted for row in rows])
         return [
             Response(likelihoods=tuple(map(Likelihood, finite(logprobs))), usage=Usage(len(row.ids), 1))
             if sound(logprobs)
             else self._no_numbers()
-            for row, logprobs in zip(rows, found, strict=True)
+            for row, logprobs in zip(rows, computed, strict=True)
         ]
 
     def _whole(self, rows: Sequence[_Row]) -> list[Response | ModelError]:
-        found = self._forward.continuations([row.ids for row in rows], [row.continuations for row in rows])
+        logprobs = self._forward.continuations([row.ids for row in rows], [row.continuations for row in rows])
         return [
             Response(
                 likelihoods=tuple(Likelihood(sum(finite(tokens)), len(tokens)) for tokens in options),
@@ -207,18 +207,18 @@ class Worker:
             )
             if all(map(sound, options))
             else self._no_numbers()
-            for row, options in zip(rows, found, strict=True)
+            for row, options in zip(rows, logprobs, strict=True)
         ]
 
     def _texts(self, rows: Sequence[_Row]) -> list[list[float] | ModelError]:
-        found = self._forward.texts([row.ids for row in rows], [row.first for row in rows])
-        return [finite(logprobs) if sound(logprobs) else self._no_numbers() for logprobs in found]
+        rows_of_logprobs = self._forward.texts([row.ids for row in rows], [row.first for row in rows])
+        return [finite(logprobs) if sound(logprobs) else self._no_numbers() for logprobs in rows_of_logprobs]
 
     def _no_numbers(self) -> ModelError:
         wider = {"float16": "bfloat16 or float32", "bfloat16": "float32"}.get(self._opened.dtype, "")
         advice = f"{option('dtype')} {wider} may do" if wider else "are its weights damaged?"
-        said = f"{self.model.name} computes probabilities that are no numbers in {self._opened.dtype} here; {advice}"
-        return ModelError("numbers", said)
+        message = f"{self.model.name} computes probabilities that are no numbers in {self._opened.dtype} here; {advice}"
+        return ModelError("numbers", message)
 
     def _write(self, rows: Sequence[_Row]) -> list[Response]:
         from viva.models.local.generating import Asked, Cancelled, generate
@@ -254,12 +254,12 @@ class Worker:
 
 def sound(logprobs: Sequence[float]) -> bool:
     """Tell whether all are numbers or minus infinity."""
-    return not any(math.isnan(one) or one == math.inf for one in logprobs)
+    return not any(math.isnan(logprob) or logprob == math.inf for logprob in logprobs)
 
 
 def finite(logprobs: Sequence[float]) -> list[float]:
     """With FLOOR in place of minus infinity, and of what is below it."""
-    return [max(one, FLOOR) for one in logprobs]
+    return [max(logprob, FLOOR) for logprob in logprobs]
 
 
 def _whole_prompts(batch: Sequence[_Row], then: Sequence[_Row]) -> Sequence[_Row]:
@@ -273,9 +273,9 @@ def _whole_prompts(batch: Sequence[_Row], then: Sequence[_Row]) -> Sequence[_Row
 
 def _replies(asked: Sequence[Asked], written: Sequence[Sequence[Written]]) -> Iterator[Response]:
     for prompt, samples in zip(asked, written, strict=True):
-        for one in samples:
-            usage = Usage(len(prompt.ids), one.tokens, one.thought_tokens)
-            text, thought, stop = one.text, one.thought, one.stop
+        for sample in samples:
+            usage = Usage(len(prompt.ids), sample.tokens, sample.thought_tokens)
+            text, thought, stop = sample.text, sample.thought, sample.stop
             if prompt.marks is not None:
                 text, thought, stop = separate_thoughts(text, thought, stop, thought=bool(thought), quoting=True)
             yield Response(text=text, reasoning=thought, stop_reason=stop, usage=usage)

@@ -177,11 +177,11 @@ class OpenAIModel(ApiModel):
         body = self._body(text, 1)
         scored = await self._echo(body)
         echo = self._echoed(scored)
-        found = text_logprobs(echo, text)
-        if found is None:
+        logprobs = text_logprobs(echo, text)
+        if logprobs is None:
             raise self._no_echo(len(echo.tokens))
         self._shown.add(True)
-        return found
+        return logprobs
 
     def check_supported(self, request: Request) -> None:
         """Raise VivaError for the likelihood of a text in a chat, of which servers say nothing."""
@@ -199,11 +199,11 @@ class OpenAIModel(ApiModel):
         if body.messages:
             raise ModelError("unsupported", self._no_weighing(), fatal=True)
         prompt = body.prompt
-        found = self._unfinished.setdefault(request, {})
+        weighed_by = self._unfinished.setdefault(request, {})
         if len(self._unfinished) > UNFINISHED:
             del self._unfinished[next(iter(self._unfinished))]
         for continuation in request.continuations:
-            if continuation in found:
+            if continuation in weighed_by:
                 continue
             body.prompt = prompt + continuation
             try:
@@ -213,13 +213,13 @@ class OpenAIModel(ApiModel):
                 if not problem.retry:
                     self._unfinished.pop(request, None)
                 raise
-            found[continuation] = _Weighed(weighed, scored.counted, scored.served(self._wire.reply))
+            weighed_by[continuation] = _Weighed(weighed, scored.counted, scored.served(self._wire.reply))
             self._shown.add(True)
         self._unfinished.pop(request, None)
         return Response(
-            likelihoods=tuple(found[continuation].likelihood for continuation in request.continuations),
-            usage=total([one.usage for one in found.values()]),
-            served=next(reversed(found.values())).served,
+            likelihoods=tuple(weighed_by[continuation].likelihood for continuation in request.continuations),
+            usage=total([each_weighed.usage for each_weighed in weighed_by.values()]),
+            served=next(reversed(weighed_by.values())).served,
         )
 
     async def _echo(self, body: Body) -> Scored:
@@ -256,8 +256,10 @@ class OpenAIModel(ApiModel):
 
     async def _ask(self, body: Body) -> tuple[bytes, Mapping[str, str]]:
         if self._more is None:
-            said = self._said
-            self._more = self._fields(await owner_of(self._wire, self._model) if said.effort or said.budget else "")
+            options = self._said
+            self._more = self._fields(
+                await owner_of(self._wire, self._model) if options.effort or options.budget else ""
+            )
         return await adapted(self.adapting, lambda parameters: self._send(body, parameters))
 
     async def _send(self, body: Body, parameters: Mapping[str, str]) -> tuple[bytes, Mapping[str, str]] | Refusal:
@@ -271,21 +273,21 @@ class OpenAIModel(ApiModel):
             return content, headers
         if status in (400, 422):
             words = self._wire.words(content)
-            found = self._refusal(words, content, sent)
-            if not found.names and self._wants_stream(sent, words):
+            refused = self._refusal(words, content, sent)
+            if not refused.names and self._wants_stream(sent, words):
                 self.adapting.stream(words)
                 return await self._send(body, parameters)
-            if found.names or found.error.fatal:
-                return found
+            if refused.names or refused.error.fatal:
+                return refused
         await self._refuse(status, content, headers, body)
 
     def _refusal(self, words: str, content: bytes, sent: Body) -> Refusal:
         """Return what of a request, or of the user's options, a refusal is about, if it is about that."""
         droppable = {name: (name, value) for name, value in _droppable(sent).items()}
-        found = refusal(ModelError("parameter", words), content, droppable, list(self._more or ()), _prompt_of(sent))
-        if not found.names and self.adapting.thinks and "max_tokens" in droppable and TOO_LONG.search(words):
-            found.names = ["max_tokens"]  # the room that it was given to think
-        return found
+        refused = refusal(ModelError("parameter", words), content, droppable, list(self._more or ()), _prompt_of(sent))
+        if not refused.names and self.adapting.thinks and "max_tokens" in droppable and TOO_LONG.search(words):
+            refused.names = ["max_tokens"]  # the room that it was given to think
+        return refused
 
     def _wants_stream(self, sent: Body, words: str) -> bool:
         """Tell whether a refusal asks for a stream: some servers think in streams alone."""
@@ -317,14 +319,14 @@ class OpenAIModel(ApiModel):
 
     def _fields(self, owner: str) -> dict[str, Any]:
         """Return the fields that the user's words come to at this server, whose models are the `owner`'s."""
-        said = self._said
+        options = self._said
         try:
-            found = fields_for(said, self._url, owner)
+            fields = fields_for(options, self._url, owner)
         except VivaError as problem:
             raise ModelError("parameter", str(problem), lasting=True) from None
-        if said.template_options:
-            found = merged(found, {"chat_template_kwargs": decoded(said.template_options)})
-        return merged(found, decoded(said.fields))
+        if options.template_options:
+            fields = merged(fields, {"chat_template_kwargs": decoded(options.template_options)})
+        return merged(fields, decoded(options.fields))
 
     async def _refuse(self, status: int, content: bytes, headers: Mapping[str, str], body: Body) -> NoReturn:
         """Return the error for a refusal; before the first answer with what the server's list of models says of it."""
@@ -406,22 +408,22 @@ _DEFAULTS: dict[str, Any] = {"temperature": None, "top_p": None, "seed": None, "
 
 def _droppable(sent: Body) -> dict[str, object]:
     """Return what of a request could be left out or said in another way: name → value."""
-    found: dict[str, object] = {
+    fields: dict[str, object] = {
         name: getattr(sent, name) for name, without in _DEFAULTS.items() if getattr(sent, name) != without
     }
     if sent.max_tokens is not None or sent.max_completion_tokens is not None:
-        found["max_tokens"] = sent.max_tokens or sent.max_completion_tokens
+        fields["max_tokens"] = sent.max_tokens or sent.max_completion_tokens
     if sent.messages and sent.messages[0].role == "system":
-        found["system"] = True
-    return found
+        fields["system"] = True
+    return fields
 
 
 def _names_scoring(content: bytes, body: Body) -> bool:
     """Tell whether a refusal is about the scoring, not about this prompt (too long, say), which it may quote."""
     if not body.echo:
         return b"logprobs" in content
-    said, prompt = content.lower(), body.prompt.lower()
-    return any(word.encode() in said and word not in prompt for word in ("echo", "logprobs"))
+    text, prompt = content.lower(), body.prompt.lower()
+    return any(word.encode() in text and word not in prompt for word in ("echo", "logprobs"))
 
 
 def _as_text(template: str, messages: Sequence[Message]) -> str:

@@ -159,7 +159,7 @@ class OpenAIBatches:
 
         size = len(head) + len(tail) + sum(len(line) + 1 for line in lines)
         headers = {"Content-Type": f"multipart/form-data; boundary={boundary}", "Content-Length": str(size)}
-        status, said, answered = await self._wire.send("POST", "/files", content(), headers)
+        status, content_sent, answered = await self._wire.send("POST", "/files", content(), headers)
         if status in (404, 405, 501):
             raise ModelError(
                 "unsupported",
@@ -167,12 +167,12 @@ class OpenAIBatches:
                 fatal=True,
             )
         if status != 200:
-            self._wire.refuse(status, said, answered, self._model)
-        return _known(self._decoded(said, _Named).id)
+            self._wire.refuse(status, content_sent, answered, self._model)
+        return _known(self._decoded(content_sent, _Named).id)
 
     async def search(self, label: str, count: int, after: str, known: Collection[str]) -> list[str]:
         """By the metadata, or by the name of the file, where a server keeps no metadata."""
-        files = {one.id for one in await self._files(label)}
+        files = {file.id for file in await self._files(label)}
         behind = ""
         for _ in range(PAGES):
             cursor = f"&after={quote(behind, safe='')}" if behind else ""
@@ -201,20 +201,20 @@ class OpenAIBatches:
             if problem.retry or problem.kind == "auth":
                 raise
             return []  # a server that lists no files
-        return [one for one in page.data if one.id and one.filename == _file(label)]
+        return [file for file in page.data if file.id and file.filename == _file(label)]
 
     async def tidy(self, label: str) -> None:
         """Remove the file that no batch was made of."""
-        for one in await self._files(label):
-            await self._wire.send("DELETE", f"/files/{_known(one.id)}", None)
+        for file in await self._files(label):
+            await self._wire.send("DELETE", f"/files/{_known(file.id)}", None)
 
     async def state(self, batch: str) -> BatchState:
         """See `Batches.state`."""
-        found = await self._batch(batch)
-        if found.status == "failed":
-            return self._failed(found)
-        done, total = found.counted("completed", "failed"), found.counted("total")
-        return BatchState(status="ended" if found.status in ENDED else "working", done=done, total=total)
+        remote = await self._batch(batch)
+        if remote.status == "failed":
+            return self._failed(remote)
+        done, total = remote.counted("completed", "failed"), remote.counted("total")
+        return BatchState(status="ended" if remote.status in ENDED else "working", done=done, total=total)
 
     async def _batch(self, batch: str) -> _Batch:
         try:
@@ -225,27 +225,27 @@ class OpenAIBatches:
             why = f"the batch {batch} is not known to this key at {self._wire.url}: {lost(batch)}"
             raise ModelError("auth", why, fatal=True) from None
 
-    def _failed(self, found: _Batch) -> BatchState:
-        data = found.errors.get("data") if isinstance(found.errors, dict) else None
+    def _failed(self, state: _Batch) -> BatchState:
+        data = state.errors.get("data") if isinstance(state.errors, dict) else None
         blames = list(map(_blame, data)) if isinstance(data, list) else []
         words = [self._wire.words((message or code).encode("utf-8", "replace")) for code, message, _ in blames]
         codes = {code for code, *_ in blames}
-        said = "; ".join(dict.fromkeys(words[:3]))[:600]
-        message = f"the provider refused a batch as a whole: {said or 'it does not say why'}"
+        reasons = "; ".join(dict.fromkeys(words[:3]))[:600]
+        message = f"the provider refused a batch as a whole: {reasons or 'it does not say why'}"
         if codes & FATAL_CODES:
             return BatchState(
                 status="failed", problem=ModelError("status", message, fatal=True, lasting="model_not_found" in codes)
             )
         if _TOO_MUCH in codes:
             return BatchState(status="failed", problem=ModelError("enqueued", message, retry=True))
-        lines = {at - 1: why for (*_, at), why in zip(blames, words, strict=True) if isinstance(at, int)}
+        lines = {line - 1: why for (*_, line), why in zip(blames, words, strict=True) if isinstance(line, int)}
         return BatchState(status="failed", problem=ModelError("batch", message, retry=True), lines=lines)
 
     async def replies(self, batch: str, request: Asked) -> AsyncIterator[Result]:
         """Return both files, one after the other."""
-        found = await self._batch(batch)
-        left = 2 * max(MOST_REQUESTS, found.counted("total"))  # a file that never ends, does
-        for file in (found.output_file_id, found.error_file_id):
+        state = await self._batch(batch)
+        left = 2 * max(MOST_REQUESTS, state.counted("total"))  # a file that never ends, does
+        for file in (state.output_file_id, state.error_file_id):
             if not file:
                 continue
             try:
@@ -263,21 +263,21 @@ class OpenAIBatches:
 
     def _reply(self, line: bytes, request: Asked) -> Result | None:
         """Return one result; None for a line that is none."""
-        found = _decoded(line, _Line)
-        if found is None:
+        result = _decoded(line, _Line)
+        if result is None:
             return None
-        return found.custom_id, self._outcome(found, request(found.custom_id))
+        return result.custom_id, self._outcome(result, request(result.custom_id))
 
-    def _outcome(self, found: _Line, request: Generate | None) -> Response | ModelError:
+    def _outcome(self, result: _Line, request: Generate | None) -> Response | ModelError:
         try:
-            status = read_count(found.response.status_code) if found.response else 0
-            if found.response is None or not status:
-                code, message, _ = _blame(found.error)
+            status = read_count(result.response.status_code) if result.response else 0
+            if result.response is None or not status:
+                code, message, _ = _blame(result.error)
                 words = self._wire.words((message or code or "the result holds no reply").encode("utf-8", "replace"))
                 return ModelError(
-                    code or "body", words, retry=not found.error or code in AGAIN, fatal=code in FATAL_CODES
+                    code or "body", words, retry=not result.error or code in AGAIN, fatal=code in FATAL_CODES
                 )
-            body = bytes(found.response.body)
+            body = bytes(result.response.body)
             if status != 200:
                 self._refuse(status, body)
             return self._read(body, request)
@@ -286,22 +286,22 @@ class OpenAIBatches:
 
     async def cancel(self, batch: str) -> None:
         """See `Batches.cancel`."""
-        status, said, headers = await self._wire.send("POST", f"/batches/{_known(batch)}/cancel", b"{}")
+        status, content, headers = await self._wire.send("POST", f"/batches/{_known(batch)}/cancel", b"{}")
         if status not in (200, 400, 409):  # it has ended already
-            self._wire.refuse(status, said, headers, self._model)
+            self._wire.refuse(status, content, headers, self._model)
 
     async def _ask(self, method: str, path: str, content: bytes | None, kind: type[T]) -> T:
-        status, said, headers = await self._wire.send(method, path, content)
+        status, reply, headers = await self._wire.send(method, path, content)
         if status != 200:
-            self._wire.refuse(status, said, headers, self._model)
-        return self._decoded(said, kind)
+            self._wire.refuse(status, reply, headers, self._model)
+        return self._decoded(reply, kind)
 
     def _decoded(self, content: bytes, kind: type[T]) -> T:
-        found = _decoded(content, kind)
-        if found is None:
+        value = _decoded(content, kind)
+        if value is None:
             shown = self._wire.words(content)[:200]
             raise ModelError("body", f"the reply is not what a batch API says: {shown!r}", retry=True)
-        return found
+        return value
 
 
 def _decoded(content: bytes, kind: type[T]) -> T | None:
@@ -311,9 +311,9 @@ def _decoded(content: bytes, kind: type[T]) -> T | None:
         return None
 
 
-def _blame(said: object) -> tuple[str, str, object]:
+def _blame(error: object) -> tuple[str, str, object]:
     """Code, words and line of what failed, as far as a server says them."""
-    known = said if isinstance(said, dict) else {}
+    known = error if isinstance(error, dict) else {}
     return str(known.get("code") or ""), str(known.get("message") or ""), known.get("line")
 
 

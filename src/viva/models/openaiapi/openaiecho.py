@@ -52,7 +52,7 @@ class Echo(Struct, frozen=True):
 def echo_of(tokens: Sequence[Token], scored: Scored) -> Echo:
     """Return the tokens with what else the reply says of them."""
     offsets = scored.logprobs.text_offset if scored.logprobs else None
-    known = isinstance(offsets, list) and all(isinstance(one, int) for one in offsets)
+    known = isinstance(offsets, list) and all(isinstance(offset, int) for offset in offsets)
     return Echo(tokens, cast("list[int]", offsets) if known else (), scored.written)
 
 
@@ -67,14 +67,14 @@ def likelihood(echo: Echo, prompt: str, continuation: str) -> Likelihood:
     wanted = prompt[len(kept) :] + continuation
     if not wanted:
         raise ModelError("border", "a continuation is empty: there is nothing to compare")
-    found = _by_texts(echo, kept, wanted) or _by_ends(echo, kept, wanted) or _by_offsets(echo, kept, wanted)
-    if found is None:
+    span = _by_texts(echo, kept, wanted) or _by_ends(echo, kept, wanted) or _by_offsets(echo, kept, wanted)
+    if span is None:
         raise ModelError(
             "border",
             f"cannot tell which of the {len(echo.tokens)} echoed tokens are those of {one_line(wanted, 40)!r}: the "
             "tokens' texts do not add up to what was sent, and their offsets do not fit",
         )
-    numbers = [_number(token) for token in echo.tokens[slice(*found)]]
+    numbers = [_number(token) for token in echo.tokens[slice(*span)]]
     return Likelihood(math.fsum(numbers), tokens=len(numbers))
 
 
@@ -85,10 +85,10 @@ def text_logprobs(echo: Echo, text: str) -> list[float] | None:
     """
     if len(echo.tokens) <= echo.written:  # all that came is what the server wrote, and that may look like the text
         return None
-    found = _by_texts(echo, "", text) or _by_offsets(echo, "", text) or _in_order(echo, text)
-    if found is None:
+    span = _by_texts(echo, "", text) or _by_offsets(echo, "", text) or _in_order(echo, text)
+    if span is None:
         return None
-    start, end = found
+    start, end = span
     while start < end and echo.tokens[start].logprob is None:  # nothing comes before the first
         start += 1
     return [_number(token) for token in echo.tokens[start:end]]
@@ -96,8 +96,8 @@ def text_logprobs(echo: Echo, text: str) -> list[float] | None:
 
 def marks_before(echo: Echo, text: str) -> list[str] | None:
     """Return the tokens before an echoed text (a beginning-of-text mark); None where the text is not found in them."""
-    found = _by_texts(echo, "", text) or _by_offsets(echo, "", text)
-    return None if found is None else [token.text for token in echo.tokens[: found[0]] if token.text.strip()]
+    span = _by_texts(echo, "", text) or _by_offsets(echo, "", text)
+    return None if span is None else [token.text for token in echo.tokens[: span[0]] if token.text.strip()]
 
 
 def _number(token: Token) -> float:
@@ -185,12 +185,12 @@ def _in_order(echo: Echo, text: str) -> tuple[int, int] | None:
             if _LOST in piece or not piece:
                 lost = True
                 continue
-            found = text.find(piece, place)
-            if found < 0 and place == 0:  # a mark, or a blank that some tokenizers put first
+            start = text.find(piece, place)
+            if start < 0 and place == 0:  # a mark, or a blank that some tokenizers put first
                 continue
-            if found < 0:
+            if start < 0:
                 break
-            place = found + len(piece)
+            place = start + len(piece)
         else:
             if lost and place and (place == len(text) or _LOST in shown[-1] or not shown[-1]):
                 return 0, end

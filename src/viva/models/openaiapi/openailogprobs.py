@@ -93,49 +93,49 @@ def joined_scored(stream: bytes) -> Scored:
     """Return a stream that nobody asked for, put together. Raises msgspec.DecodeError for an event that is none."""
     whole = Logprobs()
     texts: list[str] = []
-    found = Scored()
+    scored = Scored()
     for event in events(stream, Scored):
-        found.take(event)
+        scored.take(event)
         for choice in (event.choices or ())[:1]:
             texts.append(choice.text or "")
             for name in Logprobs.__struct_fields__ if choice.logprobs else ():
                 more = getattr(choice.logprobs, name)
                 if isinstance(more, list):
                     setattr(whole, name, [*(getattr(whole, name) or ()), *more])
-    found.choices = [ScoredChoice("".join(texts), whole)]
-    return found
+    scored.choices = [ScoredChoice("".join(texts), whole)]
+    return scored
 
 
-def tokens_of(found: Logprobs | None) -> list[Token] | None:
+def tokens_of(logprobs: Logprobs | None) -> list[Token] | None:
     """Return the tokens with their numbers, from either shape; None where there are no logprobs at all."""
-    if found is None:
+    if logprobs is None:
         return None
-    if found.content is not None:
+    if logprobs.content is not None:
         return [
             Token(
-                _content(one.token, one.bytes),
-                one.logprob,
+                _content(token.token, token.bytes),
+                token.logprob,
                 tuple(
-                    (_content(o.token, o.bytes).decode("utf-8", "replace"), o.logprob) for o in one.top_logprobs or ()
+                    (_content(o.token, o.bytes).decode("utf-8", "replace"), o.logprob) for o in token.top_logprobs or ()
                 ),
             )
-            for one in found.content
+            for token in logprobs.content
         ]
-    if found.tokens is None:
+    if logprobs.tokens is None:
         return None
-    count = len(found.tokens)
-    numbers = found.token_logprobs or [None] * count
-    tops = found.top_logprobs or [None] * count
+    count = len(logprobs.tokens)
+    numbers = logprobs.token_logprobs or [None] * count
+    tops = logprobs.top_logprobs or [None] * count
     if len(numbers) != count or len(tops) != count:
         raise ModelError("logprobs", f"the reply has {count} tokens, {len(numbers)} numbers and {len(tops)} lists")
     return [
         Token(_content(text, None), number, tuple((top or {}).items()))
-        for text, number, top in zip(found.tokens, numbers, tops, strict=True)
+        for text, number, top in zip(logprobs.tokens, numbers, tops, strict=True)
     ]
 
 
 def _content(text: str, given: object) -> bytes:
-    if isinstance(given, list) and given and all(isinstance(one, int) and 0 <= one <= 255 for one in given):
+    if isinstance(given, list) and given and all(isinstance(byte, int) and 0 <= byte <= 255 for byte in given):
         return bytes(given)
     spelled = _SPELLED.fullmatch(text)
     if spelled:
@@ -170,10 +170,10 @@ def next_token(
             table[name] = max(value, table.get(name, value))
     strict = not chat and not all(continuation.startswith(" ") for continuation in continuations)
     if strict or any(continuation in exact for continuation in continuations):
-        found = [exact.get(continuation) for continuation in continuations]
+        values = [exact.get(continuation) for continuation in continuations]
     else:
-        found = [loose.get(continuation.strip()) for continuation in continuations]
-    return tuple(bound if value is None else Likelihood(value) for value in found)
+        values = [loose.get(continuation.strip()) for continuation in continuations]
+    return tuple(bound if value is None else Likelihood(value) for value in values)
 
 
 def checked(value: float, text: str) -> float:

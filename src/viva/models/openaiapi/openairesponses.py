@@ -116,10 +116,10 @@ class ResponsesModel(ApiModel):
         return refusal(error, content, sent, own, prompt_text(request.prompt))
 
     def _body(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> dict[str, Any]:
-        sampling, said = request.sampling, self._said
+        sampling, options = request.sampling, self._said
         system, turns = chat_turns(request, parameters, "the Responses API takes messages")
-        reasoning: dict[str, str] = {"effort": said.effort} if said.effort else {}
-        if self.adapting.thinks and said.effort != "none" and said.keep_reasoning and SUMMARY not in parameters:
+        reasoning: dict[str, str] = {"effort": options.effort} if options.effort else {}
+        if self.adapting.thinks and options.effort != "none" and options.keep_reasoning and SUMMARY not in parameters:
             reasoning["summary"] = "auto"
         body: dict[str, Any] = {
             "model": self._model,
@@ -134,7 +134,7 @@ class ResponsesModel(ApiModel):
         if request.json_schema:
             schema = msgspec.Raw(request.json_schema.encode())
             body["text"] = {"format": {"type": "json_schema", "name": "reply", "strict": True, "schema": schema}}
-        if self.adapting.known.streams if said.stream == "auto" else said.stream == "always":
+        if self.adapting.known.streams if options.stream == "auto" else options.stream == "always":
             body["stream"] = True
         body = merged(body, self._fields)
         return {name: value for name, value in body.items() if value is not None}
@@ -144,7 +144,7 @@ class ResponsesModel(ApiModel):
         if reply.output is None or reply.status in ("failed", "cancelled"):
             raise self._wire.failed(reply.error)
         try:
-            said = msgspec.convert(
+            contents = msgspec.convert(
                 [item.content or [] for item in reply.output if item.type == "message"], list[list[_Part]]
             )
         except msgspec.ValidationError as problem:
@@ -153,7 +153,7 @@ class ResponsesModel(ApiModel):
         if reply.status == "incomplete":
             why = reply.incomplete_details.get("reason") if isinstance(reply.incomplete_details, dict) else None
             stop = stop_reason(why or "")
-        text = "".join(part.text or part.refusal or "" for parts in said for part in parts)
+        text = "".join(part.text or part.refusal or "" for parts in contents for part in parts)
         thoughts = "\n\n".join(text for item in reply.output if item.type == "reasoning" for text in _thoughts(item))
         return reply.response(
             self._wire.reply, text, thoughts, stop, quoting=bool(request.aspect), stops=request.sampling.stop
@@ -189,14 +189,14 @@ def _last(stream: bytes) -> _Reply:
 
 def connect(name: str, endpoint: Endpoint) -> ResponsesModel:
     """As `viva.models.openaiapi.openai.connect`; Azure has its deployments' name in the body here."""
-    said = endpoint.request
+    options = endpoint.request
     name, url, key, shown = address("openai-responses", name, endpoint)
-    refuse_foreign(f"openai-responses/{name}", said, "template_option")
-    if said.budget:
+    refuse_foreign(f"openai-responses/{name}", options, "template_option")
+    if options.budget:
         raise VivaError(
             f"openai-responses/{name}: OpenAI takes no budget of reasoning; say {option('reasoning_effort')}, or "
             f"{option('request_field')} with the field that your server has"
         )
-    if said.api_version:
+    if options.api_version:
         url = f"{url.removesuffix('/v1').removesuffix('/openai')}/openai"
-    return ResponsesModel(name, url, key, shown, said, endpoint.adapted, endpoint.field)
+    return ResponsesModel(name, url, key, shown, options, endpoint.adapted, endpoint.field)

@@ -103,8 +103,8 @@ class Envelope(Struct):
 
     def served(self, clean: Callable[[str], str]) -> Served:
         """Return who answered: each text is shortened after it is made `clean` of keys."""
-        said = (self.model, self.provider, self.system_fingerprint)
-        return Served(*[clean(one)[:LONGEST_NAME].strip() if one and isinstance(one, str) else "" for one in said])
+        names = (self.model, self.provider, self.system_fingerprint)
+        return Served(*[clean(name)[:LONGEST_NAME].strip() if name and isinstance(name, str) else "" for name in names])
 
     def response(
         self,
@@ -286,10 +286,10 @@ class Wire:
         if isinstance(problem, aiohttp.ClientPayloadError):
             return ModelError("body", self.clean(f"the reply broke off: {problem}"), retry=True)
         patience = CONNECTING_AGAIN if self._replied else CONNECTING
-        found = unreachable(self.url, problem, proxy=self._proxy, patience=patience, given=self.field)
-        found.message = self.clean(found.message)
-        found.retry = not isinstance(problem, aiohttp.InvalidURL)
-        return found
+        error = unreachable(self.url, problem, proxy=self._proxy, patience=patience, given=self.field)
+        error.message = self.clean(error.message)
+        error.retry = not isinstance(problem, aiohttp.InvalidURL)
+        return error
 
     async def _body(self, stream: aiohttp.StreamReader, heard: Callable[[bool], None] | None) -> bytes:
         content = await stream.readany()
@@ -345,9 +345,9 @@ class Wire:
         if not isinstance(told, dict):
             return ModelError("body", "the reply has no choices", retry=True)
         status = read_count(told.get("code")) or 0
-        said = self.words(str(told.get("message", "")).encode("utf-8", "replace"))
-        said = f"the server replied with an error ({told.get('code', 'no code')}): {said}"
-        return of_status(status, said, self._secrecy) if status else ModelError("body", said, retry=True)
+        message = self.words(str(told.get("message", "")).encode("utf-8", "replace"))
+        message = f"the server replied with an error ({told.get('code', 'no code')}): {message}"
+        return of_status(status, message, self._secrecy) if status else ModelError("body", message, retry=True)
 
     def clean(self, text: str) -> str:
         """Servers quote keys in their errors; none may reach a log."""
@@ -417,26 +417,26 @@ def joined(stream: bytes) -> Completion:
     """Return some servers stream although nobody asked for it: the events of such a reply, put together as one
     completion.
     """
-    found, whole = Completion(), Choice()
+    completion, whole = Completion(), Choice()
     texts: list[str] = []
     thoughts: list[str] = []
     for event in events(stream, Completion):
-        found.take(event)
+        completion.take(event)
         for choice in (event.choices or ())[:1]:
             choice.message = choice.delta or choice.message
             whole.message = choice.message or whole.message
             texts.append(text_of(choice))
             thoughts.append(thoughts_of(choice))
             whole.finish_reason = choice.finish_reason or whole.finish_reason
-    if found.error is not None:
-        return found
+    if completion.error is not None:
+        return completion
     if whole.finish_reason is None and not (texts and stream.rstrip().endswith(_DONE)):
         raise ModelError("body", "the reply is a stream that broke off", retry=True)
     whole.text = "".join(texts)
     if whole.message is not None:
         whole.message = Reply(whole.text, reasoning="".join(thoughts))
-    found.choices = [whole]
-    return found
+    completion.choices = [whole]
+    return completion
 
 
 def text_of(choice: Choice) -> str:

@@ -81,10 +81,10 @@ class Asking:
         status, content, _ = await self._ask("/models", None)
         if status != 200:
             raise self._trouble(status, content)
-        found = names_in(content)
-        if found is None:
+        names = names_in(content)
+        if names is None:
             raise TroubleError(f"the reply is no list of models: {self._wire.words(content)[:120]}")
-        return found
+        return names
 
     async def say(self, messages: tuple[Message, ...], **fields: object) -> Got:
         """Return a chat."""
@@ -116,9 +116,9 @@ class Asking:
         if self._silent >= PATIENCE:
             return 0, b"not asked, since the server left others without a reply", {}
         try:
-            found = await asyncio.wait_for(self._wire.ask(path, content), self._timeout)
+            reply = await asyncio.wait_for(self._wire.ask(path, content), self._timeout)
             self._replied = True
-            return found
+            return reply
         except TimeoutError:
             self._silent += 1
             return 0, f"no complete reply within {self._timeout:g} s".encode(), {}
@@ -130,17 +130,17 @@ class Asking:
 
     def _trouble(self, status: int, content: bytes) -> TroubleError:
         with contextlib.suppress(msgspec.DecodeError):  # what says it in another form is shown as it is
-            said = decode_json(content, Envelope).error
-            content = str(said["message"]).encode() if isinstance(said, dict) and said.get("message") else content
+            error = decode_json(content, Envelope).error
+            content = str(error["message"]).encode() if isinstance(error, dict) and error.get("message") else content
         words = self._wire.words(content) or "no text"
         return TroubleError(f"HTTP {status}: {words}" if status else words, status)
 
     def _read(self, content: bytes) -> Got:
-        found, scored = self._decoded(content, Completion, joined), self._decoded(content, Scored, joined_scored)
-        if not found.choices or (found.choices[0].message is None and found.choices[0].text is None):
+        completion, scored = self._decoded(content, Completion, joined), self._decoded(content, Scored, joined_scored)
+        if not completion.choices or (completion.choices[0].message is None and completion.choices[0].text is None):
             raise TroubleError(f"the reply is no completion: {self._wire.words(content)[:120]}")
-        texts = [text_of(choice) for choice in found.choices]
-        return Got(texts, found.choices[0].finish_reason, found.counted, scored)
+        texts = [text_of(choice) for choice in completion.choices]
+        return Got(texts, completion.choices[0].finish_reason, completion.counted, scored)
 
     def _decoded(self, content: bytes, kind: type[T], joined: Callable[[bytes], T]) -> T:
         try:
@@ -174,7 +174,7 @@ class _Listing(Struct):
 def names_in(content: bytes) -> list[str] | None:
     """Return the names that a body of GET /models lists; None for what is no list of models."""
     try:
-        return [one.id for one in decode_json(content, _Listing).data if one.id]
+        return [model.id for model in decode_json(content, _Listing).data if model.id]
     except msgspec.DecodeError:
         return None
 
@@ -215,7 +215,7 @@ async def owner_of(wire: Wire, model: str) -> str:
         listed = msgspec.json.decode(content, type=_Listing).data if status == 200 else []
     except (ModelError, TimeoutError, msgspec.DecodeError):
         return ""
-    owners = [one.owned_by for one in listed if one.id == model] or [one.owned_by for one in listed]
+    owners = [entry.owned_by for entry in listed if entry.id == model] or [entry.owned_by for entry in listed]
     return next((owner for owner in owners if isinstance(owner, str)), "")
 
 
@@ -226,8 +226,8 @@ def _missing(model: str, names: Sequence[str]) -> str:
     folded = {name.casefold(): name for name in reversed(names[:1000])}
     wanted = model.casefold()
     near = difflib.get_close_matches(wanted, folded, n=3, cutoff=0.5)
-    near = list(dict.fromkeys([*near, *(one for one in folded if wanted and wanted in one)]))[:3]
-    ordered = list(dict.fromkeys([*(folded[one] for one in near), *names]))
+    near = list(dict.fromkeys([*near, *(candidate for candidate in folded if wanted and wanted in candidate)]))[:3]
+    ordered = list(dict.fromkeys([*(folded[candidate] for candidate in near), *names]))
     shown = some([one_line(name, 80) for name in ordered], SHOWN)
     meant = f" (did you mean {one_line(ordered[0], 80)!r}?)" if near else ""
     return f"the server lists no model {one_line(model, 80)!r}{meant}; it has: {shown}"

@@ -105,15 +105,15 @@ class Probes:
 
     async def models(self) -> None:
         """The list of models; the first is the one to ask, where the user named none."""
-        found = await self._asking.models()
-        if not self._named and found:
-            self._asking.model = found[0]
-        listed, names = f"{len(found)} model{'s' * (len(found) != 1)}", ", ".join(found[:20])
-        if self._asking.model in found:
+        listing = await self._asking.models()
+        if not self._named and listing:
+            self._asking.model = listing[0]
+        listed, names = f"{len(listing)} model{'s' * (len(listing) != 1)}", ", ".join(listing[:20])
+        if self._asking.model in listing:
             self._note("yes", listed, names)
         else:
-            said = f"{listed}, {self._asking.model!r} not among them"
-            self._note("different", said, names, enough=True)
+            verdict = f"{listed}, {self._asking.model!r} not among them"
+            self._note("different", verdict, names, enough=True)
 
     async def chat(self) -> None:
         """An answer to a message."""
@@ -293,11 +293,15 @@ class Probes:
 
     def refusal(self) -> str:
         """Return why key or model is refused; empty where something else is wrong."""
-        keys = [one.words for one in self._troubles if one.status in (401, 403)]
+        keys = [trouble.words for trouble in self._troubles if trouble.status in (401, 403)]
         if keys:
             return keys[0]
         known = self.findings["model list"].usable
-        models = [one.words for one in self._troubles if one.missing and (known or "model" in one.words.lower())]
+        models = [
+            trouble.words
+            for trouble in self._troubles
+            if trouble.missing and (known or "model" in trouble.words.lower())
+        ]
         return models[0] if models else ""
 
 

@@ -203,7 +203,7 @@ def dimensions(
     row, in the column that averages as the headline does; of a table with one row its columns, as `label` calls them.
     Long tables are left out.
     """
-    found = []
+    known = []
     for layout in layouts:
         single = len(layout.rows) == 1
         title = layout.title if len(layout.title) <= 40 else layout.title.partition(" (")[0]
@@ -215,8 +215,8 @@ def dimensions(
                     label=label(column) if single else labelled(layout.name, row.label),
                     where=tuple({**column.where, **row.where}.items()),
                 )  # fmt: skip
-                found.append((dimension, (row, column)))
-    return found
+                known.append((dimension, (row, column)))
+    return known
 
 
 def labelled(layout: str, row: str) -> str:
@@ -246,10 +246,10 @@ def own_boards(entries: Sequence[Entry]) -> list[Board]:
     """
     groups = _grouped(entries, lambda entry: comparable(entry.settings, entry.asked))
     _place_baselines(groups)
-    said = titles([parts for parts, _ in groups.values()])
+    titled = titles([parts for parts, _ in groups.values()])
     return [
         replace(_own_board(key, title, parts, own), strict=tuple(_strict(parts, own)))
-        for (key, (parts, own)), title in zip(groups.items(), said, strict=True)
+        for (key, (parts, own)), title in zip(groups.items(), titled, strict=True)
     ]
 
 
@@ -276,14 +276,14 @@ def _strict(parts: Mapping[str, str], entries: Sequence[Entry]) -> Iterator[Boar
 def _place_baselines(groups: Groups) -> None:
     """Put each baseline on the boards of the models that were asked the same, where there are any."""
     asked = {key: for_baseline(parts) for key, (parts, _) in groups.items()}
-    baselines = {key: [one for one in own if of_baseline(one.settings)] for key, (_, own) in groups.items()}
+    baselines = {key: [entry for entry in own if of_baseline(entry.settings)] for key, (_, own) in groups.items()}
     boards = [key for key, (_, own) in groups.items() if len(baselines[key]) < len(own)]
     for key, placed in baselines.items():
         alike = [other for other in boards if asked[other] == asked[key]]
         for other in alike:
             own = groups[other][1]
-            known = {one.row.model for one in own}
-            own += [one for one in placed if one.row.model not in known]
+            known = {entry.row.model for entry in own}
+            own += [entry for entry in placed if entry.row.model not in known]
         if alike and key not in boards:
             del groups[key]
 
@@ -306,7 +306,7 @@ def ranked(board: Board, entries: Sequence[Entry]) -> Board:
     """
     from viva.analysis.pairedranks import paired_ranks
 
-    about = tuple(dict.fromkeys(one for entry in entries for one in entry.dimensions))
+    about = tuple(dict.fromkeys(each for entry in entries for each in entry.dimensions))
     entries = sorted(entries, key=lambda entry: entry.row.score.order if entry.row.score else (-1.0,), reverse=True)
     counted = [
         (entry, score)
@@ -346,22 +346,23 @@ def _best(rows: Sequence[Row]) -> tuple[tuple[str, tuple[Best, ...]], ...]:
     of all of them, and are not the same.
     """
     facts = [row.facts if row.rank else None for row in rows]
-    known = [one for one in facts if one]
+    known = [fact for fact in facts if fact]
     words = {
-        name: {getattr(one, name) for one in known if name == "access" or one.access != "Closed"}
+        name: {getattr(entry, name) for entry in known if name == "access" or entry.access != "Closed"}
         for name in ("access", "domain", "type")
     }
     told = [name for name, values in words.items() if "" not in values and len(values) > 1]
     ways: tuple[tuple[str, Callable[[Facts], str | None], Sequence[float | None]], ...] = (
         ("type and size",
-         lambda one: " · ".join(getattr(one, name) for name in told[: 1 if one.access == "Closed" else None]) or None,
+         lambda known: " · ".join(getattr(known, name) for name in told[: 1 if known.access == "Closed" else None])
+         or None,
          (*THRESHOLDS, None)),
-        ("size", lambda one: None if one.total is None else "", THRESHOLDS),
-        ("family", lambda one: one.family or None, (None,)),
+        ("size", lambda entry: None if entry.total is None else "", THRESHOLDS),
+        ("family", lambda entry: entry.family or None, (None,)),
     )  # fmt: skip
     scores, sizes = [row.score or Estimate() for row in rows], [row.facts.total for row in rows]
     best = (
-        (name, best_by(scores, sizes, [kind(one) if one else None for one in facts], below))
+        (name, best_by(scores, sizes, [kind(fact) if fact else None for fact in facts], below))
         for name, kind, below in ways
     )
     return tuple((name, tuple(lines)) for name, lines in best if len(lines) > 1)
@@ -376,12 +377,12 @@ class ModelPage(Struct, frozen=True, kw_only=True):
     standings: Sequence[tuple[BenchmarkPage, Board, Row]]
 
 
-def model_pages(found: Site) -> list[ModelPage]:
+def model_pages(site: Site) -> list[ModelPage]:
     """Return a page a model. A published row beside one's own rows is told of where it comes from, if that is on the
     site.
     """
     standings: dict[str, list[tuple[BenchmarkPage, Board, Row]]] = {}
-    for benchmark in found.benchmarks:
+    for benchmark in site.benchmarks:
         at_home = {row.page for board in benchmark.boards if not board.own for row in board.rows}
         for board in benchmark.boards:
             for row in board.rows:

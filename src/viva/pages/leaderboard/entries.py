@@ -77,28 +77,28 @@ def sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: bool
     the others.
     """
     for source in sources:
-        for one in runs_in(source) if source.is_dir() else [source]:
-            if not one.is_dir():
-                yield one
+        for path in runs_in(source) if source.is_dir() else [source]:
+            if not path.is_dir():
+                yield path
                 continue
             if regrade:
-                regraded(one)
+                regraded(path)
             try:
-                found, adaptive = fault(one), RunFolder.open(one).record.adaptive
+                trouble, adaptive = fault(path), RunFolder.open(path).record.adaptive
             except VivaError as problem:
-                if one == source:
+                if path == source:
                     raise
-                left_out.append(f"{one_line(one.name, 80)}: {problem}")
+                left_out.append(f"{one_line(path.name, 80)}: {problem}")
                 continue
             if adaptive is not None:
-                left_out.append(f"{one_line(one.name, 80)} {ADAPTIVE}")
-            elif found is None:
-                yield one
-            elif found.kind == "missing":
-                left_out.append(f"{one_line(one.name, 80)}: not graded yet (viva resume {one_line(str(one), 200)})")
+                left_out.append(f"{one_line(path.name, 80)} {ADAPTIVE}")
+            elif trouble is None:
+                yield path
+            elif trouble.kind == "missing":
+                left_out.append(f"{one_line(path.name, 80)}: not graded yet (viva resume {one_line(str(path), 200)})")
             else:
                 left_out.append(
-                    f"{one_line(one.name, 80)} {found.why} ({flag('regrade')} grades it again, asking nobody)"
+                    f"{one_line(path.name, 80)} {trouble.why} ({flag('regrade')} grades it again, asking nobody)"
                 )
 
 
@@ -107,22 +107,22 @@ def entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) 
     exams: dict[bytes, Exam] = {}
     for path in sources:
         used = functools.cache(functools.partial(_used, path))
-        for one in score_sets([path], _columns_of(path)):
-            if why := _nothing(one):
-                left_out.append(f"{one_line(path.name, 80)}: {one_line(one.model)} on {one.exam}: {why}")
-            elif one.record is None or one.run is None:
-                yield _of_table(one, known)
+        for scored in score_sets([path], _columns_of(path)):
+            if why := _nothing(scored):
+                left_out.append(f"{one_line(path.name, 80)}: {one_line(scored.model)} on {scored.exam}: {why}")
+            elif scored.record is None or scored.run is None:
+                yield _of_table(scored, known)
             else:
-                yield _of_run(one, one.run, one.record, known, exams, used)
+                yield _of_run(scored, scored.run, scored.record, known, exams, used)
 
 
-def _nothing(one: ScoreSet) -> str:
+def _nothing(scored: ScoreSet) -> str:
     """Return why a result is none: no answer could be read and scored. Empty where there is one."""
-    cell = Breakdown(one.scores, one.headline.attempts).cell(one.headline)
+    cell = Breakdown(scored.scores, scored.headline.attempts).cell(scored.headline)
     if not cell.n or SCORED & cell.outcomes.keys():
         return ""
-    said = "no reply could be read" if UNREADABLE & cell.outcomes.keys() else "nothing was answered"
-    return f"{said} ({outcomes_text(cell)})"
+    reason = "no reply could be read" if UNREADABLE & cell.outcomes.keys() else "nothing was answered"
+    return f"{reason} ({outcomes_text(cell)})"
 
 
 def _columns_of(source: Path) -> str:
@@ -134,7 +134,7 @@ def _columns_of(source: Path) -> str:
 
 
 def _of_run(
-    one: ScoreSet,
+    scored: ScoreSet,
     run: RunRecord,
     record: ExamRecord,
     known: ModelFacts,
@@ -145,60 +145,60 @@ def _of_run(
     if key not in exams:
         exams[key] = reopen(record)
     exam, spec = exams[key], record.spec
-    breakdown = Breakdown(one.scores, one.headline.attempts, exam.layouts())
+    breakdown = Breakdown(scored.scores, scored.headline.attempts, exam.layouts())
     beside = published_entries(
         spec,
         sample=record.data is None,
         answers=record.samples or run.samples,
         questions=record.questions,
     )
-    if one.model.startswith(BASELINE):  # by itself it brings no published models onto a board
+    if scored.model.startswith(BASELINE):  # by itself it brings no published models onto a board
         beside = [entry for entry in beside if entry.row.kind == "baseline"]
     notes = data_notes(exam, Path(record.data) if record.data else None)
-    overall = breakdown.cell(one.headline)
+    overall = breakdown.cell(scored.headline)
     if beside and not overall.same_parts:
         beside = []
         lacks = ", ".join(overall.lacks[:4]) or "the questions"
-        notes = [*notes, f"{one_line(one.model)}: too little of {lacks} is scored to stand beside published rows."]
-    plain = msgspec.structs.replace(one.opened, adapted=None) if one.opened else None
-    sent, wanted = (settings(run, record, one.model, opened) for opened in (one.opened, plain))
+        notes = [*notes, f"{one_line(scored.model)}: too little of {lacks} is scored to stand beside published rows."]
+    plain = msgspec.structs.replace(scored.opened, adapted=None) if scored.opened else None
+    sent, wanted = (settings(run, record, scored.model, opened) for opened in (scored.opened, plain))
     forced = {name: str(value) for name, value in sent.items() if value != wanted.get(name)}
     return msgspec.structs.replace(
         _entry(
-            one,
+            scored,
             breakdown,
-            dimensions(exam.layouts(), one.headline, breakdown.label),
+            dimensions(exam.layouts(), scored.headline, breakdown.label),
             benchmark=f"{OWN_QUESTIONS}{spec.name}" if spec.name else spec.benchmark,
-            facts=known.of(one.model),
-            signature=signature(run, record, one.model, one.opened),
+            facts=known.of(scored.model),
+            signature=signature(run, record, scored.model, scored.opened),
             forced=in_words(forced),
-            cost=_cost(one, run, spec.benchmark, used),
+            cost=_cost(scored, run, spec.benchmark, used),
         ),
         settings=wanted,
-        asked=_asked(one),
+        asked=_asked(scored),
         forced=forced,
         beside=beside,
         notes=notes,
     )
 
 
-def _of_table(one: ScoreSet, known: ModelFacts) -> Entry:
+def _of_table(scored: ScoreSet, known: ModelFacts) -> Entry:
     """A table of item scores says nothing of how they came about: only equal sets of questions are ranked together."""
     about = [
         (Dimension(layout="format", row=name, column="", group="By format", label=name), lines)
-        for name, lines in one.lines.items()
-        if lines != (one.headline,)
+        for name, lines in scored.lines.items()
+        if lines != (scored.headline,)
     ]
-    breakdown = Breakdown(one.scores, one.headline.attempts)
+    breakdown = Breakdown(scored.scores, scored.headline.attempts)
     return msgspec.structs.replace(
-        _entry(one, breakdown, about, benchmark=TABLES, facts=known.of(one.model)),
-        settings={"settings": "unknown", "n": len(one.scores.texts["question"].values), "data": _asked(one)},
+        _entry(scored, breakdown, about, benchmark=TABLES, facts=known.of(scored.model)),
+        settings={"settings": "unknown", "n": len(scored.scores.texts["question"].values), "data": _asked(scored)},
         notes=("Item scores of a table: how these models were asked is not known to Viva.",),
     )
 
 
 def _entry(
-    one: ScoreSet,
+    scored: ScoreSet,
     breakdown: Breakdown,
     about: Sequence[tuple[Dimension, Sequence[Aggregate]]],
     *,
@@ -208,27 +208,27 @@ def _entry(
     """Return a result with its figures; `known`: what else its row says."""
 
     def cell(*lines: Aggregate) -> Estimate | None:
-        found = breakdown.cell(*lines)
-        return found if found.mean is not None or found.ranged else None
+        measured = breakdown.cell(*lines)
+        return measured if measured.mean is not None or measured.ranged else None
 
-    if not breakdown.cell(one.headline).n:
-        raise DataError(f"{one.source} has no answers of {one_line(one.model)} to {one.exam}: grade it first")
-    kind = "baseline" if one.model.startswith(BASELINE) else "model"
+    if not breakdown.cell(scored.headline).n:
+        raise DataError(f"{scored.source} has no answers of {one_line(scored.model)} to {scored.exam}: grade it first")
+    kind = "baseline" if scored.model.startswith(BASELINE) else "model"
     return Entry(
         benchmark=benchmark,
         row=Row(
-            model=one.model,
+            model=scored.model,
             own=True,
             kind=kind,
-            score=cell(one.headline),
-            origin=one.source.name,
-            exam=one.exam,
+            score=cell(scored.headline),
+            origin=scored.source.name,
+            exam=scored.exam,
             **known,
         ),
         figures={dimension.place: cell(*lines) for dimension, lines in about},
         dimensions=[dimension for dimension, _ in about],
-        questions=breakdown.questions(one.headline),
-        over=one.headline.over,
+        questions=breakdown.questions(scored.headline),
+        over=scored.headline.over,
     )
 
 
@@ -240,23 +240,23 @@ def _used(run: Path) -> Used:
     return answers.used
 
 
-def _cost(one: ScoreSet, run: RunRecord, benchmark: str, used: Callable[[], Used]) -> float | None:
+def _cost(scored: ScoreSet, run: RunRecord, benchmark: str, used: Callable[[], Used]) -> float | None:
     """US dollars that 1,000 answers took, without judges; None where tokens or the price are unknown, or answers of two
     exams cannot be told apart."""
     unique = [each.spec.benchmark for each in run.exams].count(benchmark) == 1
-    if one.opened is None or not (unique and traits_of(one.opened.name).paid):
+    if scored.opened is None or not (unique and traits_of(scored.opened.name).paid):
         return None
     own = {
         who: took
         for who, took in used().items()
-        if who[1] == benchmark and who[0] in (one.opened.shown, one.opened.name)
+        if who[1] == benchmark and who[0] in (scored.opened.shown, scored.opened.name)
     }
-    total = list_cost([one.opened], own, run.prices, batched=RunFolder(one.source, run).batched())
+    total = list_cost([scored.opened], own, run.prices, batched=RunFolder(scored.source, run).batched())
     count = sum(took.answers for took in own.values())
     return 1000 * total / count if total and count else None
 
 
-def _asked(one: ScoreSet) -> str:
+def _asked(scored: ScoreSet) -> str:
     """Return a hash of the names of the questions that were asked."""
-    names = sorted(one.scores.texts["question"].values)
+    names = sorted(scored.scores.texts["question"].values)
     return hashlib.sha256(msgspec.json.encode(names)).hexdigest()[:12]

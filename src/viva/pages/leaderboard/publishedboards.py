@@ -60,12 +60,12 @@ def _board(benchmark: str, setting: Setting) -> Board:
         own=False,
         settings=(
             ("source", source.paper),
-            ("table", ", ".join(dict.fromkeys(one.source.table for one in tables))),
+            ("table", ", ".join(dict.fromkeys(each_table.source.table for each_table in tables))),
             ("version", source.version),
             ("asked", setting.said),
             ("number of questions", f"{setting.questions:,}"),
         ),
-        notes=tuple(dict.fromkeys(note for one in tables for note in one.notes)),
+        notes=tuple(dict.fromkeys(note for each_table in tables for note in each_table.notes)),
     )
     return ranked(board, _entries(benchmark, rows, setting, _dimensions(rows)))
 
@@ -96,19 +96,19 @@ def _entries(
         Entry(
             benchmark=benchmark,
             row=Row(
-                model=one.model,
+                model=row.model,
                 own=False,
-                score=None if one.score is None else _score(one.score, setting.questions),
+                score=None if row.score is None else _score(row.score, setting.questions),
                 widest=True,
-                facts=_printed(printed[plain(one.model)], one.model),
-                kind=one.kind,
-                origin=f"{one.source.paper}; {one.source.table}",
-                url=one.source.url,
+                facts=_printed(printed[plain(row.model)], row.model),
+                kind=row.kind,
+                origin=f"{row.source.paper}; {row.source.table}",
+                url=row.source.url,
             ),
-            figures={place: Estimate(mean=mean) for place, mean in one.figures.items()},
+            figures={place: Estimate(mean=mean) for place, mean in row.figures.items()},
             dimensions=about,
         )
-        for one in rows
+        for row in rows
     ]
 
 
@@ -117,12 +117,12 @@ def _score(mean: float, questions: int) -> Estimate:
     return Estimate(mean=mean, low=low, high=high)
 
 
-def _dimensions(found: Sequence[Neighbour]) -> tuple[Dimension, ...]:
+def _dimensions(printed: Sequence[Neighbour]) -> tuple[Dimension, ...]:
     """Of a table with many rows each row, in the column that most rows have, the last of equals; of one row all its
     columns. A row "Overall" by itself is the score again; where several tables have the same row, the last one counts.
     """
     cells: dict[str, dict[str, list[str]]] = {}
-    for layout, row, column in dict.fromkeys(cell for one in found for cell in one.figures):
+    for layout, row, column in dict.fromkeys(cell for neighbour in printed for cell in neighbour.figures):
         if layout in GROUPS:
             cells.setdefault(layout, {}).setdefault(row, []).append(column)
     single = {
@@ -159,8 +159,8 @@ def family(model: str) -> str:
     """Return the first word of a name, where nobody says its family: "Qwen" of "Qwen1.5-110B", "gpt" of
     "openai/gpt-4o".
     """
-    found = _WORD.search(plain_stem(Path(model)))
-    return found[0] if found else ""
+    match = _WORD.search(plain_stem(Path(model)))
+    return match[0] if match else ""
 
 
 def tuned(model: str) -> str:
@@ -202,8 +202,8 @@ class ModelFacts:
         known = named(model, size(model))
         if model.startswith("baseline/"):
             known = replace(known, family="")
-        said = self._known.get(model if model in self._known else self._plain.get(_bare(model), ""))
-        return known if said is None else said.over(known)
+        stated = self._known.get(model if model in self._known else self._plain.get(_bare(model), ""))
+        return known if stated is None else stated.over(known)
 
     @property
     def unused(self) -> list[str]:
@@ -230,9 +230,9 @@ def _billions(value: object, name: str, where: str) -> float | None:
     if not text:
         return None
     try:
-        found = float(text.removesuffix("B").removesuffix("b"))
+        billions = float(text.removesuffix("B").removesuffix("b"))
     except ValueError:
-        found = math.nan
-    if not 0 < found < 1e6:
+        billions = math.nan
+    if not 0 < billions < 1e6:
         raise DataError(f"{where}: {name} {one_line(text, 40)!r} is no number of billions, as 7 or 46.7")
-    return found
+    return billions

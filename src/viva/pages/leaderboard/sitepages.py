@@ -142,13 +142,13 @@ class SitePages:
             for page in self.site.benchmarks
             for board in page.boards
         ]
-        columns.sort(key=lambda one: (not one.board.own, -len(one.rows)))
-        notes = dict.fromkeys(said for column in columns for row in column.rows.values() for said in row.forced)
+        columns.sort(key=lambda shown: (not shown.board.own, -len(shown.rows)))
+        notes = dict.fromkeys(note for column in columns for row in column.rows.values() for note in row.forced)
         matrices = list[object]()
         for own in (True, False):  # they share no board
-            rows = [one for one in models if one.row.own == own]
-            boards = [one for one in columns if one.board.own == own]
-            rows.sort(key=lambda one: -sum(one.row.page in board.rows for board in boards))
+            rows = [model for model in models if model.row.own == own]
+            boards = [group for group in columns if group.board.own == own]
+            rows.sort(key=lambda ranked: -sum(ranked.row.page in board.rows for board in boards))
             named = ("papers", "From the papers") if matrices else ("models", "")
             matrices += [(*named, rows, boards)] if rows else []
         return self.page(
@@ -157,7 +157,7 @@ class SitePages:
             TABLES,
             matrices=matrices,
             columns=columns,
-            footnotes={said: place for place, said in enumerate(notes, 1)},
+            footnotes={note: place for place, note in enumerate(notes, 1)},
         )
 
     def _model(self, model: ModelPage) -> str:
@@ -198,18 +198,18 @@ class Column(Struct, frozen=True):
 def _words_of(board: Board) -> list[str]:
     """Return the columns of words (and the size) that at least one row has something for."""
     facts = [asdict(row.facts) | {"size": row.facts.total} for row in board.rows]
-    return [name for name in _WORDS if any(one.get(name) for one in facts)]
+    return [name for name in _WORDS if any(fact.get(name) for fact in facts)]
 
 
 def _ids_of(board: Board) -> list[str]:
     """Return what the address calls each row: as its page, and numbered where a model has several."""
     seen: Counter[str] = Counter()
-    found: list[str] = []
+    ids: list[str] = []
     for row in board.rows:
         name = row.page.removesuffix(".html")
         seen[name] += 1
-        found.append(name if seen[name] == 1 else f"{name}~{seen[name]}")
-    return found
+        ids.append(name if seen[name] == 1 else f"{name}~{seen[name]}")
+    return ids
 
 
 def groups_of(board: Board) -> list[tuple[str, list[tuple[int, Dimension]]]]:

@@ -149,8 +149,8 @@ def board_csv(board: Board) -> str:
     """Return a row a model, with all of the board's figures."""
     figures = [
         column
-        for at, one in enumerate(board.dimensions)
-        for column in fields(f"2.figures.{at}", mean=csv_safe(f"{one.group}: {one.label}"))
+        for index, dimension in enumerate(board.dimensions)
+        for column in fields(f"2.figures.{index}", mean=csv_safe(f"{dimension.group}: {dimension.label}"))
     ]
     return csv_text(*Table("", (*_ROW, *figures), [(None, board, row) for row in board.rows]).records())
 
@@ -178,12 +178,12 @@ class Ranking(Struct, frozen=True):
         return build(SitePages(self.site), Path(folder))
 
 
-def findings(found: Ranking) -> Findings[Ranking]:
+def findings(ranking: Ranking) -> Findings[Ranking]:
     """Return a table a board; `rows` has one a model and board, shares of 1, unrounded."""
-    site = found.site
+    site = ranking.site
     boards = [(page, board) for page in site.benchmarks for board in page.boards]
     return Findings(
-        found=found,
+        found=ranking,
         shown=[
             *(Table(f"{page.title} · {board.title}", _BOARD, board.rows) for page, board in boards),
             Table("Benchmarks", fields("", *BenchmarkPage.__struct_fields__), site.benchmarks),
@@ -263,5 +263,5 @@ def study(config: LeaderboardConfig) -> Findings[Ranking]:
     entries = list(entries_of(sources, known, left_out))
     if config.sources and not entries:
         raise DataError(f"nothing to rank: {'; '.join(left_out)}")
-    found = site_of(config.title, entries, left_out, published=not config.no_published)
-    return findings(Ranking(found, left_out, known.unused))
+    ranking = site_of(config.title, entries, left_out, published=not config.no_published)
+    return findings(Ranking(ranking, left_out, known.unused))

@@ -163,8 +163,8 @@ class PackedItems:
             self._flush()
         self.index.finish()
         content = {**self.index.plain(), "firsts": list(self._firsts)}
-        said = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
-        self.first = self._block("items-index", said) + self._block("items-heads", packed(self._heads))
+        text = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
+        self.first = self._block("items-index", text) + self._block("items-heads", packed(self._heads))
         return self.whole
 
     def _add(self, item: Answer) -> None:
@@ -228,7 +228,7 @@ class _Chunk:
         if not same:
             self._long = self._ask(item)
         cut = max(0, len(reply) - LONGEST)
-        said = Item(
+        listed = Item(
             asked=len(self._asked) - 1,
             reply=reply[:LONGEST],
             answer=_cut(row.answer),
@@ -243,8 +243,8 @@ class _Chunk:
             weight=row.weight,
             cut=cut,
         )
-        self.items.append(said)
-        self.size += len(reply) + len(said.thought) + 80
+        self.items.append(listed)
+        self.size += len(reply) + len(listed.thought) + 80
         texts = (row.answer, row.explanation, *(text for _, text in item.said))
         return int(self._long or cut > 0 or max(map(len, texts)) > LONGEST)
 

@@ -199,7 +199,7 @@ def together(read: Sequence[Reported], names: Names) -> Report:
         run=", ".join(str(run.folder.path) for run in read),
         results=tuple(results),
         notes=(*_uneven(results), *notes),
-        canaries=tuple(one for run in read for one in run.report.canaries),
+        canaries=tuple(canary for run in read for canary in run.report.canaries),
     )
 
 
@@ -256,14 +256,16 @@ def _uneven(results: Sequence[Result]) -> Iterator[str]:
 
 def _ways(results: Sequence[Result]) -> list[dict[str, str]]:
     """Return the ways of asking, by the parts of the signatures in which models of one comparison may not differ."""
-    found: list[dict[str, str]] = []
-    signed = [dict(part.split(":", 1) for part in one.signature.split("|") if ":" in part) for one in results]
+    ways: list[dict[str, str]] = []
+    signed = [
+        dict(part.split(":", 1) for part in each_result.signature.split("|") if ":" in part) for each_result in results
+    ]
     for settings in sorted(signed, key=of_baseline):
         parts = {name: value for name, value in settings.items() if name not in OF_THE_MODEL | {"seed"}}
         same: Callable[[dict[str, str]], dict[str, str]] = for_baseline if of_baseline(settings) else dict
-        if same(parts) not in map(same, found):  # a baseline's requests are as the others', whatever they said
-            found.append({**found[0], **same(parts)} if found and of_baseline(settings) else parts)
-    return found
+        if same(parts) not in map(same, ways):  # a baseline's requests are as the others', whatever they said
+            ways.append({**ways[0], **same(parts)} if ways and of_baseline(settings) else parts)
+    return ways
 
 
 def _spool_items(

@@ -96,22 +96,22 @@ def invited(opening: Opening, run: Path) -> dict[str, str]:
             f"gives everybody a key and a name of their own: leave out {option('token')} and {option('reviewer')}",
             field="invite",
         )
-    found: dict[str, str] = {}
+    names_by_key: dict[str, str] = {}
     for given in opening.invite:
         name = " ".join(given.split())
         if problem := name_problem(name):
             raise VivaError(f"{escape_invisible(given, limit=80)!r}: {problem}", field="invite")
-        if name in found.values():
+        if name in names_by_key.values():
             raise VivaError(
                 f"{escape_invisible(name, limit=80)!r} is there twice: one person is not two", field="invite"
             )
         try:
-            found[personal_key("review", str(run.resolve()), name)] = name
+            names_by_key[personal_key("review", str(run.resolve()), name)] = name
         except OSError as problem:
             raise VivaError(
                 f"needs a secret to make keys with, and cannot keep one: {problem}", field="invite"
             ) from None
-    return found
+    return names_by_key
 
 
 def shares_of(drawn: Sequence[Item]) -> Iterator[str]:
@@ -163,11 +163,11 @@ def token_given(token: str, file: Path | None) -> str:
     if token:
         raise VivaError(f"and {option('token_file')} exclude each other: give one of them", field="token")
     try:
-        found = read_regular(file, 4096, follow=True).decode("ascii").strip()
+        given = read_regular(file, 4096, follow=True).decode("ascii").strip()
     except OSError as problem:
         raise VivaError(f"cannot read {option('token_file')} {file}: {problem.strerror}") from None
     except UnicodeDecodeError:
-        found = ""
-    if not found or not found.isprintable() or " " in found:
+        given = ""
+    if not given or not given.isprintable() or " " in given:
         raise VivaError(f"{file} holds no token: it is one word of ASCII characters", field="token_file")
-    return found
+    return given

@@ -272,18 +272,21 @@ class Pages(Served):
 def _agreement(make: Callable[[], Findings[Any]]) -> dict[str, object]:
     """Return the tables and notes of a study, and its chart where it has one."""
     try:
-        found = make()
+        agreement = make()
     except VivaError as problem:
         return {"tables": (), "notes": (str(problem),), "chart": ""}
     chart = ""
     with suppress(VivaError):  # nothing to draw, or nothing to draw with
-        chart = as_json(spec(drawn)) if (drawn := found.chart()) else ""
-    return {"tables": found.tables(), "notes": found.notes, "chart": chart}
+        chart = as_json(spec(drawn)) if (drawn := agreement.chart()) else ""
+    return {"tables": agreement.tables(), "notes": agreement.notes, "chart": chart}
 
 
 def reviews_csv(reviews: Sequence[Review]) -> str:
     """Return a row a line of the log; texts are made harmless to spreadsheets."""
-    rows = ({**msgspec.structs.asdict(one), "about": "; ".join(map("=".join, one.about.items()))} for one in reviews)
+    rows = (
+        {**msgspec.structs.asdict(each_review), "about": "; ".join(map("=".join, each_review.about.items()))}
+        for each_review in reviews
+    )
     return csv_text(_COLUMNS, ([row[name] for name in _COLUMNS] for row in rows))
 
 

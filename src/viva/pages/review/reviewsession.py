@@ -240,7 +240,7 @@ def aspects(
     blind: bool,
 ) -> list[Aspect]:
     """Return the aspects of an item as one reviewer sees them; with `entered`, a form that came back is shown again."""
-    found: list[Aspect] = []
+    aspects_of: list[Aspect] = []
     for number, draft in enumerate(item.drafts):
         last = own.get(draft.aspect)
         mine = last.after if last else None
@@ -256,7 +256,7 @@ def aspects(
             shown = {"value": None, "decided": None, "reasons": "", "opinions": {}}
         elif draft.decided == "rule":  # in words of the reply
             shown = {"reasons": reason(draft.reasons, draft.text)}
-        found.append(
+        aspects_of.append(
             Aspect(
                 number=number,
                 draft=replace(draft, **shown),
@@ -268,7 +268,7 @@ def aspects(
                 others=[] if blind else [line for line in others if line.aspect == draft.aspect],
             )
         )
-    return found
+    return aspects_of
 
 
 def said(name: str, value: str) -> str:
@@ -299,10 +299,10 @@ _ID = re.compile(r"[0-9a-f]{32}\Z")
 
 def form_id(form: Form) -> str:
     """Return the id of the form that was posted. Raises FormError for what is none."""
-    found = form.get("form", "")
-    if not _ID.match(found):
+    id_given = form.get("form", "")
+    if not _ID.match(id_given):
         raise FormError(400, "This form has no id of its own. Nothing was saved: reload the page.")
-    return found
+    return id_given
 
 
 class Marking(Struct, frozen=True, kw_only=True):
@@ -321,7 +321,7 @@ class Marking(Struct, frozen=True, kw_only=True):
     def lines(self) -> list[Review]:
         """Return the lines to write: one for every aspect where the form says something new. Raises FormError."""
         posted, now = form_id(self.form), time.time()
-        found: list[Review] = []
+        marks: list[Review] = []
         for number, draft in enumerate(self.item.drafts):
             last = self.own.get(draft.aspect)
             comment = self._comment(number, draft)
@@ -334,7 +334,7 @@ class Marking(Struct, frozen=True, kw_only=True):
                 continue
             if last and last.after == value and last.comment == comment and (text is None or _same(text, before)):
                 continue
-            found.append(
+            marks.append(
                 Review(
                     id=line_id(posted, self.reviewer, self.item.key, draft.aspect, str(value), comment, text or ""),
                     at=now,
@@ -351,7 +351,7 @@ class Marking(Struct, frozen=True, kw_only=True):
                     text_after=text,
                 )
             )
-        return found
+        return marks
 
     def _comment(self, number: int, draft: ReviewItem) -> str:
         comment = self.form.get(f"comment.{number}", "").strip()
@@ -377,6 +377,6 @@ class Marking(Struct, frozen=True, kw_only=True):
 _WHICH = ("exam", "model", "question", "sample")
 
 
-def _same(one: str, other: str) -> bool:
+def _same(first: str, other: str) -> bool:
     """Return whether two texts are the same but for what a browser does to line ends."""
-    return one.replace("\r\n", "\n").replace("\r", "\n") == other.replace("\r\n", "\n").replace("\r", "\n")
+    return first.replace("\r\n", "\n").replace("\r", "\n") == other.replace("\r\n", "\n").replace("\r", "\n")

@@ -39,7 +39,10 @@ class Answers(AnswerIndex):
         for number, sheet in enumerate(sheets):  # those who sat one exam
             groups.setdefault((id(sheet.evaluation.exam), sheet.evaluation.samples), []).append(number)
         self.places: list[Place] = [
-            Place(number, at) for group in groups.values() for at in range(len(sheets[group[0]])) for number in group
+            Place(number, index)
+            for group in groups.values()
+            for index in range(len(sheets[group[0]]))
+            for number in group
         ]
         self.add([sheets[number].leveled(place) for number, place in self.places])
         self.finish()
@@ -106,10 +109,10 @@ class QuestionRow(Struct, frozen=True):
     @property
     def pair(self) -> tuple[int, int]:
         """The first columns with the most and with the least points; the first two where all have the same."""
-        known = [(cell.points, at) for at, cell in enumerate(self.cells) if cell.points is not None]
+        known = [(cell.points, index) for index, cell in enumerate(self.cells) if cell.points is not None]
         if not self.spread:
             return 0, min(1, len(self.cells) - 1)
-        return min((-points, at) for points, at in known)[1], min(known)[1]
+        return min((-points, index) for points, index in known)[1], min(known)[1]
 
     @property
     def difference(self) -> float | None:
@@ -165,7 +168,7 @@ def matrix(answers: Answers, sheets: Sequence[Sheet], results: Sequence[Result],
     `results`: one a sheet, in their order.
     """
     labels = list(dict.fromkeys(sheet.evaluation.label for sheet in sheets))
-    exam = next((one for one in labels if slug(one) == chosen.pick("exam")), labels[0] if labels else "")
+    exam = next((label for label in labels if slug(label) == chosen.pick("exam")), labels[0] if labels else "")
     own = [number for number, sheet in enumerate(sheets) if sheet.evaluation.label == exam]
     own.sort(key=lambda number: results[number].overall.order, reverse=True)
     columns = [sheets[number] for number in own]
@@ -204,7 +207,7 @@ def _cells(sheet: Sheet) -> Iterator[Cell]:
 
 
 def _mean(points: Iterable[float | None]) -> float | None:
-    known = [one for one in points if one is not None]
+    known = [point for point in points if point is not None]
     return fmean(known) if known else None
 
 

@@ -182,13 +182,13 @@ def item_of(sheet: Sheet, place: int, opened: OpenRun, answers: Followed) -> Ite
 
 def _circumstances(entry: Entry) -> list[tuple[str, str]]:
     cut = CUT_OFF_WORDS.get(entry.stop_reason)
-    said: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     if entry.error is None:
-        said.append(("ended", cut) if cut else ("stopped by", entry.stop_reason))
+        pairs.append(("ended", cut) if cut else ("stopped by", entry.stop_reason))
     if entry.usage:
-        said += [("tokens in", f"{entry.usage.input:,}"), ("tokens out", f"{entry.usage.output:,}")]
-        said += [("of them thought", f"{entry.usage.reasoning:,}")] if entry.usage.reasoning else []
-    said += [("seconds", f"{entry.seconds:.2f}")] if entry.seconds else []
-    said += [("attempts", str(entry.attempts))] if entry.attempts > 1 else []
-    said += [("taken over from", entry.reused)] if entry.reused else []
-    return said
+        pairs += [("tokens in", f"{entry.usage.input:,}"), ("tokens out", f"{entry.usage.output:,}")]
+        pairs += [("of them thought", f"{entry.usage.reasoning:,}")] if entry.usage.reasoning else []
+    pairs += [("seconds", f"{entry.seconds:.2f}")] if entry.seconds else []
+    pairs += [("attempts", str(entry.attempts))] if entry.attempts > 1 else []
+    pairs += [("taken over from", entry.reused)] if entry.reused else []
+    return pairs

@@ -68,9 +68,9 @@ def fitting(first: Sequence[Sheet], second: Sequence[Sheet], chosen: Chosen) -> 
     pairs = [(a - 1, b - 1) for a in asked[0] for b in asked[1] if not (other and a == b)]
 
     def in_common(pair: tuple[int, int]) -> int:
-        one, other = first[pair[0]].evaluation, second[pair[1]].evaluation
-        return 2 * (one.exam.spec.benchmark == other.exam.spec.benchmark) + 4 * (one.label == other.label) + (
-            one.model.name == other.model.name
+        left, right = first[pair[0]].evaluation, second[pair[1]].evaluation
+        return 2 * (left.exam.spec.benchmark == right.exam.spec.benchmark) + 4 * (left.label == right.label) + (
+            left.model.name == right.model.name
         )  # fmt: skip
 
     best = max(pairs, key=in_common, default=None)
@@ -82,11 +82,11 @@ def fitting(first: Sequence[Sheet], second: Sequence[Sheet], chosen: Chosen) -> 
 def pair_of(*sheets: Sheet) -> Pair:
     """Return the questions that two sheets share."""
     matches = question_rows(sheets)
-    matches.sort(key=lambda one: (CHANGES.index(one.change), -abs(one.difference or 0.0)))
+    matches.sort(key=lambda match: (CHANGES.index(match.change), -abs(match.difference or 0.0)))
     first, second = map(_questions, sheets)
     return Pair(
         matches=matches,
-        counts=Counter(one.change for one in matches),
+        counts=Counter(match.change for match in matches),
         apart=[len(sheet.questions) - len(matches) for sheet in sheets],
         difference=compared(paired(first, second, sheets[0].evaluation.exam.headline().over)),
         answers=Answers(sheets),
@@ -159,28 +159,28 @@ def compare_words(first: str, second: str) -> Compared:
 
     difflib's popular words (over one per cent of 200 and more) begin no match, which also bounds the time.
     """
-    known, other = ([(one.start(), one.end()) for one in _WORD.finditer(text)] for text in (first, second))
+    known, other = ([(word.start(), word.end()) for word in _WORD.finditer(text)] for text in (first, second))
     known, other = known[:LONGEST_COMPARED], other[:LONGEST_COMPARED]
     blocks = SequenceMatcher(
         None, [first[a:b] for a, b in known], [second[a:b] for a, b in other]
     ).get_matching_blocks()  # the last one is empty, at the ends
-    found = Compared(([], []), ([], []))
-    at = to = 0
+    spans = Compared(([], []), ([], []))
+    begin = to = 0
     for block in blocks:
         same = known[block.a : block.a + block.size]
         if same and not any(first[start].isalnum() for start, _ in same):
             continue  # a bracket between two changes is part of them
-        _add(found.only[0], known[at : block.a])
-        _add(found.only[1], other[to : block.b])
-        _add(found.both[0], same)
-        _add(found.both[1], other[block.b : block.b + block.size])
-        at, to = block.a + block.size, block.b + block.size
-    return found
+        _add(spans.only[0], known[begin : block.a])
+        _add(spans.only[1], other[to : block.b])
+        _add(spans.both[0], same)
+        _add(spans.both[1], other[block.b : block.b + block.size])
+        begin, to = block.a + block.size, block.b + block.size
+    return spans
 
 
-def _add(found: Spans, words: Spans) -> None:
+def _add(spans: Spans, words: Spans) -> None:
     if words:
-        found.append((words[0][0], words[-1][1]))
+        spans.append((words[0][0], words[-1][1]))
 
 
 PATIENCE = 1.2
@@ -198,10 +198,10 @@ class PairPages(Served):
     def choose_pair(self, request: Request) -> Response:
         """Return the two runs that were chosen in the list, the older one first."""
         chosen = dict.fromkeys(request.query_params.getlist("run"))
-        known = {one.slug: one.changed for one in self._views.found() if one.slug in chosen}
+        known = {entry.slug: entry.changed for entry in self._views.found() if entry.slug in chosen}
         if len(known) != 2:
             raise HTTPException(400, "Choose two runs in the list, then compare them.")
-        first, second = sorted(known, key=lambda one: (known[one], one))
+        first, second = sorted(known, key=lambda slug: (known[slug], slug))
         return RedirectResponse(f"/pair/{first}/{second}", 303)
 
     def pair(self, request: Request) -> Response:
@@ -218,7 +218,7 @@ class PairPages(Served):
             "said": request.query_params.get("said") == "kept",
             "longest_note": LONGEST_NOTE,
             "note": two.note(match),
-            "sheets": [[(one.evaluation.label, one.evaluation.model.name) for one in side.graded.sheets]
+            "sheets": [[(sheet.evaluation.label, sheet.evaluation.model.name) for sheet in side.graded.sheets]
                        for side in two.sides],
         }  # fmt: skip
         return self.page_with_form(request, "pair.html", **shown, **(_question(two, match) if match else _list(two)))
@@ -302,9 +302,9 @@ class _Two(Struct, frozen=True):
         HTTPException."""
         if not (place := request.path_params.get("place")):
             return None
-        for one in self.pair.matches:
-            if 0 <= number_in(place) - 1 - one.cells[0].first < len(one.cells[0].states):
-                return one
+        for candidate in self.pair.matches:
+            if 0 <= number_in(place) - 1 - candidate.cells[0].first < len(candidate.cells[0].states):
+                return candidate
         raise HTTPException(404, "There is no such question that both runs asked.")
 
     def key(self, match: QuestionRow | None) -> str:
@@ -361,5 +361,5 @@ def _question(two: _Two, match: QuestionRow) -> dict[str, object]:
             for (side, place), item, own in zip(both, items, spans, strict=True)
         ],
         "kind": kind,
-        **around([one.places[0] + 1 for one in two.shown], match.places[0] + 1, str),
+        **around([match_shown.places[0] + 1 for match_shown in two.shown], match.places[0] + 1, str),
     }

@@ -108,14 +108,14 @@ class RunView:
     def record(self) -> RunRecord:
         """Return what run.json says now. Raises StorageError."""
         with self._guard:
-            found = following.sizes(self.path, ("run.json",))
-            if self._record is None or found != self._record_file:
+            stamp = following.sizes(self.path, ("run.json",))
+            if self._record is None or stamp != self._record_file:
                 if not self.path.is_dir():
                     raise StorageError(f"the folder {self.path} is gone: it was removed or renamed")
                 self._record = RunFolder.open(self.path).record
-                if self._record_file and found != self._record_file:
+                if self._record_file and stamp != self._record_file:
                     self._opened, self._sheets, self._seen = None, [], ((), ())
-                self._record_file = found
+                self._record_file = stamp
             return self._record
 
     def count(self, most: int) -> bool:
@@ -165,9 +165,9 @@ class RunView:
         return parts
 
     def _with_the_provider(self) -> Waiting:
-        found = following.sizes(self.path, (BATCHES,))
-        if found != self._batch_file:
-            self._waiting, self._batch_file = waiting(self.path), found
+        stamp = following.sizes(self.path, (BATCHES,))
+        if stamp != self._batch_file:
+            self._waiting, self._batch_file = waiting(self.path), stamp
         return self._waiting
 
     # What takes its time
@@ -209,10 +209,10 @@ class RunView:
         started, problem, rest = time.monotonic(), "", 0.0
         try:
             self._grade()
-        except VivaError as found:
-            problem, rest = str(found), _AGAIN
-        except OSError as found:
-            problem, rest = f"{found.filename or self.path}: {found.strerror}", _AGAIN
+        except VivaError as failure:
+            problem, rest = str(failure), _AGAIN
+        except OSError as failure:
+            problem, rest = f"{failure.filename or self.path}: {failure.strerror}", _AGAIN
         except Exception:
             # The pages must go on; the traceback says what is to be mended.
             traceback.print_exc(file=sys.stderr)
@@ -346,7 +346,7 @@ class RunViews:
 
     def view(self, slug: str) -> RunView:
         """Return the run of that name in addresses. Raises StorageError where there is none (any more)."""
-        known = {one.slug: one for one in self.found()}
+        known = {entry.slug: entry for entry in self.found()}
         with self._guard:
             if slug not in known:
                 self._views.pop(slug, None)
@@ -360,59 +360,59 @@ class RunViews:
                     other.forget()
             return view
 
-    def _view_of(self, found: RunEntry) -> RunView:
-        if found.slug not in self._views:
-            self._views = {found.slug: RunView(found.path), **self._views}
-        return self._views[found.slug]
+    def _view_of(self, entry: RunEntry) -> RunView:
+        if entry.slug not in self._views:
+            self._views = {entry.slug: RunView(entry.path), **self._views}
+        return self._views[entry.slug]
 
-    def with_words(self, found: Sequence[RunEntry], text: str) -> list[RunEntry]:
+    def with_words(self, entries: Sequence[RunEntry], text: str) -> list[RunEntry]:
         """Of these the runs in whose name, exams and models every word of `text` stands, in any case."""
         words = text.casefold().split()
-        return [one for one in found if not words or all(map(self._named(one)[1].words.__contains__, words))]
+        return [entry for entry in entries if not words or all(map(self._named(entry)[1].words.__contains__, words))]
 
-    def _named(self, found: RunEntry) -> tuple[RunView, Card]:
+    def _named(self, entry: RunEntry) -> tuple[RunView, Card]:
         """Return a run, and what is known of it without counting."""
         with self._guard:
-            view = self._view_of(found)
-        name = found.path.resolve().name
+            view = self._view_of(entry)
+        name = entry.path.resolve().name
         try:
-            return view, Card(found=found, name=name, record=view.record())
+            return view, Card(found=entry, name=name, record=view.record())
         except StorageError as problem:
-            return view, Card(found=found, name=name, problem=str(problem))
+            return view, Card(found=entry, name=name, problem=str(problem))
 
-    def cards(self, found: Sequence[RunEntry], *, wait: bool = False) -> list[Card]:
+    def cards(self, entries: Sequence[RunEntry], *, wait: bool = False) -> list[Card]:
         """Return what a list says of these runs; counting stops after `COUNTING` seconds, unless it may `wait` for
         all.
         """
         until = float("inf") if wait else time.monotonic() + COUNTING
-        cards = [self._card(one, until) for one in found]
-        for one in self._read.values() if wait else ():
-            one.join()
-        return self.cards(found) if wait else cards
+        cards = [self._card(entry, until) for entry in entries]
+        for reading in self._read.values() if wait else ():
+            reading.join()
+        return self.cards(entries) if wait else cards
 
-    def _card(self, found: RunEntry, until: float) -> Card:
-        view, card = self._named(found)
+    def _card(self, entry: RunEntry, until: float) -> Card:
+        view, card = self._named(entry)
         if card.record is None:
             return card
         try:
             while not view.count(STEP) and time.monotonic() < until:
                 pass
-            card.results = () if writer(found.path) else self._results_of(found)
+            card.results = () if writer(entry.path) else self._results_of(entry)
             card.progress = view.progress(0, card.results or ())
         except StorageError as problem:
-            return Card(found=found, name=card.name, problem=str(problem))
-        batched = RunFolder(found.path, card.record).batched()
+            return Card(found=entry, name=card.name, problem=str(problem))
+        batched = RunFolder(entry.path, card.record).batched()
         card.paid = list_cost(card.record.models, view.answers.used, card.record.prices, batched=batched)
         return card
 
-    def _results_of(self, found: RunEntry) -> Sequence[Result] | None:
+    def _results_of(self, entry: RunEntry) -> Sequence[Result] | None:
         """Return its results, none where it is not graded; None while they are being read, which is begun here."""
-        if not found.graded:
+        if not entry.graded:
             return ()
         with self._guard:
-            known = self._read.get(found.path)
-            if known is None or known.version != found:
-                known = self._read[found.path] = _Reading(found)
+            known = self._read.get(entry.path)
+            if known is None or known.version != entry:
+                known = self._read[entry.path] = _Reading(entry)
             return known.results
 
 
@@ -447,16 +447,16 @@ class Card(Struct, kw_only=True):
     def outcomes(self) -> dict[str, int]:
         """What became of the answers, over all results."""
         counted: Counter[str] = Counter()
-        for one in self.results or ():
-            counted.update(one.overall.outcomes)
+        for scored in self.results or ():
+            counted.update(scored.overall.outcomes)
         return dict(counted)
 
     @property
     def scores(self) -> list[tuple[str, Result, Result | None]]:
         """Of every exam: the best result, and the worst where there are several models."""
         by_exam: dict[str, list[Result]] = {}
-        for one in self.results or ():
-            by_exam.setdefault(one.exam, []).append(one)
+        for scored in self.results or ():
+            by_exam.setdefault(scored.exam, []).append(scored)
         order = attrgetter("overall.order")
         return [
             (exam, max(own, key=order), min(own, key=order) if len(own) > 1 else None) for exam, own in by_exam.items()

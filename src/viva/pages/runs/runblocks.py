@@ -90,8 +90,8 @@ def live_tables(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]]) -> Tables:
     except StorageError:  # the page lists the damaged lines
         known = known_results(opened, counted=False)
     results = [
-        result_of(one, own, (evaluation.exam.headline(), evaluation.exam.layouts()))
-        for evaluation, one, own in zip(opened.evaluations, known, rows, strict=True)
+        result_of(counts, own, (evaluation.exam.headline(), evaluation.exam.layouts()))
+        for evaluation, counts, own in zip(opened.evaluations, known, rows, strict=True)
     ]
     report, _, _ = report_of(opened.folder, opened.exams[0].headline(), results, opened, rows=rows)
     # What draws charts takes half a second to begin.
@@ -114,8 +114,8 @@ def tables_of(
     whole = len(results) <= _MANY
     return Tables(
         results=results,
-        drawn=sorted(drawn, key=lambda one: (-exams.index(one.exam), one.overall.order), reverse=True),
-        states={outcome for one in drawn for outcome in one.overall.outcomes},
+        drawn=sorted(drawn, key=lambda scored: (-exams.index(scored.exam), scored.overall.order), reverse=True),
+        states={outcome for scored in drawn for outcome in scored.overall.outcomes},
         summary=summary(results, published),
         legend=legend(results),
         charts=list(_overall(results)) if charted else (),

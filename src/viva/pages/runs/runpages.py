@@ -64,11 +64,11 @@ class Pages(PairPages):
 
     def home(self, request: Request) -> Response:
         """Return the list of runs; where there is only one to look at, that one."""
-        found = self._views.found()
-        if self._views.alone and found:
-            return RedirectResponse(f"/run/{found[0].slug}", 303)
+        entries = self._views.found()
+        if self._views.alone and entries:
+            return RedirectResponse(f"/run/{entries[0].slug}", 303)
         chosen = Chosen.read(request.query_params)
-        runs, listed = paged(self._views.with_words(found, chosen.text), chosen.page, LISTED)
+        runs, listed = paged(self._views.with_words(entries, chosen.text), chosen.page, LISTED)
         cards = self._views.cards(runs)
         return self.page(
             request,
@@ -83,16 +83,16 @@ class Pages(PairPages):
         """Return a file of the leaderboard of all runs here, as `viva leaderboard` writes it; scores lead to
         answers.
         """
-        found = self._views.found()
-        files = self._sites.get(tuple(found), lambda: self._site(found))
+        entries = self._views.found()
+        files = self._sites.get(tuple(entries), lambda: self._site(entries))
         path = request.path_params["path"] or "index.html"
         if path not in files:
             raise HTTPException(404, "The leaderboard has no such page.")
         return Response(files[path](), media_type=_KINDS[path.rpartition(".")[2]])
 
-    def _site(self, found: Sequence[RunEntry]) -> Mapping[str, Callable[[], str]]:
-        answers = {one.path.name: f"../run/{one.slug}/answers?" for one in found}
-        ranking = study(LeaderboardConfig(sources=(self._views.root,) if found else ())).found  # else the papers'
+    def _site(self, entries: Sequence[RunEntry]) -> Mapping[str, Callable[[], str]]:
+        answers = {entry.path.name: f"../run/{entry.slug}/answers?" for entry in entries}
+        ranking = study(LeaderboardConfig(sources=(self._views.root,) if entries else ())).found  # else the papers'
         return dict(site_files(SitePages(ranking.site, answers, "../", served=True)))
 
     # A run

@@ -85,23 +85,27 @@ class Access(Struct, frozen=True, kw_only=True):
     def key_of(self, token: str) -> str:
         """Return what the cookie of who brought a token holds; "" for a token that is none."""
         given = token.encode("utf-8", "replace")
-        known = [one for one in self.tokens if hmac.compare_digest(given, one.encode("utf-8", "replace"))]
+        known = [
+            each_token
+            for each_token in self.tokens
+            if hmac.compare_digest(given, each_token.encode("utf-8", "replace"))
+        ]
         return hmac.new(known[0].encode(), b"viva", hashlib.sha256).hexdigest() if known else ""
 
     def person(self, cookies: Mapping[str, str]) -> str | None:
         """Whose token the cookies of a request vouch for ("" for the shared one); None for nobody's."""
         given = cookies.get(self.cookie("key"), "").encode("utf-8", "replace")
-        found = [name for one, name in self.tokens.items() if hmac.compare_digest(given, self.key_of(one).encode())]
-        return found[0] if found else None
+        names = [name for token, name in self.tokens.items() if hmac.compare_digest(given, self.key_of(token).encode())]
+        return names[0] if names else None
 
     def knows(self, host: str) -> bool:
         """Return whether a Host header names this server. A rebound DNS name is a name; an address cannot be
         rebound.
         """
-        found = _NAMED.match(host)
-        if not found:
+        match = _NAMED.match(host)
+        if not match:
             return False
-        name = found["name"].strip("[]").lower()
+        name = match["name"].strip("[]").lower()
         if name in {"localhost", "127.0.0.1", "::1", self.host.lower(), *(known.lower() for known in self.names)}:
             return True
         return not is_loopback(self.host) and _is_address(name)
@@ -132,8 +136,8 @@ def is_form_token(session: str, token: str) -> bool:
 
 def session_of(cookies: dict[str, str], name: str) -> str:
     """Return the session of a request; "" where there is none."""
-    found = cookies.get(name, "")
-    return found if _SESSION.match(found) else ""
+    cookie = cookies.get(name, "")
+    return cookie if _SESSION.match(cookie) else ""
 
 
 def set_cookie(response: Response, name: str, value: str) -> None:

@@ -36,8 +36,12 @@ class BoundedProtocol(H11Protocol):
         super().connection_made(transport)
         self._wait()
         if len(self.connections) > MOST_CONNECTIONS:
-            waiting = [one for one in self.connections if isinstance(one, BoundedProtocol) and not one.is_answering]
-            min(waiting, key=lambda one: one._since, default=self).transport.abort()
+            waiting = [
+                connection
+                for connection in self.connections
+                if isinstance(connection, BoundedProtocol) and not connection.is_answering
+            ]
+            min(waiting, key=lambda connection: connection._since, default=self).transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Bytes of a request: the last of them ends the waiting."""

@@ -17,15 +17,15 @@ import values
 def _found(space, name):
     """Return the function of that name, or the method of a class's ("Class.method"); None where there is none."""
     first, *rest = name.split(".")
-    found = space.get(first)
+    value = space.get(first)
     for part in rest:
-        found = getattr(found, part, None)
-    return found if callable(found) else None
+        value = getattr(value, part, None)
+    return value if callable(value) else None
 
 
 async def _settled(value):
     value = await value if inspect.isawaitable(value) else value
-    return [one async for one in value] if inspect.isasyncgen(value) else value
+    return [item async for item in value] if inspect.isasyncgen(value) else value
 
 
 def _reply(space, request):

@@ -108,8 +108,8 @@ def _special(name):
         return self._viva[0].special(name, self, given, named)
 
     async def asynchronous(self, *given):
-        found = self._viva[0].special(name, self, given, {})
-        return await found if hasattr(found, "__await__") else found
+        value = self._viva[0].special(name, self, given, {})
+        return await value if hasattr(value, "__await__") else value
 
     if name == "__await__":
         return lambda self: _awaited(self).__await__()
@@ -121,8 +121,8 @@ _KINDS = {}
 
 def _kind(name, specials):
     """Return the class of handles for things with these special methods."""
-    found = _KINDS.get((name, specials))
-    if found is None:
+    kind = _KINDS.get((name, specials))
+    if kind is None:
         documented = property(lambda self: self._viva[0].ask("get", self, "__doc__"))
         space = {"__slots__": (), "__module__": "builtins", "__doc__": documented}
         space.update({method: _special(method) for method in METHODS.intersection((*specials, *ALWAYS))})
@@ -130,8 +130,8 @@ def _kind(name, specials):
             space["__hash__"] = None
         elif "__hash__" not in specials:
             space["__hash__"] = Remote.__hash__
-        found = _KINDS[name, specials] = type(name, (Remote,), space)
-    return found
+        kind = _KINDS[name, specials] = type(name, (Remote,), space)
+    return kind
 
 
 def defined(kind, name):
@@ -146,7 +146,7 @@ def changed(kind, base):
     """Return the names of a base that a class of the program's has methods of its own for."""
     below = kind.__mro__[: kind.__mro__.index(base)]
     names = {
-        name for one in below for name in vars(one) if name in SPECIALS or (name[:1] != "_" and hasattr(base, name))
+        name for each in below for name in vars(each) if name in SPECIALS or (name[:1] != "_" and hasattr(base, name))
     }
     kept = names & {"__contains__"} if base.__name__ in CONTAINERS else set()
     return sorted(names - {"__hash__", "__repr__"} - COMPARISONS | kept)
@@ -162,10 +162,10 @@ def _from_remote(name, remote, self):
 
 def resolved(module, path):
     """Return what a module's dotted name means, without one the module itself; None where it means nothing."""
-    found = sys.modules.get(module)
+    value = sys.modules.get(module)
     for part in path.split(".") if path else ():
-        found = getattr(found, part, None)
-    return found
+        value = getattr(value, part, None)
+    return value
 
 
 def harmless(module, path):
@@ -212,7 +212,7 @@ class Coder:
             return {"yours": known}
         parts = tables.apart(value, kind)
         if parts is not None:
-            return {parts[0]: [self.encode(one) for one in parts[1]]}
+            return {parts[0]: [self.encode(part) for part in parts[1]]}
         if tables.is_table(value):
             return self._container(value)
         if isinstance(value, BaseException):
@@ -234,7 +234,7 @@ class Coder:
         """Return an instance of a program's class over a plain one: its number, what it is over, and its methods."""
         handle = self._handle(value)["mine"]
         if base in EXACTLY:
-            others = changed(kind, base) if self.link.making else [one for one in TEXTS if defined(kind, one)]
+            others = changed(kind, base) if self.link.making else [text for text in TEXTS if defined(kind, text)]
             return {"based": [handle, base.__name__, self.encode(EXACTLY[base](value)), others]}
         self.keep(handle[0], value)
         return {"based": [handle, base.__name__, self._content(value), changed(kind, base)]}
@@ -278,28 +278,28 @@ class Coder:
         if isinstance(items, bytes):
             return base64.b64encode(items).decode("ascii")
         if isinstance(value, dict):
-            content = [[self.encode(key), self.encode(one)] for key, one in items]
+            content = [[self.encode(key), self.encode(item)] for key, item in items]
             return [*content, [self.encode(value.default_factory)]] if hasattr(value, "default_factory") else content
         kinds = set(map(type, items))
         if kinds <= {str, bool, type(None)} or (kinds == {int} and min(items) > -BIG and max(items) < BIG):
             return items
-        return [self.encode(one) for one in items]
+        return [self.encode(item) for item in items]
 
     def changes(self):
         """Return the containers that changed since they last crossed: number and content."""
-        found, self.forgotten = self.forgotten, []
+        changed_objects, self.forgotten = self.forgotten, []
         for number, (value, before) in list(self.kept.items()):
             if before is FILLING:
                 continue
             now = self._taken(value)
             if not tables.same(before, now):
                 self.kept[number] = (value, now)
-                found.append([number, now if tables.is_table(value) else self._content(value)])
+                changed_objects.append([number, now if tables.is_table(value) else self._content(value)])
             if sys.getrefcount(value) == ALONE:  # nobody here will see or do anything to it any more
                 self.forget(number)
-                found.append([number, None])
+                changed_objects.append([number, None])
             del value, before
-        return found
+        return changed_objects
 
     def by_value(self, kind, base):
         """Whether an instance of a class over a plain one is compared by its value: not where the test made it by a
@@ -349,7 +349,7 @@ class Coder:
         if theirs is not None:
             return {"yours": theirs}
         try:
-            arguments, text = [self.encode(one) for one in error.args], str(error)
+            arguments, text = [self.encode(argument) for argument in error.args], str(error)
         except Exception:
             arguments, text = [], ""
         trace = ""
@@ -377,7 +377,7 @@ class Coder:
             return self.mine[inner]
         if tag in ("int", "float"):
             return int(inner, 16) if tag == "int" else float(inner)
-        return tables.TOGETHER[tag](*[self.decode(one) for one in inner])
+        return tables.TOGETHER[tag](*[self.decode(item) for item in inner])
 
     def _looked_up(self, module, path):
         if self.link.trusting or module in MODULES:
@@ -408,7 +408,7 @@ class Coder:
                 value.default_factory = self.decode(content[-1][0])
         else:
             simple = {dict, list}.isdisjoint(map(type, content))
-            tables.fill(value, content if simple else [self.decode(one) for one in content])
+            tables.fill(value, content if simple else [self.decode(item) for item in content])
 
     def change(self, changes):
         """Do to our containers what the other side did to its own."""
@@ -421,12 +421,12 @@ class Coder:
             self.kept[number] = (value, self._taken(value))
 
     def _handled(self, number, name, specials, awaitable=False):
-        found = self.handles.get(number)
-        if found is None:
-            found = _kind(str(name), tuple(specials))()
-            object.__setattr__(found, "_viva", (self.link, number))
-            self.handles[number] = found
-        return _awaited(found) if awaitable else found
+        handle = self.handles.get(number)
+        if handle is None:
+            handle = _kind(str(name), tuple(specials))()
+            object.__setattr__(handle, "_viva", (self.link, number))
+            self.handles[number] = handle
+        return _awaited(handle) if awaitable else handle
 
     def _based(self, handle, base, value, others):
         number, name, specials, _ = handle
@@ -438,37 +438,37 @@ class Coder:
             "__repr__": lambda self: repr(remote),
             "_viva_based": number,
         }
-        for one in (*others, *ALWAYS):
-            if one in METHODS:
-                space[one] = _of_remote(one, remote)
-            elif not one.startswith("_"):
-                space[one] = property(functools.partial(_from_remote, one, remote))
+        for member in (*others, *ALWAYS):
+            if member in METHODS:
+                space[member] = _of_remote(member, remote)
+            elif not member.startswith("_"):
+                space[member] = property(functools.partial(_from_remote, member, remote))
         if base not in CONTAINERS:
-            base = next(one for one in EXACTLY if one.__name__ == base)
+            base = next(container for container in EXACTLY if container.__name__ == base)
             return base.__new__(type(str(name), (base,), space), self.decode(value))
-        found = type(str(name), (CONTAINERS[base],), space)()
-        self.kept[number] = (found, FILLING)
-        self._fill(found, value)
-        self.keep(number, found)
-        return found
+        kind = type(str(name), (CONTAINERS[base],), space)()
+        self.kept[number] = (kind, FILLING)
+        self._fill(kind, value)
+        self.keep(number, kind)
+        return kind
 
     def _class_of_error(self, number, name, bases, module, path):
-        found = self.classes.get(number)
-        if found is None:
-            found = resolved(module, path) if module in sys.modules and not module.startswith(RUNNERS) else None
-            if not (isinstance(found, type) and issubclass(found, BaseException) and found.__module__ == module):
+        kind = self.classes.get(number)
+        if kind is None:
+            kind = resolved(module, path) if module in sys.modules and not module.startswith(RUNNERS) else None
+            if not (isinstance(kind, type) and issubclass(kind, BaseException) and kind.__module__ == module):
                 bases = tuple([self.decode(base) for base in bases])
                 if not all(issubclass(base, BaseException) for base in bases):
                     raise ValueError("an exception that is none")
-                found = type(str(name), bases or (Exception,), {"_viva_class": number, "__module__": "builtins"})
-            self.classes[number] = found
-        return found
+                kind = type(str(name), bases or (Exception,), {"_viva_class": number, "__module__": "builtins"})
+            self.classes[number] = kind
+        return kind
 
     def _raised(self, number, kind, arguments, text, trace, cause):
         kind = self.decode(kind)
         if not issubclass(kind, BaseException):
             raise ValueError("an exception that is none")
-        arguments = [self.decode(one) for one in arguments]
+        arguments = [self.decode(argument) for argument in arguments]
         if "_viva_class" in kind.__dict__:
             remote = self._handled(number, kind.__name__, [])
             space = {"__getattr__": lambda self, name: getattr(remote, name), "__str__": lambda self: text}

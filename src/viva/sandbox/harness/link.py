@@ -136,20 +136,20 @@ class Link:
         body, self.body = self.body, None
         self.turn.release()
         try:
-            kind, found = "value", self.answer(kind, *body)
+            kind, result = "value", self.answer(kind, *body)
         except BaseException as error:
             self.told(error)
-            kind, found = "raised", error
+            kind, result = "raised", error
         finally:
             self.turn.acquire()
         del body
         try:
-            found = self.encode(found)
+            result = self.encode(result)
         except (TypeError, RecursionError) as error:
-            kind, found = "raised", self.encode(TypeError(str(error)))
+            kind, result = "raised", self.encode(TypeError(str(error)))
         finally:
             self.making = False
-        self.send(kind, found)
+        self.send(kind, result)
 
     def told(self, error):
         """The other side is told of an error."""
@@ -197,10 +197,10 @@ class Program(Link):
     def renamed(self):
         """Return the names of the program's that the test has looked up, and that mean something else now."""
         space, known = self.space, self.names
-        found = [name for name, value in known.items() if space.get(name, crossing.MISSING) is not value]
-        for name in found:
+        names = [name for name, value in known.items() if space.get(name, crossing.MISSING) is not value]
+        for name in names:
             del known[name]
-        return found
+        return names
 
     def printed(self, stream, text):
         """Something was printed."""
@@ -212,8 +212,8 @@ class Program(Link):
         if kind == "name":
             if target not in self.space:
                 return False, None
-            found = self.names[target] = self.space[target]
-            return True, found
+            named = self.names[target] = self.space[target]
+            return True, named
         if kind == "define":
             self.space[target] = self.names[target] = given[0]
             return None
@@ -317,10 +317,10 @@ class Tester(Link):
                 told[name] = value
                 super().ask("define", name, value)
         made = body and isinstance(body[0], Remote) and body[0]._viva[1] in self.made
-        found = super().ask("make" if made and kind == "special" and body[1] == "__call__" else kind, *body)
-        if made and crossing.theirs(found):
-            self.made.add(crossing.theirs(found))
-        return found
+        reply = super().ask("make" if made and kind == "special" and body[1] == "__call__" else kind, *body)
+        if made and crossing.theirs(reply):
+            self.made.add(crossing.theirs(reply))
+        return reply
 
     def judge(self, value):
         """Return the value itself; a thing of the program's is asked what decides."""
@@ -330,10 +330,10 @@ class Tester(Link):
     def name(self, name):
         """Return what the program calls so."""
         if name not in self.names:
-            defined, found = self.ask("name", name)
+            defined, value = self.ask("name", name)
             if not defined:
                 raise KeyError(name)
-            self.names[name] = found
+            self.names[name] = value
         return self.names[name]
 
     def special(self, name, handle, given, named):
@@ -345,12 +345,12 @@ class Tester(Link):
         if operating and not any(map(crossing.theirs, given)) and given:
             if handle._viva[1] not in self.made:
                 if name == "__contains__":
-                    return any(one is given[0] or one == given[0] for one in handle)
+                    return any(item is given[0] or item == given[0] for item in handle)
                 return NotImplemented
-            found = super().special(name, handle, given, named)
-            self.asked = self.asked or not crossing.theirs(found) or name in ("__sub__", "__rsub__")
-            return found
-        found = super().special(name, handle, given, named)
+            result = super().special(name, handle, given, named)
+            self.asked = self.asked or not crossing.theirs(result) or name in ("__sub__", "__rsub__")
+            return result
+        result = super().special(name, handle, given, named)
         deciding = name == "__eq__" or (name.endswith("check__") and not crossing.theirs(given[0]))
-        self.asked = self.asked or (deciding and found is True)
-        return found
+        self.asked = self.asked or (deciding and result is True)
+        return result

@@ -77,9 +77,9 @@ for kind in (range, slice, decimal.Decimal, fractions.Fraction, datetime.timedel
 
 def base_of(kind):
     """Return the class of BASES that it is over; None for none."""
-    for one in kind.__mro__:
-        if BASES.get(one.__name__) is one:
-            return one
+    for each in kind.__mro__:
+        if BASES.get(each.__name__) is each:
+            return each
     return None
 
 
@@ -178,8 +178,8 @@ def fill(value, content):
     base = base_of(type(value))
     base.clear(value)
     if issubclass(base, dict):
-        for key, one in content:
-            base.__setitem__(value, key, one)
+        for key, item in content:
+            base.__setitem__(value, key, item)
     else:
         (base.update if base is set else base.extend)(value, content)
 
@@ -191,8 +191,8 @@ def size(value):
 
 def taken(value):
     """Return what is in a container, to be compared with what is in it later."""
-    found = items(value)
-    return [part for pair in found for part in pair] if isinstance(value, dict) else found
+    parts = items(value)
+    return [part for pair in parts for part in pair] if isinstance(value, dict) else parts
 
 
 def same(before, now):
@@ -229,9 +229,9 @@ def _dtype(descr):
 def _array_together(kind, *rest):
     if kind == "objects":
         shape, items = rest
-        found = numpy.empty(math.prod(shape), dtype=object)
-        found[:] = items
-        return found.reshape(shape)
+        together = numpy.empty(math.prod(shape), dtype=object)
+        together[:] = items
+        return together.reshape(shape)
     if kind == "raw":
         descr, shape, raw = rest
         return numpy.frombuffer(raw, dtype=_dtype(descr)).reshape(shape).copy()
@@ -248,7 +248,7 @@ def _index_together(kind, names, *rest):
         return pandas.RangeIndex(*rest, name=names[0])
     if kind == "multi":
         levels, codes = rest
-        return pandas.MultiIndex(levels=[_index_together(*one) for one in levels], codes=codes, names=names)
+        return pandas.MultiIndex(levels=[_index_together(*level) for level in levels], codes=codes, names=names)
     values, freq = _array_together(*rest[0]), rest[1]
     if freq is not None and getattr(values.dtype, "kind", "") == "M":
         return pandas.DatetimeIndex(values, freq=freq, name=names[0])
@@ -266,15 +266,15 @@ def table(name, parts):
     arrays = [_array_together(*array) for array in arrays]
     columns = [pandas.Series(array, index=index, dtype=array.dtype) for array in arrays]
     if name == "Series":
-        (found,) = columns
-        found.name = label
+        (made,) = columns
+        made.name = label
     elif name == "DataFrame":
-        found = pandas.DataFrame(dict(enumerate(columns)), index=index)
-        found.columns = _index_together(*label)
+        made = pandas.DataFrame(dict(enumerate(columns)), index=index)
+        made.columns = _index_together(*label)
     else:
         raise ValueError(f"a container of an unknown kind: {name!r}")
-    found.attrs.update(attributes)
-    return found
+    made.attrs.update(attributes)
+    return made
 
 
 LIBRARIES = {

@@ -42,11 +42,11 @@ def _imported(name):
 
 def known(name):
     """Return what Python or a library calls so; None for nothing. To import all for any name would be dear."""
-    found = getattr(builtins, name, None)
+    value = getattr(builtins, name, None)
     library = _imported if name[:7] == "assert_" else sys.modules.get
-    for module in LIBRARIES if found is None and name[:1] != "_" else ():
-        found = getattr(library(module), name, None) or found
-    return None if isinstance(found, types.ModuleType) else found
+    for module in LIBRARIES if value is None and name[:1] != "_" else ():
+        value = getattr(library(module), name, None) or value
+    return None if isinstance(value, types.ModuleType) else value
 
 
 class Names(dict):
@@ -63,10 +63,10 @@ class Names(dict):
     def __missing__(self, name):
         if name in self.libraries:
             return self.libraries[name]
-        found = self.side.name(name)
-        if name in self.classes and isinstance(found, Remote):
-            self.side.made.add(found._viva[1])
-        return found
+        value = self.side.name(name)
+        if name in self.classes and isinstance(value, Remote):
+            self.side.made.add(value._viva[1])
+        return value
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -140,7 +140,7 @@ def subjects(tree, own, defined):
     loaded = _loaded(tree)
     shadowing = {name for name in loaded - own - ALWAYS_OWN if known(name) is not None}
     alone = not any(name not in own and known(name) is None for name in loaded)
-    found = {
+    ids = {
         id(given)
         for node in _every(tree, ast.Call)
         if alone and _id(node.func) in own - imported
@@ -157,8 +157,8 @@ def subjects(tree, own, defined):
         names = {name for name in _names(statement) - imported - {"self"} if known(name) is None}
         if calls and (alone or (not isinstance(statement, ast.stmt) and not names)):
             first = min(calls, key=lambda node: (node.lineno, node.col_offset)).func.id
-            found |= {id(node) for node in calls if node.func.id == first}
-    return found, shadowing
+            ids |= {id(node) for node in calls if node.func.id == first}
+    return ids, shadowing
 
 
 def _classes(tree):
@@ -172,7 +172,7 @@ def _classes(tree):
 
     for node in _every(tree, ast.Assign):
         if maker(node.value):
-            made.update({one.id: maker(node.value) for one in node.targets if isinstance(one, ast.Name)})
+            made.update({target.id: maker(node.value) for target in node.targets if isinstance(target, ast.Name)})
     used |= {maker(node.value) or getattr(node.value, "id", "") for node in _every(tree, ast.Attribute, ast.Subscript)}
     return {name for name in used if name[:1].isupper()}
 
@@ -247,14 +247,14 @@ def values(tree, made, asking):
     """
     called = [node for node in _every(tree, ast.Call) if _asked(node.func, asking)]
     given = [
-        one
+        each_name
         for node in called
         for each in (*node.args, *(named.value for named in node.keywords))
         if not isinstance(each, ast.Lambda)
-        for one in _every(each, ast.Name)
-        if not _asked(one, asking)
+        for each_name in _every(each, ast.Name)
+        if not _asked(each_name, asking)
     ]
-    made = made | {one.target.id: one.iter for one in _every(tree, ast.For) if hasattr(one.target, "id")}
+    made = made | {loop.target.id: loop.iter for loop in _every(tree, ast.For) if hasattr(loop.target, "id")}
 
     def sources(node, above=()):
         """Return the names that something is computed from without the program."""
@@ -263,19 +263,19 @@ def values(tree, made, asking):
         parts = list(ast.iter_child_nodes(node.func if node in called else node))
         if inner is not None and inner not in above:
             parts.append(inner)
-        return {name}.union(*(sources(one, (*above, inner)) for one in parts))
+        return {name}.union(*(sources(part, (*above, inner)) for part in parts))
 
     expected, looked = set(), set()
-    for node in (*_statements(tree), *(one.test for one in _every(tree, ast.If))):
+    for node in (*_statements(tree), *(branch.test for branch in _every(tree, ast.If))):
         sides = (*getattr(node, "comparators", ()), *getattr(node, "args", ()))
         if isinstance(node, ast.stmt):
             continue
         if _asked(node, asking):
             expected |= sources(node)
-            looked |= set().union(*map(_names, sides)) if node in called else {_id(one) for one in sides}
+            looked |= set().union(*map(_names, sides)) if node in called else {_id(side) for side in sides}
         elif not isinstance(node, ast.Call) or CHECKING.search(ast.unparse(node.func)):
             looked |= sources(node)
-    return {id(one) for one in given if one.id in expected - looked}
+    return {id(each_name) for each_name in given if each_name.id in expected - looked}
 
 
 def _copied(value):
@@ -290,15 +290,15 @@ def trusted(tree, theirs, made, asking):
     """Whether the word of a function of the program's is all that is asserted, about what another came to: it is asked,
     or what it came to is what is expected, which it may have been told before; and the ids
     of calls of methods with arguments, whose word is all that is asserted as well. `theirs` are the program's names."""
-    words, methods, found = [], set(), False
+    words, methods, trusting = [], set(), False
     for node in ast.walk(tree):
         if isinstance(node, (ast.Assert, ast.If, ast.IfExp)):
             words.append(node.test)
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("assertTrue", "assertFalse"):
             words += node.args[:1]
         elif isinstance(node, ast.Expr) and isinstance(getattr(node.value, "func", None), ast.Name):
-            given = [one.func for each in node.value.args for one in _every(each, ast.Call)]
-            telling = CHECKING.search(node.value.func.id) or any(theirs & _names(one) for one in given)
+            given = [call.func for each in node.value.args for call in _every(each, ast.Call)]
+            telling = CHECKING.search(node.value.func.id) or any(theirs & _names(call) for call in given)
             words += [node.value] if telling else []
     while words:
         node = words.pop()
@@ -308,17 +308,17 @@ def trusted(tree, theirs, made, asking):
             if isinstance(node.func, ast.Attribute):
                 methods |= {id(node)} if node.args else set()
             elif _asked(node.func, asking):
-                found |= any(_asked(one, asking) for one in node.args)
+                trusting |= any(_asked(argument, asking) for argument in node.args)
             elif _names(node.func) <= {"all", "any", "bool"}:
                 words += node.args
         elif isinstance(node, ast.Compare) and not any(
-            type(getattr(one, "value", None)) is bool for one in ast.walk(node)
+            type(getattr(part, "value", None)) is bool for part in ast.walk(node)
         ):
-            sides = {frozenset(_asked(one, asking)) for one in (node.left, *node.comparators)} - {frozenset()}
-            found |= len(sides) > 1
+            sides = {frozenset(_asked(side, asking)) for side in (node.left, *node.comparators)} - {frozenset()}
+            trusting |= len(sides) > 1
         else:
-            words += [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
-    return found, methods
+            words += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+    return trusting, methods
 
 
 def _fail(error):

@@ -53,7 +53,7 @@ def encode(value, depth=0):
         return {"$set": list(map(inner, value))}
     if isinstance(value, dict):
         if all(isinstance(key, str) for key in value):
-            return {"$" + key if key.startswith("$") else str(key): inner(one) for key, one in value.items()}
+            return {"$" + key if key.startswith("$") else str(key): inner(item) for key, item in value.items()}
         return {"$map": [list(map(inner, pair)) for pair in value.items()]}
     if isinstance(value, (list, collections.deque, *VIEWS)):
         return list(map(inner, value))
@@ -82,7 +82,7 @@ def decode(node):
             import numpy
 
             return numpy.array(decode(inner))
-    return {key[1:] if key.startswith("$") else key: decode(one) for key, one in node.items()}
+    return {key[1:] if key.startswith("$") else key: decode(item) for key, item in node.items()}
 
 
 def line(message):

@@ -108,7 +108,7 @@ def put_files(names, descriptors):
 
 def keep_only(source, output, answers, *link):
     """Standard streams for a program, and the pipes out of the way; everything else is closed."""
-    kept = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 100) for one in (source, answers, *link)]
+    kept = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 100) for descriptor in (source, answers, *link)]
     null = os.open("/dev/null", os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(output, 1)
@@ -176,7 +176,7 @@ def monitor(request, descriptors, rules):
         os.close(descriptor)
     code = os.waitstatus_to_exitcode(os.wait()[1])
     taken = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    cpu = sum(one.ru_utime + one.ru_stime for one in taken)
+    cpu = sum(usage.ru_utime + usage.ru_stime for usage in taken)
     os.write(descriptors[0], b'{"status": %d, "cpu": %f}' % (code if code >= 0 else 128 - code, cpu))
     os._exit(0)
 

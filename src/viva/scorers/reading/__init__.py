@@ -101,8 +101,8 @@ def outcome_of(value: float) -> Outcome:
 def reason(explanation: str, reply: str) -> str:
     """Return why a verdict is what it is, for people: in place of offsets the words that were read."""
 
-    def words(found: re.Match[str]) -> str:
-        start, end = int(found[1]), int(found[2])
+    def words(match: re.Match[str]) -> str:
+        start, end = int(match[1]), int(match[2])
         if explanation.startswith("answer:") or not start < end <= len(reply):
             return f" (characters {start + 1:,} to {end:,})"
         return f": “{one_line(reply[start:end], 60)}”"
@@ -112,10 +112,10 @@ def reason(explanation: str, reply: str) -> str:
 
 def read_span(score: Score | ScoreRow, reply: str) -> tuple[int, int] | None:
     """Return where in a reply stands what was read: as its reader says, else the one place that holds what was read."""
-    said = _SPAN.search(score.explanation)
+    span = _SPAN.search(score.explanation)
     # A line "answer: ..." is about one field of a reply of several, and its offsets are of that field.
-    if said and not score.explanation.startswith("answer:") and int(said[1]) < int(said[2]) <= len(reply):
-        return int(said[1]), int(said[2])
+    if span and not score.explanation.startswith("answer:") and int(span[1]) < int(span[2]) <= len(reply):
+        return int(span[1]), int(span[2])
     if not score.answer.strip() or len(reply) > _LONGEST:
         return None
     words = re.escape(score.answer.strip())
@@ -328,12 +328,12 @@ _DRESSING = ' \t\r\n*_`"“”„«»'
 
 def boxed(text: str) -> str | None:
     """Return what the last box of a text holds, or the last boxes where they make a list; None where there is none."""
-    found = _boxes(text)
-    return found[-1].text if found else None
+    boxes = _boxes(text)
+    return boxes[-1].text if boxes else None
 
 
 def _boxes(text: str) -> list[Slot]:
-    found: list[Slot] = []
+    slots: list[Slot] = []
     outer = 0
     for match in list(_BOX.finditer(text))[-20:]:
         begin, end = match.span("bare")
@@ -343,13 +343,13 @@ def _boxes(text: str) -> list[Slot]:
         if end < 0 or begin < outer:
             continue
         outer = end
-        said = text[begin:end].strip()
-        if found and said and _BETWEEN_BOXES.fullmatch(text, found[-1].span[1] + 1, match.start()):
-            said = said if said == found[-1].text else f"{found[-1].text}, {said}"
-            begin = found.pop().span[0]
-        if said and not _NEGATED.search(text[max(0, match.start() - 12) : match.start()]):
-            found.append(Slot(said, (begin, end), Strength.MARKED, "boxed"))
-    return found
+        value = text[begin:end].strip()
+        if slots and value and _BETWEEN_BOXES.fullmatch(text, slots[-1].span[1] + 1, match.start()):
+            value = value if value == slots[-1].text else f"{slots[-1].text}, {value}"
+            begin = slots.pop().span[0]
+        if value and not _NEGATED.search(text[max(0, match.start() - 12) : match.start()]):
+            slots.append(Slot(value, (begin, end), Strength.MARKED, "boxed"))
+    return slots
 
 
 class Box(Struct, frozen=True):
@@ -362,8 +362,8 @@ class Box(Struct, frozen=True):
 
 def boxes_in(text: str) -> list[Box]:
     """Return the boxes of a list, as in "- [ ] A"."""
-    found = _TICK_BOX.finditer(text)
-    return [Box(box["said"], box.span("said"), (box["mark"] or box["sign"] or "") not in _EMPTY) for box in found]
+    matches = _TICK_BOX.finditer(text)
+    return [Box(box["said"], box.span("said"), (box["mark"] or box["sign"] or "") not in _EMPTY) for box in matches]
 
 
 def marked(text: str, *, judgements: bool = False, keys: Callable[[str], bool] | None = None) -> list[Slot]:
@@ -371,18 +371,18 @@ def marked(text: str, *, judgements: bool = False, keys: Callable[[str], bool] |
 
     `keys`: further keys, of the format.
     """
-    found = _boxes(text)
+    slots = _boxes(text)
     tags = _pattern("<tagged>").finditer(text)
-    found += [held(tag, "said", Strength.MARKED, "tagged") for tag in tags]
+    slots += [held(tag, "said", Strength.MARKED, "tagged") for tag in tags]
     boxes = boxes_in(text)
     ticked = [box for box in boxes if box.ticked]
     if len(boxes) > 1 and len(ticked) == 1:
-        found.append(Slot(ticked[0].said.strip(), ticked[0].span, Strength.MARKED, "ticked box"))
-    found += _pairs(text, "<key>|<judgement>" if judgements else "<key>", keys)
+        slots.append(Slot(ticked[0].said.strip(), ticked[0].span, Strength.MARKED, "ticked box"))
+    slots += _pairs(text, "<key>|<judgement>" if judgements else "<key>", keys)
     for match in _MARK.finditer(text, max(0, len(text) - TAIL)):
         if not _pattern("<heading>").match(fold(match[1]).lower()):
-            found.append(held(match, 1, Strength.MARKED, "behind ####"))
-    return sorted(found, key=lambda slot: slot.span)
+            slots.append(held(match, 1, Strength.MARKED, "behind ####"))
+    return sorted(slots, key=lambda slot: slot.span)
 
 
 def _pairs(text: str, key: str, keys: Callable[[str], bool] | None) -> Iterator[Slot]:
@@ -394,10 +394,10 @@ def _pairs(text: str, key: str, keys: Callable[[str], bool] | None) -> Iterator[
             value = json.loads(_COMMAND.sub(r"\\\\", match["value"]), strict=False)
         except (ValueError, RecursionError):
             continue
-        said = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        content = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
         quote = match["value"][0] == '"'
         span = match.start("value") + quote, match.end("value") - quote
-        yield Slot(said.strip(), span, Strength.MARKED, "value in JSON")
+        yield Slot(content.strip(), span, Strength.MARKED, "value in JSON")
 
 
 def masked(text: str) -> str:
@@ -423,7 +423,7 @@ def stated(
     cut = max(0, len(text) - TAIL)
     shown = seen or "x" * cut + masked(text[cut:])  # "x": not the beginning of a sentence
     last = max((match.end() for match in _SENTENCE.finditer(shown.rstrip(), cut)), default=cut)
-    found: list[Slot] = []
+    slots: list[Slot] = []
     low = shown.lower() if len(shown.lower()) == len(shown) else shown
     for match in list(_pattern(_NOUNS.format("".join(f"{noun}|" for noun in nouns)), 0).finditer(low, cut))[-_MOST:]:
         answer, line = match["answer"], shown.find("\n", match.end())
@@ -441,33 +441,33 @@ def stated(
             continue  # "Options: B, C"
         if left["drawn"] or firm(shown, first + left.start()):
             rule = "heading of the answer" if right["colon"] or above else "statement of the answer"
-            found += _behind(text, shown, right.end(), Strength.STATED if named else Strength.CONCLUDED, rule)
+            slots += _behind(text, shown, right.end(), Strength.STATED if named else Strength.CONCLUDED, rule)
     for match in list(_pattern(_FILLS, 0).finditer(low, cut))[-_MOST:]:
         if firm(shown, match.start()):
-            found += _behind(text, shown, match.end(), Strength.STATED, "statement of the answer")
+            slots += _behind(text, shown, match.end(), Strength.STATED, "statement of the answer")
     concluded = _pattern("<concludes>").match(shown, max(0, last - 1))
     if concluded and (concluded["drawn"] or concluded.start() == 0):
-        found += _behind(text, shown, concluded.end(), Strength.CONCLUDED, "conclusion")
+        slots += _behind(text, shown, concluded.end(), Strength.CONCLUDED, "conclusion")
     naming, begin = f"<{'named_options' if letters else 'named'}><ends>", max(0, last - 4)
     behind = _pattern(naming).search(shown, begin)  # few replies have it, and that is quickly seen
     behind = behind and _pattern(f"<said>{naming}").search(shown, begin)
     if behind and (behind["drawn"] or firm(shown, behind.start())):
         span = behind.span("said")
-        found.append(Slot(text[slice(*span)].strip(), span, Strength.CONCLUDED, "named as the answer"))
-    found = [slot for slot in found if (judgements or not slot.judging) and not found_retraction(shown, slot.span[1])]
-    found.sort(key=lambda slot: slot.span)
+        slots.append(Slot(text[slice(*span)].strip(), span, Strength.CONCLUDED, "named as the answer"))
+    slots = [slot for slot in slots if (judgements or not slot.judging) and not found_retraction(shown, slot.span[1])]
+    slots.sort(key=lambda slot: slot.span)
     end = explained_from(text, cut)  # an explanation that follows the answer states none, unless under a heading
-    before = [slot for slot in found if slot.span[0] < end]
-    later = any(slot.span[0] >= end and slot.rule.startswith("heading") for slot in found)
-    return found if later else before or found
+    before = [slot for slot in slots if slot.span[0] < end]
+    later = any(slot.span[0] >= end and slot.rule.startswith("heading") for slot in slots)
+    return slots if later else before or slots
 
 
 def headed(text: str) -> list[Slot]:
     """Return the letter on the last line behind a heading in any language, where no other letter has one."""
-    found = list(_pattern(_HEADED, re.MULTILINE).finditer(plain(text), max(0, len(text) - TAIL)))
-    if len({match[1] for match in found}) != 1 or text[found[-1].end() :].strip():
+    matches = list(_pattern(_HEADED, re.MULTILINE).finditer(plain(text), max(0, len(text) - TAIL)))
+    if len({match[1] for match in matches}) != 1 or text[matches[-1].end() :].strip():
         return []
-    return [held(found[-1], 1, Strength.CONCLUDED, "heading of a letter")]
+    return [held(matches[-1], 1, Strength.CONCLUDED, "heading of a letter")]
 
 
 def whole(text: str, *, short: bool) -> list[Slot]:
@@ -477,7 +477,7 @@ def whole(text: str, *, short: bool) -> list[Slot]:
     bare = text.strip()
     start = text.find(bare)
     verdict = _pattern("<first_word>").match(text)
-    found = [held(verdict, "said", Strength.WHOLE, "first word")] if verdict else []
+    slots = [held(verdict, "said", Strength.WHOLE, "first word")] if verdict else []
     if (
         not bare
         or not short
@@ -486,11 +486,11 @@ def whole(text: str, *, short: bool) -> list[Slot]:
         or found_retraction(fold(text), 0)
         or pattern("phrase.toml", r"[\W_]{0,4}<unsure>\b").match(text)
     ):
-        return found
+        return slots
     subject = _pattern("<subject>").fullmatch(text) or _LABELLED.fullmatch(text)
-    if said := subject or _BELOW.search(text):
-        return [*found, held(said, "said", Strength.WHOLE, "said of its subject" if subject else "behind a colon")]
-    return found or [Slot(bare, (start, start + len(bare)), Strength.WHOLE, "whole reply")]
+    if match := subject or _BELOW.search(text):
+        return [*slots, held(match, "said", Strength.WHOLE, "said of its subject" if subject else "behind a colon")]
+    return slots or [Slot(bare, (start, start + len(bare)), Strength.WHOLE, "whole reply")]
 
 
 def explained_from(text: str, start: int = 0) -> int:
@@ -538,11 +538,11 @@ def _behind(text: str, shown: str, begin: int, strength: Strength, rule: str) ->
 
 def truth_in(text: str) -> str | None:
     """Return T or F where that is all a text says, of a statement or alone, in a language without a grammar."""
-    said = plain(undressed(text.strip().rstrip(".。!"))).strip()
-    if lead := _pattern("<asserted>").match(said):
-        said = said[lead.end() :]
-    said = _pattern(r"<copula>\s*\Z").sub("", said)
-    return next((name[0].upper() for name in ("true", "false") if _pattern(f"<{name}>").fullmatch(said.strip())), None)
+    value = plain(undressed(text.strip().rstrip(".。!"))).strip()
+    if lead := _pattern("<asserted>").match(value):
+        value = value[lead.end() :]
+    value = _pattern(r"<copula>\s*\Z").sub("", value)
+    return next((name[0].upper() for name in ("true", "false") if _pattern(f"<{name}>").fullmatch(value.strip())), None)
 
 
 def undressed(text: str) -> str:

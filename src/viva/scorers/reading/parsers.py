@@ -226,9 +226,9 @@ def read_term(reply: str, accepted: Sequence[str], *, ended: bool = True) -> tup
     def places(text: str) -> list[Slot]:
         """Return the slots, with what they seem to deny where that is an answer: "The answer is unknown (NULL)"."""
         return [
-            structs.replace(slot, text=said) if not slot.text and _accepted(said, accepted) else slot
+            structs.replace(slot, text=content) if not slot.text and _accepted(content, accepted) else slot
             for slot in value_slots(text, judgements=True)
-            for said in (text[slice(*slot.span)].strip(),)
+            for content in (text[slice(*slot.span)].strip(),)
         ]
 
     if same := _accepted(reply, accepted):
@@ -253,6 +253,6 @@ def is_last_resort(slot: Slot) -> bool:
 
 def _accepted(text: str, accepted: Sequence[str]) -> str | None:
     if not any(map(str.isalnum, "".join(accepted))):  # nothing but signs, such as brackets to be closed
-        return next((one for one in accepted if "".join(one.split()) == _DRESS.sub("", text)), None)
+        return next((form for form in accepted if "".join(form.split()) == _DRESS.sub("", text)), None)
     wordings = (text, undressed(text), _NOUN.sub("", text, count=1))
-    return next((same for said in wordings if (same := same_term(said, accepted)) is not None), None)
+    return next((same for wording in wordings if (same := same_term(wording, accepted)) is not None), None)

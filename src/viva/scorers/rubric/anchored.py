@@ -65,22 +65,22 @@ def anchor(segments: tuple[str, ...], text: str) -> tuple[tuple[tuple[int, int],
     token = _CHARACTER if glued else _TOKEN  # "un[blank]ed": no word of the answer ends where the blank begins
     if any(segment.isspace() for segment in segments[1:-1]):
         token = _OR_SPACE  # "[blank] [blank]": nothing else is between them
-    said = _tokens(text, token)
+    tokens = _tokens(text, token)
     template: list[_Token | None] = []
     for segment in segments:
         template += [None, *_tokens(segment, token, before_blank=segment is not segments[-1])]
     del template[0]
-    if len(template) * len(said) > MAX_CELLS:
+    if len(template) * len(tokens) > MAX_CELLS:
         raise AlignmentError(
-            f"an answer of {len(said):,} words cannot be aligned with a template of {len(template):,}: "
+            f"an answer of {len(tokens):,} words cannot be aligned with a template of {len(template):,}: "
             f"their product is over {MAX_CELLS:,}; shorten the template"
         )
-    pairs = _trace(template, said, text)
+    pairs = _trace(template, tokens, text)
     spans = []
     for each, (first, last, _) in zip(template, pairs, strict=True):
         if each is None:
-            inside = said[first:last]
-            nowhere = said[first - 1].end if first else 0
+            inside = tokens[first:last]
+            nowhere = tokens[first - 1].end if first else 0
             spans.append((inside[0].start, inside[-1].end) if inside else (nowhere, nowhere))
     return tuple(spans), _rate(template, pairs)
 
@@ -91,44 +91,44 @@ def _rate(template: list[_Token | None], pairs: list[tuple[int, int, bool]]) -> 
     """
     in_block, blanks = False, set[bool]()
     sizes: dict[bool, list[int]] = {True: [0, 0], False: [0, 0]}
-    for token, (_, _, found) in zip(template, pairs, strict=True):
+    for token, (_, _, matched) in zip(template, pairs, strict=True):
         if token is None:
             blanks.add(in_block)
         elif token.text.startswith("```"):
             in_block = not in_block
         else:
-            sizes[in_block][found] += len(token.text.strip())
+            sizes[in_block][matched] += len(token.text.strip())
     whole = [sum(size) for size in zip(*sizes.values(), strict=True)]
     lost, kept = min((whole, sizes[True] if blanks == {True} else whole), key=lambda size: size[0] / (sum(size) or 1))
     return kept / (lost + kept) if lost + kept else 1.0
 
 
 def _tokens(text: str, token: re.Pattern[str], *, before_blank: bool = False) -> list[_Token]:
-    found = []
+    tokens = []
     for match in token.finditer(text):
         word = match.group().casefold().translate(_ALIKE)
         word = " " if word.isspace() else word
         following = text[match.end() : match.end() + 4].lstrip("*_`'\"")
         if word == "." and (following[:1].isalnum() or (before_blank and not following)):
             word = ". "  # a point inside a name ends no sentence
-        found.append(_Token(word, *match.span()))
-    return found
+        tokens.append(_Token(word, *match.span()))
+    return tokens
 
 
-def _trace(template: list[_Token | None], said: list[_Token], text: str) -> list[tuple[int, int, bool]]:
+def _trace(template: list[_Token | None], answer: list[_Token], text: str) -> list[tuple[int, int, bool]]:
     """For every token of the template: the tokens of the answer that it takes, [first, last); whether it is found."""
     import numpy as np
 
     numbers: dict[str, int] = {}
-    codes = np.fromiter((numbers.setdefault(each.text, len(numbers)) for each in said), np.int64, len(said))
-    each_taken = np.array(_taken(said, text), np.int64)
+    codes = np.fromiter((numbers.setdefault(each.text, len(numbers)) for each in answer), np.int64, len(answer))
+    each_taken = np.array(_taken(answer, text), np.int64)
     taken = np.concatenate(([0], np.cumsum(each_taken)))
-    added = taken + ADDED * np.arange(len(said) + 1, dtype=np.int64)
-    sums: Sums = np.zeros(len(said) + 1, np.int64)
+    added = taken + ADDED * np.arange(len(answer) + 1, dtype=np.int64)
+    sums: Sums = np.zeros(len(answer) + 1, np.int64)
     if template[0] is None:  # what begins with a blank begins a line or a sentence
         inside = (  # neither the first token of a line nor of a sentence
-            at
-            for at, (before, token) in enumerate(pairwise(said), 1)
+            place
+            for place, (before, token) in enumerate(pairwise(answer), 1)
             if before.text not in _STOPS and "\n" not in text[before.start : token.start]
         )
         sums[[*inside]] = -(1 << 30)
@@ -150,39 +150,39 @@ def _trace(template: list[_Token | None], said: list[_Token], text: str) -> list
             sums = np.maximum.accumulate(here + added) - added
             left, aside = np.packbits(sums > here), np.packbits(diagonal >= missing)
         steps.append((left, aside))
-    at = int(sums.argmax())
+    place = int(sums.argmax())
     pairs: list[tuple[int, int, bool]] = []
     for token, (left, aside) in zip(reversed(template), reversed(steps), strict=True):
-        last = at
-        if token is None and _set(aside, at):
-            pairs.append((at, at, False))
+        last = place
+        if token is None and _set(aside, place):
+            pairs.append((place, place, False))
             continue
-        at -= token is None
-        while _set(left, at):
-            at -= 1
+        place -= token is None
+        while _set(left, place):
+            place -= 1
         if token is None:
-            pairs.append((at, last, False))
-        elif _set(aside, at):
-            at -= 1
-            pairs.append((at, at + 1, said[at].text == token.text))
+            pairs.append((place, last, False))
+        elif _set(aside, place):
+            place -= 1
+            pairs.append((place, place + 1, answer[place].text == token.text))
         else:
-            pairs.append((at, at, False))
+            pairs.append((place, place, False))
     return pairs[::-1]
 
 
-def _set(bits: NDArray[np.uint8], at: int) -> bool:
-    return bool(bits[at >> 3] >> (7 - (at & 7)) & 1)
+def _set(bits: NDArray[np.uint8], bit: int) -> bool:
+    return bool(bits[bit >> 3] >> (7 - (bit & 7)) & 1)
 
 
 def _worth(word: str) -> int:
     return WORD * min(len(word), _LONGEST) if word[0].isalnum() or word[0] == "_" else MARK * len(word.strip() or word)
 
 
-def _taken(said: list[_Token], text: str) -> list[int]:
+def _taken(answer: list[_Token], text: str) -> list[int]:
     """Return what a blank pays for each token."""
-    ends = [0, *(token.end for token in said)]
+    ends = [0, *(token.end for token in answer)]
     breaks = [
         text.count("\n", end, token.end if token.text == " " else token.start)
-        for end, token in zip(ends, said, strict=False)
+        for end, token in zip(ends, answer, strict=False)
     ]
     return [TAKEN + (NEW_PARAGRAPH if lines > 1 else NEW_LINE if lines else 0) for lines in breaks]

@@ -75,7 +75,13 @@ def fill_in(blanks: Blanks, text: str, *, published: bool = False) -> tuple[Fill
         text = text or " "
         aligned = align(template, text)
         positions, rate = aligned.positions, aligned.length / rest
-        spans = tuple((positions[at - 1] + 1 if at else positions[at], positions[at + len(marker)]) for at in starts)
+        spans = tuple(
+            (
+                positions[start_place - 1] + 1 if start_place else positions[start_place],
+                positions[start_place + len(marker)],
+            )
+            for start_place in starts
+        )
     return tuple(Filling(text[start:end].strip(blanks.strip), rate) for start, end in spans)
 
 

@@ -71,10 +71,10 @@ def without_fence_lines(text: str) -> str:
 
 
 def _scan(lines: list[str], wrappers: Set[str], tags: Set[str]) -> Iterator[Block]:
-    at = last = 0
-    while at < len(lines):
-        opening = _OPENING.fullmatch(lines[at]) or _behind_words(lines[at], tags)
-        at += 1
+    place = last = 0
+    while place < len(lines):
+        opening = _OPENING.fullmatch(lines[place]) or _behind_words(lines[place], tags)
+        place += 1
         if opening is None:
             continue
         groups = opening.groupdict("")
@@ -82,24 +82,24 @@ def _scan(lines: list[str], wrappers: Set[str], tags: Set[str]) -> Iterator[Bloc
         if tag in wrappers:
             continue
         indent = groups.get("indent", "")
-        lead = "\n".join([*lines[max(last, at - 9) : at - 1], groups.get("words", "")])
+        lead = "\n".join([*lines[max(last, place - 9) : place - 1], groups.get("words", "")])
         fence = groups["fence"] or groups.get("glued", "")
-        end, rest, closed = _closing(lines, at, fence, len(indent) + 3)
-        content = [*lines[at:end], *rest]
+        end, rest, closed = _closing(lines, place, fence, len(indent) + 3)
+        content = [*lines[place:end], *rest]
         yield Block(tag, "\n".join(_outdented(content, indent)), closed, lead)
-        at = last = end + 1 if closed else len(lines)
+        place = last = end + 1 if closed else len(lines)
 
 
 def _behind_words(line: str, tags: Set[str]) -> re.Match[str] | None:
     if "```" not in line:
         return None
-    found = _AFTER_WORDS.fullmatch(line)
-    return None if found and found["glued"] and found["named"].lower() not in tags else found
+    match = _AFTER_WORDS.fullmatch(line)
+    return None if match and match["glued"] and match["named"].lower() not in tags else match
 
 
-def _closing(lines: list[str], at: int, fence: str, deepest: int) -> tuple[int, list[str], bool]:
+def _closing(lines: list[str], start: int, fence: str, deepest: int) -> tuple[int, list[str], bool]:
     """Return the number of the line that ends the block, what that line has of the block, and whether it closes it."""
-    for number in range(at, len(lines)):
+    for number in range(start, len(lines)):
         line = lines[number].rstrip()
         if not fence:
             if "\\end{code}" in line:
@@ -111,7 +111,7 @@ def _closing(lines: list[str], at: int, fence: str, deepest: int) -> tuple[int, 
                     return number, [before], True
             elif len(before) <= deepest:
                 return number, [], True
-    half = bool(fence) and at < len(lines) and lines[-1].strip() in {fence[0], fence[0] * 2}  # cut off in the fence
+    half = bool(fence) and start < len(lines) and lines[-1].strip() in {fence[0], fence[0] * 2}  # cut off in the fence
     return len(lines) - half, [], False
 
 
@@ -138,13 +138,13 @@ def _in_lines(lines: list[str], tags: Set[str]) -> Iterator[Block]:
 
 def _preformatted(text: str) -> Iterator[Block]:
     """Yield blocks of HTML."""
-    at = 0
-    while opening := _PRE.search(text, at):
+    place = 0
+    while opening := _PRE.search(text, place):
         end = text.find("</pre>", opening.end())
         closed = end >= 0
-        at = end if closed else len(text)
+        place = end if closed else len(text)
         named = _NAMED.search(opening[1] or "")
-        content = html.unescape(_HTML.sub("", text[opening.end() : at]))
+        content = html.unescape(_HTML.sub("", text[opening.end() : place]))
         yield Block(named[1].lower() if named else "", content, closed)
 
 
@@ -165,5 +165,5 @@ def _thin(lines: list[str]) -> Iterator[Block]:
 
 def _tag_of(info: str) -> str:
     """Return the language that a fence names: "python", "{r, echo=FALSE}" and "js:main.js" name python, r and js."""
-    found = _TAG.match(info.strip())
-    return found["tag"].lower() if found else ""
+    match = _TAG.match(info.strip())
+    return match["tag"].lower() if match else ""

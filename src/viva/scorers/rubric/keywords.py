@@ -46,12 +46,12 @@ def grade_keywords(items: Sequence[Keyword], text: str) -> tuple[Points, tuple[b
     details: list[str] = []
     points = total = 0.0
     for item in items:
-        found = _matches(item.rule, item, answer, matched)
-        matched.append(found)
-        change = (-item.weight if item.negative else item.weight) if found else 0.0
+        matched_now = _matches(item.rule, item, answer, matched)
+        matched.append(matched_now)
+        change = (-item.weight if item.negative else item.weight) if matched_now else 0.0
         points += change
         total += 0 if item.negative else item.weight
-        details.append(f"{change:+g} {'matched' if found else 'unmatched'}: {describe(item.rule)}")
+        details.append(f"{change:+g} {'matched' if matched_now else 'unmatched'}: {describe(item.rule)}")
     return Points(points, total, tuple(details)), tuple(matched)
 
 
@@ -72,16 +72,16 @@ class _Answer:
     def search(self, pattern: str, item: Keyword) -> bool:
         started = process_time()
         if item.ignore_case and item.fold_pattern:
-            found = patterns.search(pattern.lower(), self.lower)
+            match = patterns.search(pattern.lower(), self.lower)
         else:
-            found = patterns.search(pattern, self.text, ignore_case=item.ignore_case)
+            match = patterns.search(pattern, self.text, ignore_case=item.ignore_case)
         self._spent += process_time() - started
         if self._spent > SECONDS:
             raise PatternError(
                 f"the patterns of this question take more than {SECONDS} s together on a text of {len(self.text):,} "
                 f"characters, {pattern[:_SHOWN]!r} the last: make them simpler"
             )
-        return found
+        return match
 
 
 def _matches(rule: Rule, item: Keyword, answer: _Answer, matched: Sequence[bool]) -> bool:
@@ -116,7 +116,7 @@ def _words(rule: Rule) -> list[str]:
         case Pattern(pattern=pattern):
             return [re.sub(r"\\(\W)", r"\1", pattern)]
         case AnyOf(rules=rules):
-            return min((_words(one) for one in rules), key=lambda words: sum(map(len, words)), default=[])
+            return min((_words(each_rule) for each_rule in rules), key=lambda words: sum(map(len, words)), default=[])
         case NotRule() | Matched():
             return []
     return [word for each in inner(rule) for word in _words(each)]

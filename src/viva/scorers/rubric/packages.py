@@ -44,12 +44,12 @@ def imported(language: str, code: str) -> tuple[str, ...]:
     """
     if (ecosystem := _table().get(language)) is None:
         return ()
-    found = re.finditer(ecosystem.imports, code[:MOST_CODE], re.MULTILINE)
-    parts = (part.split() for match in found for group in match.groups("") for part in group.split(","))
+    matches = re.finditer(ecosystem.imports, code[:MOST_CODE], re.MULTILINE)
+    parts = (part.split() for match in matches for group in match.groups("") for part in group.split(","))
     return tuple(dict.fromkeys(words[0] for words in parts if words))
 
 
-def missing_package(language: str, said: str, needed: Collection[str], program: str = "") -> str:
+def missing_package(language: str, output: str, needed: Collection[str], program: str = "") -> str:
     """Return the package over whose absence a program failed, if that is one that exists; "" otherwise.
 
     `said` is the end of what it printed, `needed` what its test imports, `program` its code. Everything that a program
@@ -58,10 +58,10 @@ def missing_package(language: str, said: str, needed: Collection[str], program: 
     if (ecosystem := _table().get(language)) is None:
         return ""
     names = [
-        f"{found['within']}.{found['name']}" if found.groupdict().get("within") else found["name"]
-        for found in re.finditer(ecosystem.missing, said)
+        f"{match['within']}.{match['name']}" if match.groupdict().get("within") else match["name"]
+        for match in re.finditer(ecosystem.missing, output)
     ]
-    undefined = re.findall(r"name '(\w+)' is not defined", said) if ecosystem.undefined else ()
+    undefined = re.findall(r"name '(\w+)' is not defined", output) if ecosystem.undefined else ()
     own = imported(language, program) if undefined else ()
     names += [package for name in undefined if (package := ecosystem.undefined.get(name, "")) in own]
     for name in reversed(names):

@@ -138,8 +138,8 @@ def _grade_tests(tests: UnitTests, executions: Sequence[Execution]) -> Points:
             points += test.weight
         elif execution.verdict == "toolchain":
             pending = pending or f"no toolchain for {tests.language}{_said(execution)}"
-        said = "" if passed else _said(execution)
-        details.append(f"{test.weight if passed else 0:+g} test {number}: {execution.verdict}{said}")
+        outcome = "" if passed else _said(execution)
+        details.append(f"{test.weight if passed else 0:+g} test {number}: {execution.verdict}{outcome}")
     return Points(points, total, tuple(details), pending)
 
 

@@ -52,15 +52,15 @@ def trivial_programs(language: str, test: str) -> dict[str, str]:
     if not called:
         nothing = "" if "main" in test else table.nothing.get(language, "")
         return {"has nothing in it": "\n".join(empty)} if empty else {"does nothing": nothing}
-    found = {
+    programs = {
         label: "\n".join([*empty, *(form.format(name=name) for name in called)])
         for label, form in table.forms.get(language, {}).items()
     }
     if tree and (methods := _methods(tree, called)):
         defined = "\n".join(f"    def {name}(self, *given, **named): return self" for name in methods)
         chain = _CHAIN.format(first=called[0], methods=defined, names=" = ".join(called))
-        found["has methods that return it"] = "\n".join([*empty, chain])
-    return found
+        programs["has methods that return it"] = "\n".join([*empty, chain])
+    return programs
 
 
 def _python(tree: ast.Module) -> tuple[list[str], list[str]]:
@@ -77,20 +77,20 @@ _BUILTINS = frozenset((*dir(builtins), "__file__"))
 
 def _methods(tree: ast.Module, called: list[str]) -> list[str]:
     """Return the attributes that a test takes of what these names return, and of what those return."""
-    found = dict[str, None]()
+    names = dict[str, None]()
     for node in ast.walk(tree):
         within: ast.expr | None = node if isinstance(node, ast.Attribute) else None
         while isinstance(within, (ast.Attribute, ast.Call)):
             within = within.value if isinstance(within, ast.Attribute) else within.func
         if isinstance(node, ast.Attribute) and isinstance(within, ast.Name) and within.id in called:
-            found[node.attr] = None
-    return list(found)
+            names[node.attr] = None
+    return list(names)
 
 
 def _scanned(language: str, test: str) -> tuple[list[str], list[str]]:
     """Return the same by patterns; of names that are only read, types."""
     bare = _TEXTS.sub('""', test)
-    known = {name for found in _MADE.findall(bare) for name in found if name} | _table().own["words"]
+    known = {name for names in _MADE.findall(bare) for name in names if name} | _table().own["words"]
     types = re.findall(_table().types[language], bare, re.MULTILINE) if language in _table().types else ()
     made = [name for name in dict.fromkeys(types) if name not in known]
     return [name for name in dict.fromkeys(_CALLED.findall(bare)) if name not in known and name not in made], made

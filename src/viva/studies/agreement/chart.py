@@ -20,24 +20,24 @@ _UNBOUNDED: tuple[Kind, ...] = ("bias", "distance")
 """Measures that are no coefficients: they have the marks' unit."""
 
 
-def agreement_chart(found: Sequence[Agreement]) -> Drawn:
+def agreement_chart(reports: Sequence[Agreement]) -> Drawn:
     """Return the reports below each other. Raises VivaError for none, and for more than `MOST`."""
-    if not 0 < len(found) <= MOST:
+    if not 0 < len(reports) <= MOST:
         raise VivaError(
-            f"draws 1 to {MOST} reports, and here are {len(found):,}: leave out {option('by')}", field="chart"
+            f"draws 1 to {MOST} reports, and here are {len(reports):,}: leave out {option('by')}", field="chart"
         )
-    return together(list(map(_report, found)))
+    return together(list(map(_report, reports)))
 
 
-def _report(found: Agreement) -> Drawn:
+def _report(report: Agreement) -> Drawn:
     """Return what there is of: the squares, the people among each other, the judge against them."""
-    squares = [_marks(found.table)] if found.table else []
-    squares += [_spots(found.spots, found.judge or "")] if found.spots else []
+    squares = [_marks(report.table)] if report.table else []
+    squares += [_spots(report.spots, report.judge or "")] if report.spots else []
     rows = [
-        _measures(f"{len(found.people)} {found.word}", found.among),
-        *([_measures(f"{found.judge} against the {found.word}", found.judged)] if found.judged else []),
+        _measures(f"{len(report.people)} {report.word}", report.among),
+        *([_measures(f"{report.judge} against the {report.word}", report.judged)] if report.judged else []),
     ]
-    title = f"Agreement · {found.title}" if found.title else "Agreement of raters"
+    title = f"Agreement · {report.title}" if report.title else "Agreement of raters"
     return together([*([together(squares, columns=2)] if squares else []), *rows], title)
 
 
@@ -74,9 +74,15 @@ def _spots(spots: Sequence[Spot], judge: str) -> Drawn:
 def _measures(title: str, measures: Sequence[Measure]) -> Drawn:
     """Return a dot and its interval a measure, from 0 or -1 to 1, with its figures behind it."""
     rows: list[dict[str, Any]] = [
-        {"measure": NAMES[one.kind], "value": one.value, "low": one.low, "high": one.high, "text": measure_text(one)}
-        for one in measures
-        if one.kind not in _UNBOUNDED
+        {
+            "measure": NAMES[measure.kind],
+            "value": measure.value,
+            "low": measure.low,
+            "high": measure.high,
+            "text": measure_text(measure),
+        }
+        for measure in measures
+        if measure.kind not in _UNBOUNDED
     ]
     least = -1 if any((bound or 0) < 0 for row in rows for bound in (row["value"], row["low"])) else 0
     return dots(

@@ -98,44 +98,44 @@ def rated(opened: OpenRun, *, everything: bool = False) -> Iterator[Rated]:
                             evidence=evidence)  # fmt: skip
 
 
-def ratings(found: Sequence[Rated], judge: str) -> Ratings:
+def ratings(rated_items: Sequence[Rated], judge: str) -> Ratings:
     """Everybody's marks: an item an aspect of an answer; the raters are the experts, and `judge`.
 
     `judge` is `DRAFT`, a judge's name, or "" for the judges among each other. Raises DataError for a judge that gave no
     verdict.
     """
     rows: list[tuple[Rated, ReviewItem, dict[str, float]]] = []
-    for one in found:
-        for draft in one.item.drafts:
+    for each in rated_items:
+        for draft in each.item.drafts:
             if draft.decided == "rule" and judge not in ("", DRAFT):
                 continue  # that judge was never asked
-            people = {mark.reviewer: mark.value for mark in one.evidence.marks if mark.aspect == draft.aspect}
+            people = {mark.reviewer: mark.value for mark in each.evidence.marks if mark.aspect == draft.aspect}
             verdict = draft.value if judge == DRAFT else draft.opinions.get(judge)
             given = people | ({} if verdict is None else {judge: verdict}) if judge else dict(draft.opinions)
             if given:
-                rows.append((one, draft, given))
+                rows.append((each, draft, given))
     raters = tuple(dict.fromkeys(rater for *_, given in rows for rater in sorted(given)))
     if judge and judge not in raters:
-        judges = sorted({name for one in found for draft in one.item.drafts for name in draft.opinions})
+        judges = sorted({name for each in rated_items for draft in each.item.drafts for name in draft.opinions})
         known = ", ".join([DRAFT, *judges])
         raise DataError(f"{judge!r} gave no verdict in this run; there are: {known}", field="judge")
     # A rule that read a letter is no judge: how far experts agree with it is another question.
     tags = [
-        {**one.item.about, "aspect": draft.aspect + (" (by rule)" if draft.decided == "rule" else "")}
-        for one, draft, _ in rows
+        {**each.item.about, "aspect": draft.aspect + (" (by rule)" if draft.decided == "rule" else "")}
+        for each, draft, _ in rows
     ]
     return Ratings(
-        items=tuple(f"{one.exam} {one.model} {one.question.id} {one.item.about['sample']} {draft.aspect}"
-                    for one, draft, _ in rows),
+        items=tuple(f"{each.exam} {each.model} {each.question.id} {each.item.about['sample']} {draft.aspect}"
+                    for each, draft, _ in rows),
         raters=raters,
         values=tuple(tuple(given.get(rater) for rater in raters) for *_, given in rows),
-        questions=tuple(f"{one.exam} {one.question.id}" for one, *_ in rows),
+        questions=tuple(f"{each.exam} {each.question.id}" for each, *_ in rows),
         tags={name: tuple(own.get(name, "") for own in tags) for name in dict.fromkeys(chain.from_iterable(tags))},
     )  # fmt: skip
 
 
 def sampled(
-    found: Sequence[Rated], log: ReviewLog, metrics: Mapping[str, Sequence[str]]
+    items_rated: Sequence[Rated], log: ReviewLog, metrics: Mapping[str, Sequence[str]]
 ) -> tuple[list[ScoreFromLabels], list[str]]:
     """Return every random sample of the review page that is marked to its end, for each model and exam; and what is
     not.
@@ -145,8 +145,8 @@ def sampled(
     """
     results: list[ScoreFromLabels] = []
     notes: list[str] = []
-    by_key = {one.item.key: one for one in found}
-    items = [one.item for one in found]
+    by_key = {each.item.key: each for each in items_rated}
+    items = [each.item for each in items_rated]
     for design in dict.fromkeys(review.drawn for review in log.reviews if review.drawn):
         chosen = filter_of(design)
         if chosen is None:
@@ -170,15 +170,18 @@ def sampled(
         for (exam, model), mine in groups.items():
             for metric in metrics[exam]:
                 # What no expert need see is known as it is: a stratum of its own, with a label on every answer.
-                asked = [one for one in mine if one.item.drafts or _value(one.before, metric) is not None]
-                labelled = [one.item.key in drawn or not one.item.drafts for one in asked]
+                asked = [each for each in mine if each.item.drafts or _value(each.before, metric) is not None]
+                labelled = [each.item.key in drawn or not each.item.drafts for each in asked]
                 estimate = powered(
-                    [_value(one.before, metric) for one in asked],
-                    [_value(one.after, metric) if known else None for one, known in zip(asked, labelled, strict=True)],
+                    [_value(each.before, metric) for each in asked],
+                    [
+                        _value(each.after, metric) if known else None
+                        for each, known in zip(asked, labelled, strict=True)
+                    ],
                     strata=_strata(asked, drawn, chosen.by),
-                    questions=[one.question.id for one in asked],
+                    questions=[each.question.id for each in asked],
                 )
-                title, known = f"{exam} · {model} · {design}", sum(not one.item.drafts for one in asked)
+                title, known = f"{exam} · {model} · {design}", sum(not each.item.drafts for each in asked)
                 results.append(ScoreFromLabels(title=title, metric=metric, powered=estimate, known=known))
     return results, notes
 
@@ -194,11 +197,11 @@ def _strata(asked: Sequence[Rated], drawn: set[str], by: str) -> list[str]:
     These are one where some are small: the page draws in proportion, so that labels weigh alike; not by uncertainty.
     """
     if by == UNCERTAINTY:  # drawn with fractions that differ: never one
-        return [one.item.values(by)[0] if one.item.drafts else KNOWN for one in asked]
-    own = [f"{by}={one.item.about.get(by, '')}" if by else "" for one in asked]
-    counts = Counter(name for name, one in zip(own, asked, strict=True) if one.item.key in drawn)
-    small = any(counts[name] < FEWEST for name, one in zip(own, asked, strict=True) if one.item.drafts)
-    return [KNOWN if not one.item.drafts else "" if small else name for name, one in zip(own, asked, strict=True)]
+        return [each.item.values(by)[0] if each.item.drafts else KNOWN for each in asked]
+    own = [f"{by}={each.item.about.get(by, '')}" if by else "" for each in asked]
+    counts = Counter(name for name, each in zip(own, asked, strict=True) if each.item.key in drawn)
+    small = any(counts[name] < FEWEST for name, each in zip(own, asked, strict=True) if each.item.drafts)
+    return [KNOWN if not each.item.drafts else "" if small else name for name, each in zip(own, asked, strict=True)]
 
 
 def _value(score: Score, metric: str) -> float | None:
@@ -219,10 +222,10 @@ def filter_of(design: str) -> Filter | None:
     for name, value in urllib.parse.parse_qsl(":".join(rest)):
         query[f"t.{name}"] = value
     try:
-        found = Filter.read(query, blind=False)
+        wanted = Filter.read(query, blind=False)
     except DataError:
         return None
-    return found if found.design == design else None
+    return wanted if wanted.design == design else None
 
 
 class RunRatings(Struct, frozen=True):
@@ -245,20 +248,20 @@ def ratings_of_run(path: Path, judge: str | None, scale: str | None) -> RunRatin
     Raises VivaError for a run that nobody judged and nobody reviewed.
     """
     opened = prepare(open_run_folder(path))
-    found = list(rated(opened, everything=True))
+    rated_items = list(rated(opened, everything=True))
     log = ReviewLog(opened.folder.path / REVIEWS)
-    people = any(one.evidence.marks for one in found)
+    people = any(each.evidence.marks for each in rated_items)
     judge = judge or (DRAFT if people else "")
-    read = ratings(found, judge)
+    read = ratings(rated_items, judge)
     if not people and len(read.raters) < 2:
         raise VivaError(f"no expert has marked anything in {path}: `viva review {path}` takes marks")
     metrics = {
-        one.label: [SCORE, *sorted(part for part in parts_shown(one.exam) if part.startswith("Q→"))]
-        for one in opened.evaluations
+        evaluation.label: [SCORE, *sorted(part for part in parts_shown(evaluation.exam) if part.startswith("Q→"))]
+        for evaluation in opened.evaluations
     }
-    estimates, notes = sampled(found, log, metrics)
+    estimates, notes = sampled(rated_items, log, metrics)
     notes += [f"reviews.jsonl, line {damage.line} cannot be read ({damage.reason})" for damage in log.damaged]
-    marks = sorted({mark for one in found for draft in one.item.drafts for mark in draft.scale})
+    marks = sorted({mark for each in rated_items for draft in each.item.drafts for mark in draft.scale})
     if scale is None and len(marks) > 1:
         scale = ",".join(f"{mark:g}" for mark in marks)
     return RunRatings(read, judge or None, scale, "people" if people else "judges", estimates, notes)
@@ -276,16 +279,16 @@ def plan(path: Path, half_width: float) -> tuple[list[Table], list[str]]:
     notes.
     """
     groups = defaultdict[tuple[str, str], list[Rated]](list)
-    for one in rated(prepare(open_run_folder(path))):
-        groups[one.exam, one.model].append(one)
+    for each in rated(prepare(open_run_folder(path))):
+        groups[each.exam, each.model].append(each)
     if not groups:
         raise VivaError(f"{path} has no answer that experts could mark")
     tables: list[Table] = []
     notes: dict[str, None] = {}
     for (exam, model), mine in groups.items():
-        before = [one.before.value for one in mine if one.before.value is not None]
-        pairs = [(one.before.value, one.after.value) for one in mine
-                 if one.marked and one.before.value is not None and one.after.value is not None]  # fmt: skip
+        before = [each.before.value for each in mine if each.before.value is not None]
+        pairs = [(each.before.value, each.after.value) for each in mine
+                 if each.marked and each.before.value is not None and each.after.value is not None]  # fmt: skip
         marked = f"the {len(pairs):,} answers marked so far"
         assumed = [(0.0, "labels alone"), *((r, "assumed") for r in (0.5, 0.7, 0.9))]
         drafts, marks = zip(*pairs, strict=True) if pairs else ((), ())

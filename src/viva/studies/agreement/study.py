@@ -90,10 +90,10 @@ def study(config: AgreementConfig) -> Findings[Reports]:
             "is for tables of ratings; a random sample of the review page gives a run's score as is", field="ppi"
         )
     run = find_run(config.source)
-    found = ratings_of_run(run, config.judge, config.scale)
-    config = replace(config, judge=found.judge, scale=found.scale)
-    compared = _compared(found.ratings, run.name, config, found.word)
-    return findings(compared, found.scores, found.notes)
+    read = ratings_of_run(run, config.judge, config.scale)
+    config = replace(config, judge=read.judge, scale=read.scale)
+    compared = _compared(read.ratings, run.name, config, read.word)
+    return findings(compared, read.scores, read.notes)
 
 
 def _compared(ratings: Ratings, title: str, config: AgreementConfig, word: str) -> list[Agreement]:
@@ -155,7 +155,7 @@ def read_ratings(path: Path, tags: Sequence[str] = ()) -> Ratings:
     Raises DataError with the line and the value: not there, torn, a missing column, a mark that is none, a rating that
     is there twice, an item with two values of a needed tag.
     """
-    found = defaultdict[tuple[str, str], _Rated](_Rated)
+    rated_items = defaultdict[tuple[str, str], _Rated](_Rated)
     raters: dict[str, None] = {}
     torn: dict[str, str] = {}
     """Columns that may be tags → where an item has a second value, which makes it none; empty where none has."""
@@ -170,35 +170,35 @@ def read_ratings(path: Path, tags: Sequence[str] = ()) -> Ratings:
         mark, aspect = number_in(row, columns[2], where, hint), text_in(row, ASPECT, where).strip()
         if mark is not None and not abs(mark) <= LARGEST:
             raise DataError(f"{where}: {columns[2]} {brief(row[columns[2]])} is no mark; {hint}")
-        one = found[item, aspect]
-        if rater in one.lines:
+        item_rated = rated_items[item, aspect]
+        if rater in item_rated.lines:
             what = brief(item) + (f", {brief(aspect)}," if aspect else "")
             raise DataError(
-                f"{where}: a second rating of {what} by {brief(rater)}; the first is in line {one.lines[rater]}"
+                f"{where}: a second rating of {what} by {brief(rater)}; the first is in line {item_rated.lines[rater]}"
             )
-        one.lines[rater], one.marks[rater], raters[rater] = line, mark, None
+        item_rated.lines[rater], item_rated.marks[rater], raters[rater] = line, mark, None
         for name, value in row.items():
             if name in (*columns, ASPECT, "tags") or isinstance(value, (dict, list)):
                 continue
             tag = text_in(row, name, where).strip()
             torn.setdefault(name, "")
-            if tag and (first := one.tags.setdefault(name, tag)) != tag and not torn[name]:
+            if tag and (first := item_rated.tags.setdefault(name, tag)) != tag and not torn[name]:
                 torn[name] = f"{where}: {name[:_SHOWN]} of {brief(item)} is {brief(tag)}, and {brief(first)} above"
-    if all(mark is None for one in found.values() for mark in one.marks.values()):
+    if all(mark is None for each in rated_items.values() for mark in each.marks.values()):
         raise DataError(f"{path} holds no ratings; it needs rows of item, rater, value")
     for tag in (*tags, "question"):
         if torn.get(tag):
             raise DataError(torn[tag])
-    aspects = [aspect for _, aspect in found]
+    aspects = [aspect for _, aspect in rated_items]
     several = len(set(aspects)) > 1
     # "question" is a tag of an item that has a name of its own, and else its name.
-    questions = [one.tags.get("question", item) for (item, _), one in found.items()]
+    questions = [each.tags.get("question", item) for (item, _), each in rated_items.items()]
     whole = [name for name, where in torn.items() if name != "question" and not where]
-    said = {name: tuple(one.tags.get(name, "") for one in found.values()) for name in whole}
+    tags_of_items = {name: tuple(each.tags.get(name, "") for each in rated_items.values()) for name in whole}
     return Ratings(
-        items=tuple(f"{item} · {aspect}" if several and aspect else item for item, aspect in found),
+        items=tuple(f"{item} · {aspect}" if several and aspect else item for item, aspect in rated_items),
         raters=tuple(raters),
-        values=tuple(tuple(map(one.marks.get, raters)) for one in found.values()),
+        values=tuple(tuple(map(each.marks.get, raters)) for each in rated_items.values()),
         questions=tuple(questions) if len(set(questions)) < len(questions) else (),
-        tags={ASPECT: tuple(aspects), **said} if any(aspects) else said,
+        tags={ASPECT: tuple(aspects), **tags_of_items} if any(aspects) else tags_of_items,
     )

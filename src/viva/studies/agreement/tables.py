@@ -24,38 +24,38 @@ _LONG = 40
 MOST_REASONS = 12
 
 
-def tables_of(found: Agreement) -> Iterator[Table]:
+def tables_of(report: Agreement) -> Iterator[Table]:
     """Yield the combined mean where it is asked for, the people among each other, the judge against them, every pair,
     the confusion table.
     """
-    where = f" · {found.title}" if found.title else ""
-    if found.powered is not None:
-        yield _powered(f"Mean mark of all {found.powered.answers:,} items{where}", found.powered)
-    if not _alone(found):
-        yield from _measures(f"{len(found.people)} {found.word} among each other{where}", found.among)
-    if found.judge is not None:
-        yield from _measures(f"{found.judge} against the {found.word}{where}", found.judged)
-    pairs = [pair for pair in found.pairs if any(one.value is not None for one in pair.measures)]
-    if pairs and len(found.people) + (found.judge is not None) > 2:
+    where = f" · {report.title}" if report.title else ""
+    if report.powered is not None:
+        yield _powered(f"Mean mark of all {report.powered.answers:,} items{where}", report.powered)
+    if not _alone(report):
+        yield from _measures(f"{len(report.people)} {report.word} among each other{where}", report.among)
+    if report.judge is not None:
+        yield from _measures(f"{report.judge} against the {report.word}{where}", report.judged)
+    pairs = [pair for pair in report.pairs if any(each.value is not None for each in pair.measures)]
+    if pairs and len(report.people) + (report.judge is not None) > 2:
         measures = tuple(
-            Column(NAMES[measure.kind], f"measures.{at}", MEASURE, measure.kind)
-            for at, measure in enumerate(pairs[0].measures)
+            Column(NAMES[measure.kind], f"measures.{index}", MEASURE, measure.kind)
+            for index, measure in enumerate(pairs[0].measures)
         )
         yield Table(f"Two by two{where}", (*_PAIR, *measures), pairs)
-    elif pairs and found.judge is None:
+    elif pairs and report.judge is None:
         yield from _measures(f"{pairs[0].first} and {pairs[0].second}{where}", pairs[0].measures)
-    if found.table is not None:
-        yield _confusion(f"Marks given by both{where}", found.table)
+    if report.table is not None:
+        yield _confusion(f"Marks given by both{where}", report.table)
 
 
-def notes_on(found: Sequence[Agreement]) -> list[str]:
+def notes_on(reports: Sequence[Agreement]) -> list[str]:
     """Return what is missing and why, and what the combined mean rests on."""
     notes: list[str] = []
     reasons: list[str] = []
-    for one in found:
-        where = f" ({one.title})" if one.title else ""
-        notes += [note + where for note in one.notes]
-        for _, _, whose, measures in _groups(one)[_alone(one) :]:
+    for report in reports:
+        where = f" ({report.title})" if report.title else ""
+        notes += [note + where for note in report.notes]
+        for _, _, whose, measures in _groups(report)[_alone(report) :]:
             missing: dict[str, list[str]] = {}
             for measure in measures:
                 if measure.reason:
@@ -64,45 +64,45 @@ def notes_on(found: Sequence[Agreement]) -> list[str]:
             for reason, names in missing.items():
                 of = "any measure" if len(names) == len(measures) else ", ".join(names)
                 reasons.append(f"{whose}{where}: {reason} {of}.")
-        if one.powered is not None:
-            notes += [note + where for note in _notes_on_powered(one.powered)]
+        if report.powered is not None:
+            notes += [note + where for note in _notes_on_powered(report.powered)]
     if len(reasons) > MOST_REASONS:
         reasons[MOST_REASONS:] = [f"{len(reasons) - MOST_REASONS:,} more notes of this kind."]
     return [*notes, *reasons]
 
 
-def _groups(found: Agreement) -> list[tuple[str, str, str, Sequence[Measure]]]:
+def _groups(report: Agreement) -> list[tuple[str, str, str, Sequence[Measure]]]:
     """Return what data call those who are measured, what sentences do, and their measures: the people among each other,
     the judge against them, every pair.
     """
-    judge = found.judge or ""
+    judge = report.judge or ""
     return [
-        ("people", "", f"the {found.word}", found.among),
-        (judge, "people", f"{one_line(judge, _LONG)} against the {found.word}", found.judged),
+        ("people", "", f"the {report.word}", report.among),
+        (judge, "people", f"{one_line(judge, _LONG)} against the {report.word}", report.judged),
         *((pair.first, pair.second, f"{one_line(pair.first, _LONG)} and {one_line(pair.second, _LONG)}", pair.measures)
-          for pair in found.pairs),
+          for pair in report.pairs),
     ]  # fmt: skip
 
 
-def _alone(found: Agreement) -> bool:
+def _alone(report: Agreement) -> bool:
     """Return whether there is but one person, and a judge."""
-    return found.judge is not None and len(found.people) < 2
+    return report.judge is not None and len(report.people) < 2
 
 
-def _notes_on_powered(one: Powered) -> list[str]:
-    if one.combined is None:
-        return [f"no combined mean: {one.reason}."]
+def _notes_on_powered(powered: Powered) -> list[str]:
+    if powered.combined is None:
+        return [f"no combined mean: {powered.reason}."]
     notes = [
-        f"the combined mean takes the {one.labels:,} items that people rated as a random sample of all "
-        f"{one.answers:,}; were they chosen otherwise (disagreement first, say), its intervals mean nothing.",
-        f"it listens to the judge with λ = {one.power:.2f} and is worth {one.effective:,.0f} labels alone. "
+        f"the combined mean takes the {powered.labels:,} items that people rated as a random sample of all "
+        f"{powered.answers:,}; were they chosen otherwise (disagreement first, say), its intervals mean nothing.",
+        f"it listens to the judge with λ = {powered.power:.2f} and is worth {powered.effective:,.0f} labels alone. "
         "Over such questions: what more questions of the kind would give. This run: what people would give these "
         "items, so no width once all are rated.",
     ]
-    if one.unjudged:
-        notes.append(f"{one.unjudged:,} items have no verdict; the judge's mean stands in for them, without bias.")
-    if one.labels < VERIFIED:
-        notes.append(f"intervals were tested from {VERIFIED} labels on; here are {one.labels:,}.")
+    if powered.unjudged:
+        notes.append(f"{powered.unjudged:,} items have no verdict; the judge's mean stands in for them, without bias.")
+    if powered.labels < VERIFIED:
+        notes.append(f"intervals were tested from {VERIFIED} labels on; here are {powered.labels:,}.")
     return notes
 
 
@@ -122,23 +122,28 @@ _MEASURE = (
 
 def _measures(title: str, measures: Sequence[Measure]) -> Iterator[Table]:
     """Yield their table; none where no measure has a value."""
-    if any(one.value is not None for one in measures):
+    if any(measure.value is not None for measure in measures):
         yield Table(title, _MEASURE, measures)
 
 
 def _confusion(title: str, table: Confusion) -> Table:
     # A header goes to the terminal as it is: no name of a rater's may drive it.
     corner = f"{one_line(table.rows, _LONG)} ↓ {one_line(table.columns, _LONG)} →"
-    marks = tuple(Column(f"{mark:g}", str(at), COUNT) for at, mark in enumerate(table.scale, 1))
+    marks = tuple(Column(f"{mark:g}", str(place), COUNT) for place, mark in enumerate(table.scale, 1))
     columns = (Column(corner, "0", _MARK, "mark"), *marks, Column("n", lambda row: sum(row[1:]), COUNT))
     return Table(title, columns, [(mark, *counts) for mark, counts in zip(table.scale, table.counts, strict=True)])
 
 
-def _powered(title: str, one: Powered) -> Table:
+def _powered(title: str, powered: Powered) -> Table:
     rows = (
-        ("judge alone", f"{one.answers - one.unjudged:,} verdicts", one.judge, None),
-        ("people alone", f"{one.labels:,} labels", one.labels_alone and one.labels_alone.value, one.labels_alone),
-        ("combined", "both", one.combined and one.combined.value, one.combined),
+        ("judge alone", f"{powered.answers - powered.unjudged:,} verdicts", powered.judge, None),
+        (
+            "people alone",
+            f"{powered.labels:,} labels",
+            powered.labels_alone and powered.labels_alone.value,
+            powered.labels_alone,
+        ),
+        ("combined", "both", powered.combined and powered.combined.value, powered.combined),
     )
     return Table(title, _POWERED, rows)
 
@@ -181,27 +186,29 @@ _SCORE = (
     Column("without experts", "powered.judge", _NUMBER),
     Column("labels alone", "powered.labels_alone", _FROM_LABELS),
     Column("both (prediction-powered)", "powered.combined", _FROM_LABELS, "both"),
-    Column("labels", lambda one: one.powered.combined and one.labels, FIGURE, None),
-    Column("worth", lambda one: one.powered.combined and one.worth, figure(",.0f")),
+    Column("labels", lambda scored: scored.powered.combined and scored.labels, FIGURE, None),
+    Column("worth", lambda scored: scored.powered.combined and scored.worth, figure(",.0f")),
 )
 
 
-def score_tables(found: Sequence[ScoreFromLabels]) -> list[Table]:
+def score_tables(scores: Sequence[ScoreFromLabels]) -> list[Table]:
     """Return a table a title: without experts, from the labels alone, and from both; a row a metric."""
     return [
-        Table(f"The score that experts would give · {title}", _SCORE, [one for one in found if one.title == title])
-        for title in dict.fromkeys(one.title for one in found)
+        Table(
+            f"The score that experts would give · {title}", _SCORE, [score for score in scores if score.title == title]
+        )
+        for title in dict.fromkeys(score.title for score in scores)
     ]
 
 
-def _notes_on_scores(found: Sequence[ScoreFromLabels]) -> Iterator[str]:
+def _notes_on_scores(scores: Sequence[ScoreFromLabels]) -> Iterator[str]:
     """Yield why a score is a dash, and what few labels are worth."""
     few: dict[str, None] = {}
-    for one in found:
-        if one.powered.combined is None:
-            yield f"no {one.metric} from labels ({one.title}): {one.powered.reason}."
-        elif one.powered.labels - one.known < VERIFIED:
-            few[f"intervals were tested from {VERIFIED} labels on; here are fewer ({one.title})."] = None
+    for score in scores:
+        if score.powered.combined is None:
+            yield f"no {score.metric} from labels ({score.title}): {score.powered.reason}."
+        elif score.powered.labels - score.known < VERIFIED:
+            few[f"intervals were tested from {VERIFIED} labels on; here are fewer ({score.title})."] = None
     yield from few
 
 
@@ -218,34 +225,34 @@ _RECORD = places(
 
 
 def findings(
-    found: Sequence[Agreement], scores: Sequence[ScoreFromLabels] = (), more: Sequence[str] = ()
+    reports: Sequence[Agreement], scores: Sequence[ScoreFromLabels] = (), more: Sequence[str] = ()
 ) -> Findings[Reports]:
     """Return the scores, then the tables of every report; `rows` has one a measure, the combined mean's with the
     readings as their intervals' method. `more`: notes of where the ratings come from."""
-    rows = [(one.title, *cells) for one in found for cells in _cells(one)]
+    rows = [(report.title, *cells) for report in reports for cells in _cells(report)]
     for score in scores:
         rows += [(score.title, score.metric, "experts", *cells) for cells in _powered_rows(score.powered)]
     return Findings(
-        found=Reports(tuple(found), tuple(scores)),
+        found=Reports(tuple(reports), tuple(scores)),
         shown=[
-            *score_tables(scores), *(table for one in found for table in tables_of(one)),
-            Table("Reports", fields("", *Agreement.__struct_fields__), found),
+            *score_tables(scores), *(table for report in reports for table in tables_of(report)),
+            Table("Reports", fields("", *Agreement.__struct_fields__), reports),
             Table("Scores", fields("", *ScoreFromLabels.__struct_fields__), scores),
         ],
         rows=Table("Measures", _RECORD, rows),
-        notes=[LEGEND.format(level=found[0].level if found else "interval"), *_notes_on_scores(scores),
-               *notes_on(found), *more],
-        drawing=partial(agreement_chart, found),
+        notes=[LEGEND.format(level=reports[0].level if reports else "interval"), *_notes_on_scores(scores),
+               *notes_on(reports), *more],
+        drawing=partial(agreement_chart, reports),
     )  # fmt: skip
 
 
-def _cells(one: Agreement) -> Iterator[tuple[object, ...]]:
-    for first, second, _, measures in _groups(one):
+def _cells(report: Agreement) -> Iterator[tuple[object, ...]]:
+    for first, second, _, measures in _groups(report):
         for m in measures:
             yield first, second, m.kind, m.value, m.low, m.high, m.n, m.left_out, m.interval, m.reason
-    if one.powered is not None:
-        for cells in _powered_rows(one.powered):
-            yield one.judge or "", "people", *cells
+    if report.powered is not None:
+        for cells in _powered_rows(report.powered):
+            yield report.judge or "", "people", *cells
 
 
 def _powered_rows(p: Powered) -> Iterator[tuple[object, ...]]:

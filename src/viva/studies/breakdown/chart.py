@@ -22,31 +22,33 @@ _SPAN = 20.0
 """Points of per cent that the colours of a heat map span at least: small differences are to look small."""
 
 
-def slices_chart(found: Sequence[Slices], shown: Shown | None = None) -> Drawn:
+def slices_chart(cuts: Sequence[Slices], shown: Shown | None = None) -> Drawn:
     """Return the breakdowns of one exam: dots with intervals for one model and one tag, else a heat map.
 
     A heat map has models as columns where there is one tag, and the last tag's values where there are several; then a
     part a model. Raises VivaError for several exams. `shown`: of a search over many slices, only what the tables tell.
     """
-    exams = list(dict.fromkeys(one.exam for one in found))
+    exams = list(dict.fromkeys(each_cut.exam for each_cut in cuts))
     if len(exams) > 1:
         raise VivaError(
             f"draws one exam, and here are {', '.join(exams)}: name one with {option('exam')}", field="chart"
         )
     if shown is not None and not shown.everything:
-        found = _picked(found, shown)
-    one = found[0]
-    tags = one.tags[0]
-    crossed = len(one.tags) == 1 and len(tags) > 1
-    rows = [_row(each, cut, crossed=crossed) for each in found for cut in each.slices]
-    named = f"{one.exam} by {cut_by(one)}" if len(one.tags) <= _NAMED else f"{one.exam}: slices against the rest"
-    title = named + (f", {one.model}" if len(found) == 1 else "")
-    if len(found) == 1 and not crossed:
+        cuts = _picked(cuts, shown)
+    first = cuts[0]
+    tags = first.tags[0]
+    crossed = len(first.tags) == 1 and len(tags) > 1
+    rows = [_row(each, cut, crossed=crossed) for each in cuts for cut in each.slices]
+    named = (
+        f"{first.exam} by {cut_by(first)}" if len(first.tags) <= _NAMED else f"{first.exam}: slices against the rest"
+    )
+    title = named + (f", {first.model}" if len(cuts) == 1 else "")
+    if len(cuts) == 1 and not crossed:
         rows = [row for row in rows if row["answers"]]
-        mean = one.overall.mean
+        mean = first.overall.mean
         whole = None if mean is None else (100 * mean, f"all questions: {100 * mean:.2f}")
         return dots(
-            rows, "_name" if len(one.tags) == 1 else "slice", Axis("score", f"score ({PER_CENT}, 95 % interval)"),
+            rows, "_name" if len(first.tags) == 1 else "slice", Axis("score", f"score ({PER_CENT}, 95 % interval)"),
             title=title, below=subtitle(rows, "dashed: all questions" if whole else ""), line=whole,
             kinds=Kinds("rest", list(_AGAINST), list(_AGAINST.values()), "against the rest"),
         )  # fmt: skip
@@ -56,37 +58,37 @@ def slices_chart(found: Sequence[Slices], shown: Shown | None = None) -> Drawn:
         rows, "_across", "_down", Axis("score", f"score ({PER_CENT})", {"domain": [middle - half, middle + half]}),
         ".0f", title=title, below=[_BOLD, *filter(None, [subtitle(rows)])],
         titles={"_across": tags[-1] if crossed else "model", "_down": " × ".join(tags[:-1] if crossed else tags)
-                if len(one.tags) == 1 else ""},
-        bold="differs", panels="model" if crossed and len(found) > 1 else "",
+                if len(first.tags) == 1 else ""},
+        bold="differs", panels="model" if crossed and len(cuts) > 1 else "",
     )  # fmt: skip
 
 
-def _picked(found: Sequence[Slices], shown: Shown) -> Sequence[Slices]:
+def _picked(cuts: Sequence[Slices], shown: Shown) -> Sequence[Slices]:
     """Only the slices that a table of some model tells, the lowest first; all, where none does."""
-    told = [each for one in found for each in (*one.worst(shown.worst or 0), *reversed(one.best(shown.best or 0)))]
+    told = [each for cut in cuts for each in (*cut.worst(shown.worst or 0), *reversed(cut.best(shown.best or 0)))]
     places = {where: place for place, where in enumerate(dict.fromkeys(each.where for each in told))}
     if not places:
-        return found
+        return cuts
     return [
         replace(
-            one,
+            cut,
             slices=tuple(
-                sorted((each for each in one.slices if each.where in places), key=lambda each: places[each.where])
+                sorted((each for each in cut.slices if each.where in places), key=lambda each: places[each.where])
             ),
         )
-        for one in found
+        for cut in cuts
     ]
 
 
-def _row(one: Slices, each: Slice, *, crossed: bool) -> dict[str, Any]:
+def _row(cut: Slices, each: Slice, *, crossed: bool) -> dict[str, Any]:
     cell = each.cell
     what, name, values = labelled(each), each.name, [value for _, value in each.where]
     return {
         "slice": what,
-        "model": one.model,
+        "model": cut.model,
         "_name": name,
-        "_across": values[-1] if crossed else one.model,
-        "_down": " · ".join(values[:-1]) if crossed else name if len(one.tags) == 1 else what,
+        "_across": values[-1] if crossed else cut.model,
+        "_down": " · ".join(values[:-1]) if crossed else name if len(cut.tags) == 1 else what,
         **figures(cell),
         "against the rest": difference_text(each),
         "outcomes": outcomes_text(cell),

@@ -71,35 +71,35 @@ def study(config: BreakdownConfig) -> Findings[tuple[Slices, ...]]:
     """
     if config.pairs and config.by:
         raise VivaError(f"looks at every pair of tags: leave out {option('by')}, which names them", field="pairs")
-    found = tuple(_slices(config))
-    if not found:
+    cuts = tuple(_slices(config))
+    if not cuts:
         named = " ".join(f"{option(each)} {name!r}" for each in ("model", "exam") for name in getattr(config, each))
         raise VivaError(f"{named}: there is no such thing in {', '.join(map(str, config.sources))}")
-    if all(one.overall.mean is None and not one.overall.ranged for one in found):
-        named = some([f"{one_line(one.model)} on {one.exam}" for one in found], PICKED)
+    if all(cut.overall.mean is None and not cut.overall.ranged for cut in cuts):
+        named = some([f"{one_line(cut.model)} on {cut.exam}" for cut in cuts], PICKED)
         raise DataError(f"no answer of {named} has a score, so nothing can be broken down: `viva resume` asks again")
     # Where no slice can be tested, none is the worst, and all are shown.
-    few = not config.by and config.worst is None and config.best is None and any(one.compared for one in found)
+    few = not config.by and config.worst is None and config.best is None and any(cut.compared for cut in cuts)
     worst, best = (PICKED, PICKED) if few else (config.worst, config.best)
     shown = Shown(worst=worst, best=best, pooled=config.pooled)
-    return findings(found, shown, partial(slices_chart, found, shown))
+    return findings(cuts, shown, partial(slices_chart, cuts, shown))
 
 
 def _slices(config: BreakdownConfig) -> Iterator[Slices]:
-    found = score_sets(config.sources, EXAM, tags=config.by or _tags_of_tables(config.sources))
-    wanted = (one for one in found if (not config.model or one.is_called(config.model))
-              and (not config.exam or one.exam in config.exam))  # fmt: skip
-    for one in once_each(wanted):
-        cuts = _cuts(list(one.scores.tags), config)
+    sets = score_sets(config.sources, EXAM, tags=config.by or _tags_of_tables(config.sources))
+    wanted = (scored for scored in sets if (not config.model or scored.is_called(config.model))
+              and (not config.exam or scored.exam in config.exam))  # fmt: skip
+    for scored in once_each(wanted):
+        cuts = _cuts(list(scored.scores.tags), config)
         if not cuts:
-            raise DataError(f"{one.source}: the questions of {one.exam} have no tags to break down by")
-        _refuse_too_many(one, cuts)
+            raise DataError(f"{scored.source}: the questions of {scored.exam} have no tags to break down by")
+        _refuse_too_many(scored, cuts)
         yield slices(
-            one.exam,
-            one.model,
-            one.scores,
+            scored.exam,
+            scored.model,
+            scored.scores,
             cuts,
-            headline=one.headline,
+            headline=scored.headline,
             smallest=config.min,
             correct=config.correct,
             pool=config.pooled,
@@ -114,16 +114,16 @@ def _cuts(tags: Sequence[str], config: BreakdownConfig) -> list[tuple[str, ...]]
     return [*((tag,) for tag in tags), *pairs]
 
 
-def _refuse_too_many(one: ScoreSet, cuts: Sequence[tuple[str, ...]]) -> None:
-    known = set(one.scores.texts)
+def _refuse_too_many(scored: ScoreSet, cuts: Sequence[tuple[str, ...]]) -> None:
+    known = set(scored.scores.texts)
     count = sum(
-        len(one.scores.groups(*columns)[1])
+        len(scored.scores.groups(*columns)[1])
         for combination in cuts
         if known.issuperset(columns := [f"tag:{tag}" for tag in combination])
     )
     if count > MOST:
         raise VivaError(
-            f"{one.exam}: that would be {count:,} slices, more than {MOST:,}: name fewer or coarser tags with "
+            f"{scored.exam}: that would be {count:,} slices, more than {MOST:,}: name fewer or coarser tags with "
             f"{option('by')}"
         )
 

@@ -79,9 +79,9 @@ def _columns(rows: Sequence[Row], shown: Shown) -> tuple[Column, ...]:
     )  # fmt: skip
 
 
-def labelled(one: Slice) -> str:
+def labelled(part: Slice) -> str:
     """Return `domain: OS · tag: Reasoning`."""
-    return " · ".join(f"{tag}: {value}" for tag, value in one.where)
+    return " · ".join(f"{tag}: {value}" for tag, value in part.where)
 
 
 def _called(each: Slice, within: Slices | None) -> str:
@@ -89,19 +89,19 @@ def _called(each: Slice, within: Slices | None) -> str:
     return each.name if within and len(within.tags) == 1 else labelled(each)
 
 
-def pooled_text(one: Slice) -> str:
+def pooled_text(part: Slice) -> str:
     """Return `61.20 [59.10, 63.25]`, marked where the score is."""
-    if one.pooled is None:
+    if part.pooled is None:
         return "–"
-    low, high = percent(one.pooled.low), percent(one.pooled.high)
-    return f"{percent(one.pooled.mean)}{'' if one.cell.complete else UNSURE} [{low}, {high}]"
+    low, high = percent(part.pooled.low), percent(part.pooled.high)
+    return f"{percent(part.pooled.mean)}{'' if part.cell.complete else UNSURE} [{low}, {high}]"
 
 
-def difference_text(one: Slice) -> str:
+def difference_text(part: Slice) -> str:
     """Return `−4.20 [−8.10, −0.30]*` in points of per cent."""
-    if one.difference is None:
+    if part.difference is None:
         return "–"
-    return f"{POINTS.text(one.difference)}{between_text(one.low, one.high)}{MARK if one.significant else ''}"
+    return f"{POINTS.text(part.difference)}{between_text(part.low, part.high)}{MARK if part.significant else ''}"
 
 
 _MARKED = Kind(lambda each: f"{cell_text(each.cell)}{MARK if each.significant else ''}")
@@ -110,44 +110,44 @@ _ESTIMATES = (*fields("model", "exam", "model"), *fields("each", "where", cell="
 _MODELS = fields("", "exam", "model", "tags", "overall", "compared", "untested", "smallest", "correct")
 
 
-def findings(found: tuple[Slices, ...], shown: Shown, drawing: Drawing = None) -> Findings[tuple[Slices, ...]]:
+def findings(cuts: tuple[Slices, ...], shown: Shown, drawing: Drawing = None) -> Findings[tuple[Slices, ...]]:
     """Return all slices, or the worst and best, a table a model; several models of an exam side by side first. `rows`
     has one a slice, all of them."""
-    rows = [Row(one, each) for one in found for each in one.slices]
+    rows = [Row(cut, each) for cut in cuts for each in cut.slices]
     tables = [
-        *(_side_by_side(found) if shown.everything else ()),
-        *(table for one in found for table in _of_model(one, shown)),
+        *(_side_by_side(cuts) if shown.everything else ()),
+        *(table for cut in cuts for table in _of_model(cut, shown)),
         Table("Estimates", _ESTIMATES, rows),
-        Table("Models", _MODELS, found),
+        Table("Models", _MODELS, cuts),
     ]
     return Findings(
-        found=found, shown=tables, rows=Table("Slices", _columns((), shown), rows),
-        notes=[*legend(found, shown), *notes_on(found)], drawing=drawing,
+        found=cuts, shown=tables, rows=Table("Slices", _columns((), shown), rows),
+        notes=[*legend(cuts, shown), *notes_on(cuts)], drawing=drawing,
     )  # fmt: skip
 
 
-def _of_model(one: Slices, shown: Shown) -> Iterator[Table]:
+def _of_model(cut: Slices, shown: Shown) -> Iterator[Table]:
     """Yield all slices of a model, or its extremes."""
-    picked: list[tuple[str, Sequence[Slice]]] = [(f"By {cut_by(one)}", one.slices)] if shown.everything else []
-    for pick, count, word in ((one.worst, shown.worst, "Worst"), (one.best, shown.best, "Best")):
+    picked: list[tuple[str, Sequence[Slice]]] = [(f"By {cut_by(cut)}", cut.slices)] if shown.everything else []
+    for pick, count, word in ((cut.worst, shown.worst, "Worst"), (cut.best, shown.best, "Best")):
         picked += [(f"{word} slices against the rest", pick(count))] if count else []
     for title, slices in picked:
         if slices:
-            rows = [Row(one, each) for each in slices]
-            yield Table(f"{title} · {one.exam} · {one.model}", _columns(rows, shown), rows)
+            rows = [Row(cut, each) for each in slices]
+            yield Table(f"{title} · {cut.exam} · {cut.model}", _columns(rows, shown), rows)
 
 
-def _side_by_side(found: Sequence[Slices]) -> Iterator[Table]:
+def _side_by_side(cuts: Sequence[Slices]) -> Iterator[Table]:
     """Yield where several models sat one exam: a column a model, and all questions last."""
-    for exam in dict.fromkeys(one.exam for one in found):
-        of_exam = [one for one in found if one.exam == exam]
+    for exam in dict.fromkeys(cut.exam for cut in cuts):
+        of_exam = [cut for cut in cuts if cut.exam == exam]
         if len(of_exam) < 2:
             continue
-        names = {each.where: _called(each, one) for one in of_exam for each in one.slices} | {_WHOLE: "overall"}
+        names = {each.where: _called(each, cut) for cut in of_exam for each in cut.slices} | {_WHOLE: "overall"}
         columns = []
-        for one in of_exam:
-            known = {each.where: each for each in (*one.slices, Slice(where=_WHOLE, questions=0, cell=one.overall))}
-            columns.append((one.model, {where: known.get(where) for where in names}))
+        for cut in of_exam:
+            known = {each.where: each for each in (*cut.slices, Slice(where=_WHOLE, questions=0, cell=cut.overall))}
+            columns.append((cut.model, {where: known.get(where) for where in names}))
         title = f"By {cut_by(of_exam[0])}, models side by side · {exam}"
         yield crossed(title, "slice", columns, _MARKED, names.__getitem__)
 
@@ -156,14 +156,14 @@ _WHOLE = (("", "overall"),)
 """Where all questions are."""
 
 
-def cut_by(one: Slices) -> str:
+def cut_by(cut: Slices) -> str:
     """Return the tags: `domain × kind, tag`."""
-    return ", ".join(" × ".join(combination) for combination in one.tags)
+    return ", ".join(" × ".join(combination) for combination in cut.tags)
 
 
-def legend(found: Sequence[Slices], shown: Shown) -> list[str]:
+def legend(cuts: Sequence[Slices], shown: Shown) -> list[str]:
     """Return what the figures are, and what they do not show."""
-    correct = found[0].correct if found else "holm"
+    correct = cuts[0].correct if cuts else "holm"
     adjusted = {
         "holm": "Holm's keep the chance of even one false alarm in a model's whole table at 5 %",
         "bh": "Benjamini-Hochberg's keep the expected share of false alarms among the marked slices at 5 %",
@@ -173,7 +173,7 @@ def legend(found: Sequence[Slices], shown: Shown) -> list[str]:
         "difference: slice minus all other questions of the exam, in points of per cent, with its 95 % interval. p: "
         + (
             "by inverting that interval."
-            if any(each.test == "interval" for one in found for each in one.slices)
+            if any(each.test == "interval" for cut in cuts for each in cut.slices)
             else "the chance that as many questions drawn at random lie as far from the rest."
         ),
         f"Adjusted p-values: {adjusted}. {MARK}: at most {LEVEL:g}.",
@@ -184,9 +184,9 @@ def legend(found: Sequence[Slices], shown: Shown) -> list[str]:
             "questions it has and the less they differ; its 95 % interval holds on average over such slices, not for "
             "one unlike all others."
         )
-    if not all(each.cell.complete for one in found for each in one.slices):
+    if not all(each.cell.complete for cut in cuts for each in cut.slices):
         lines.append(f"{UNSURE}: {LEFT_OUT}.")
-    if any(each.cell.ranged for one in found for each in one.slices):
+    if any(each.cell.ranged for cut in cuts for each in cut.slices):
         lines.append(f"{UNSURE} after a range: {RANGE}; such a slice is compared with nothing.")
     if not shown.everything:
         lines.append(
@@ -196,22 +196,22 @@ def legend(found: Sequence[Slices], shown: Shown) -> list[str]:
     return lines
 
 
-def notes_on(found: Sequence[Slices]) -> list[str]:
+def notes_on(cuts: Sequence[Slices]) -> list[str]:
     """Return what a reader should take away, a model: which slices differ, or that none does; and what was not
     tested.
     """
     notes: list[str] = []
-    for one in found:
-        who = f"{one_line(one.model)} on {one.exam}"
-        marked = [each for each in one.slices if each.significant]
-        times = "one comparison" if one.compared == 1 else f"{one.compared:,} comparisons"
-        by = "" if one.correct == "none" else f" ({NAMES[one.correct]})"
-        if not one.compared:
+    for cut in cuts:
+        who = f"{one_line(cut.model)} on {cut.exam}"
+        marked = [each for each in cut.slices if each.significant]
+        times = "one comparison" if cut.compared == 1 else f"{cut.compared:,} comparisons"
+        by = "" if cut.correct == "none" else f" ({NAMES[cut.correct]})"
+        if not cut.compared:
             notes.append(f"{who}: nothing was tested.")
         elif not marked:
             notes.append(
                 f"{who}: nothing here differs from the rest by more than chance, after {times}{by}"
-                + (": a table without any differences looks much like this one." if one.compared > 1 else ".")
+                + (": a table without any differences looks much like this one." if cut.compared > 1 else ".")
             )
         else:
             marked.sort(key=lambda each: each.adjusted if each.adjusted is not None else 1.0)
@@ -222,11 +222,11 @@ def notes_on(found: Sequence[Slices]) -> list[str]:
             notes.append(
                 f"{who}: {plural(len(told), 'differs', 'differ')} from the rest, in {times}{by}: {named}{more}."
             )
-        if one.untested:
-            small = plural(one.untested, "slice is not tested: it has", "slices are not tested: they have")
-            leaves = "leaves" if one.untested == 1 else "leave"
+        if cut.untested:
+            small = plural(cut.untested, "slice is not tested: it has", "slices are not tested: they have")
+            leaves = "leaves" if cut.untested == 1 else "leave"
             notes.append(
-                f"{who}: {small} fewer than {one.smallest:,} answered questions, or {leaves} fewer to "
+                f"{who}: {small} fewer than {cut.smallest:,} answered questions, or {leaves} fewer to "
                 f"compare with ({flag('min')})."
             )
     return notes

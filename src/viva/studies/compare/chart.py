@@ -26,16 +26,16 @@ _LEFT_OUT = "questions that one side has no score on are left out"
 SURE, UNSURE = "more than chance", "may be chance"
 
 
-def comparing_chart(found: Sequence[Comparison]) -> Drawn:
+def comparing_chart(comparisons: Sequence[Comparison]) -> Drawn:
     """Differences in points with their 95 % intervals; in colour those that are more than chance after adjusting."""
-    every = [(one.title, row) for one in found for row in one.rows]
+    every = [(comparison.title, row) for comparison in comparisons for row in comparison.rows]
     pairs = {(title, row.first, row.second) for title, row in every}
     alone = len(pairs) == 1 and any(row.part for _, row in every)
-    rows = [_data(row, title if len(found) > 1 else "", alone=alone)
+    rows = [_data(row, title if len(comparisons) > 1 else "", alone=alone)
             for title, row in every if row.found.difference is not None]  # fmt: skip
-    below = [one.title for one in found]
+    below = [comparison.title for comparison in comparisons]
     left_out = [_LEFT_OUT] if any(row.found.unscored for _, row in every) else []
-    if len(found) == 1 and len(rows) > MOST_ROWS and all(row["part"] == ALL for row in rows):
+    if len(comparisons) == 1 and len(rows) > MOST_ROWS and all(row["part"] == ALL for row in rows):
         return _matrix(rows, "; ".join([*below, *left_out]))
     if alone:
         below += [" → ".join(pair[1:]) for pair in pairs]
@@ -61,20 +61,20 @@ def _matrix(rows: Sequence[dict[str, Any]], title: str) -> Drawn:
 
 
 def _data(row: Row, title: str, *, alone: bool) -> dict[str, Any]:
-    one, sure = row.found, held(row)
+    difference, sure = row.found, held(row)
     name = ": ".join(filter(None, (title, row.part, "" if alone else f"{row.first} → {row.second}")))
     return {
         "_row": name,
         "first": row.first,
         "second": row.second,
         "part": row.part or ALL,
-        "difference": per_cent(one.difference),
-        **ends(one),
-        "p": p_text(one.p),
-        "p, adjusted": p_text(one.adjusted),
-        "questions": one.n,
-        "second better": one.wins,
-        "first better": one.losses,
+        "difference": per_cent(difference.difference),
+        **ends(difference),
+        "p": p_text(difference.p),
+        "p, adjusted": p_text(difference.adjusted),
+        "questions": difference.n,
+        "second better": difference.wins,
+        "first better": difference.losses,
         "sure": sure,
         "verdict": SURE if sure else UNSURE,
     }

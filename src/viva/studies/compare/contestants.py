@@ -65,7 +65,7 @@ class Contestant(Struct, kw_only=True, eq=False):
 
     def before(self, other: Contestant) -> int:
         """Return how many numbers come before those of its questions, where the other's language numbers them alike."""
-        records = [one.scored.record for one in (self, other) if one.scored.record and one.scored.record.data]
+        records = [side.scored.record for side in (self, other) if side.scored.record and side.scored.record.data]
         specs = [record.spec for record in records]
         if len(specs) < 2 or specs[0].benchmark != specs[1].benchmark or specs[0].language == specs[1].language:
             return 0
@@ -74,15 +74,15 @@ class Contestant(Struct, kw_only=True, eq=False):
 
     def questions(self, lines: Sequence[Aggregate], other: Contestant) -> Columns:
         """Return its scores by question, numbered as the other's are where two languages ask the same."""
-        found = self.breakdown.questions(*self.counted(lines))
-        question, before = found.texts["question"], self.before(other)
+        scores = self.breakdown.questions(*self.counted(lines))
+        question, before = scores.texts["question"], self.before(other)
         if not before:
-            return found
+            return scores
         named = Text([renumbered(name, before) for name in question.values], question.codes)
-        return Columns(found.numbers, {**found.texts, "question": named})
+        return Columns(scores.numbers, {**scores.texts, "question": named})
 
 
-def contestants(found: Iterable[ScoreSet], models: Sequence[str], attempts: Sequence[str]) -> list[Contestant]:
+def contestants(sets: Iterable[ScoreSet], models: Sequence[str], attempts: Sequence[str]) -> list[Contestant]:
     """Everybody that the sources hold, of these models where any are named, once a way to count attempts.
 
     Raises DataError for a source that is named twice, VivaError for a model that nobody is.
@@ -90,22 +90,22 @@ def contestants(found: Iterable[ScoreSet], models: Sequence[str], attempts: Sequ
     everybody: list[Contestant] = []
     seen: set[tuple[str, str, str]] = set()
     others: dict[str, None] = {}
-    for one in found:
-        place = (str(one.source.resolve()), one.exam, one.model)
+    for scored in sets:
+        place = (str(scored.source.resolve()), scored.exam, scored.model)
         if place in seen:
-            raise DataError(f"{one_line(one.model)} of {one.source} is named twice: nothing differs from itself")
+            raise DataError(f"{one_line(scored.model)} of {scored.source} is named twice: nothing differs from itself")
         seen.add(place)
-        if models and not one.is_called(models):
-            others[one_line(one.model)] = None
+        if models and not scored.is_called(models):
+            others[one_line(scored.model)] = None
             continue
-        known: dict[str, object] = {"model": one.model}
-        if one.run and one.record:
-            known = {"choose": "none", **settings(one.run, one.record, one.model, one.opened)}
-        breakdown = Breakdown(one.scores, one.headline.attempts)
+        known: dict[str, object] = {"model": scored.model}
+        if scored.run and scored.record:
+            known = {"choose": "none", **settings(scored.run, scored.record, scored.model, scored.opened)}
+        breakdown = Breakdown(scored.scores, scored.headline.attempts)
         for way in attempts or ("",):
-            own = {**known, "attempts": way or one.headline.attempts or "mean"}
+            own = {**known, "attempts": way or scored.headline.attempts or "mean"}
             asked = {name: str(value) for name, value in own.items()}
-            everybody.append(Contestant(scored=one, settings=asked, breakdown=breakdown, attempts=way))
+            everybody.append(Contestant(scored=scored, settings=asked, breakdown=breakdown, attempts=way))
     if not everybody:
         raise VivaError(
             f"{', '.join(models)}: nobody is called so; there are: {', '.join(list(others)[:20])}", field="model"
@@ -116,12 +116,12 @@ def contestants(found: Iterable[ScoreSet], models: Sequence[str], attempts: Sequ
 def grouped(everybody: Sequence[Contestant]) -> dict[str, list[Contestant]]:
     """Contestants of one benchmark together, by its name; tables of item scores go with the runs of one."""
     groups = defaultdict[str, list[Contestant]](list)
-    records = [one.scored.record for one in everybody]
+    records = [contestant.scored.record for contestant in everybody]
     names = [record.spec.name or record.spec.benchmark if record else None for record in records]
     known = {name for name in names if name}
     tables = known.pop() if len(known) == 1 else "item scores"
-    for name, one in sorted(zip(names, everybody, strict=True), key=lambda two: two[0] is None):
-        groups[name or tables].append(one)
+    for name, contestant in sorted(zip(names, everybody, strict=True), key=lambda two: two[0] is None):
+        groups[name or tables].append(contestant)
     for group in groups.values():
         _name(group)
     return groups
@@ -129,15 +129,15 @@ def grouped(everybody: Sequence[Contestant]) -> dict[str, list[Contestant]]:
 
 def _name(group: Sequence[Contestant]) -> None:
     """Call each by what differs among them; where that is not enough, by lesser things, and at last by its run."""
-    ways = [one.settings for one in group]
+    ways = [contestant.settings for contestant in group]
     chosen = telling(ways, apart(ways, _MINOR), [name for name in apart(ways) if PARTS[name].factor])
     names = [called(way, chosen) for way in ways]
-    sources = {one.scored.source for one in group}
+    sources = {contestant.scored.source for contestant in group}
     short = len({source.name for source in sources}) == len(sources)
     alike = len({*names}) < len(group)
-    for one, name in zip(group, names, strict=True):
-        where = one_line(one.scored.source.name if short else str(one.scored.source)) if alike else ""
-        one.name = " · ".join(filter(None, (name, where))) or one_line(one.scored.model)
+    for contestant, name in zip(group, names, strict=True):
+        where = one_line(contestant.scored.source.name if short else str(contestant.scored.source)) if alike else ""
+        contestant.name = " · ".join(filter(None, (name, where))) or one_line(contestant.scored.model)
 
 
 Two = tuple[Contestant, Contestant]
@@ -154,50 +154,50 @@ def chosen_pairs(
     model's 0 shots against the second's 5 say nothing that the other four pairs do not.
     """
     if pairs:
-        return [two for said in pairs for two in _said_pairs(group, said)]
+        return [two for pair in pairs for two in _said_pairs(group, pair)]
     if baseline is not None:
         firsts = _meant(group, baseline, "baseline")
-        return _nearest([(first, one) for first in firsts for one in group if one not in firsts])
+        return _nearest([(first, rest) for first in firsts for rest in group if rest not in firsts])
     everything = list(itertools.combinations(group, 2))
     if between == "all":
         return everything
     factors = {name.strip() for name in between.split(",")} if between is not None else set(FACTORS)
     if unknown := factors.difference(FACTORS):
         raise VivaError(f"{min(unknown)!r}: must be {', '.join(FACTORS)} or all", field="between")
-    differing = {two: two[0].differs(two[1]) for one, other in everything for two in ((one, other), (other, one))}
+    differing = {two: two[0].differs(two[1]) for left, other in everything for two in ((left, other), (other, left))}
     if between is not None and len(factors) > 1:
-        found = [two for two in everything if set() < differing[two] <= factors]
+        chosen = [two for two in everything if set() < differing[two] <= factors]
     else:
-        found = [
-            (one, other)
-            for one, other in everything
-            if (between is None or differing[one, other] & factors)
-            and not any(differing[one, third] < differing[one, other] > differing[third, other]
-                        for third in group if third not in (one, other))
+        chosen = [
+            (left, other)
+            for left, other in everything
+            if (between is None or differing[left, other] & factors)
+            and not any(differing[left, third] < differing[left, other] > differing[third, other]
+                        for third in group if third not in (left, other))
         ]  # fmt: skip
     there = frozenset[str]().union(*differing.values())
-    if between is not None and not found and factors.isdisjoint(there):
+    if between is not None and not chosen and factors.isdisjoint(there):
         known = ", ".join(sorted(there)) or "nothing"
         raise VivaError(f"{between}: the contestants do not differ in that, but in: {known}", field="between")
-    return found
+    return chosen
 
 
-def _said_pairs(group: Sequence[Contestant], said: str) -> list[Two]:
+def _said_pairs(group: Sequence[Contestant], text: str) -> list[Two]:
     """Return the pairs that BASE=EXPERT means. A name may hold a "=", so every one is tried."""
-    cuts = [(said[:place], said[place + 1 :]) for place, sign in enumerate(said) if sign == "="]
+    cuts = [(text[:place], text[place + 1 :]) for place, sign in enumerate(text) if sign == "="]
     if not cuts:
-        raise VivaError(f"{said!r}: write FIRST=SECOND, as in {option('pairs')} base=expert", field="pairs")
+        raise VivaError(f"{text!r}: write FIRST=SECOND, as in {option('pairs')} base=expert", field="pairs")
     cut = next((cut for cut in cuts if all(_matching(group, name) for name in cut)), cuts[0])
     both = itertools.product(*(_meant(group, name, "pairs") for name in cut))
-    found = _nearest([(one, other) for one, other in both if one is not other])
+    pairs = _nearest([(first, other) for first, other in both if first is not other])
     # Where both names mean the same contestants, each pair would come twice, once the other way round.
-    return [two for place, two in enumerate(found) if two[::-1] not in found[:place]]
+    return [two for place, two in enumerate(pairs) if two[::-1] not in pairs[:place]]
 
 
-def _nearest(found: Sequence[Two]) -> list[Two]:
+def _nearest(pairs: Sequence[Two]) -> list[Two]:
     """Of several who are meant, those that differ in the least: a base at 5 shots goes with an expert at 5 shots."""
-    differing = [(len(first.differs(second)), first, second) for first, second in found]
-    least = {second: count for count, _, second in sorted(differing, key=lambda one: -one[0])}
+    differing = [(len(first.differs(second)), first, second) for first, second in pairs]
+    least = {second: count for count, _, second in sorted(differing, key=lambda row: -row[0])}
     return [(first, second) for count, first, second in differing if count == least[second]]
 
 
@@ -205,28 +205,32 @@ def _matching(group: Sequence[Contestant], name: str) -> list[Contestant]:
     """Return whole names before models, models before parts of a name."""
     wanted = name.strip().casefold().rstrip("/")
     for test in (
-        lambda one: one.name.casefold() == wanted,
-        lambda one: wanted in (one.settings["model"].casefold(), one.settings["model"].casefold().rpartition("/")[2]),
-        lambda one: (
-            wanted in one.name.casefold()
-            or wanted in (one.scored.source.name.casefold(), str(one.scored.source).casefold().rstrip("/"))
+        lambda contestant: contestant.name.casefold() == wanted,
+        lambda contestant: (
+            wanted
+            in (contestant.settings["model"].casefold(), contestant.settings["model"].casefold().rpartition("/")[2])
+        ),
+        lambda contestant: (
+            wanted in contestant.name.casefold()
+            or wanted
+            in (contestant.scored.source.name.casefold(), str(contestant.scored.source).casefold().rstrip("/"))
         ),
     ):
-        if wanted and (found := list(filter(test, group))):
-            return found
+        if wanted and (matching := list(filter(test, group))):
+            return matching
     return []
 
 
 def _meant(group: Sequence[Contestant], name: str, field: str) -> list[Contestant]:
-    if found := _matching(group, name):
-        return found
-    there = some([repr(one.name) for one in group], 20)
+    if matching := _matching(group, name):
+        return matching
+    there = some([repr(contestant.name) for contestant in group], 20)
     raise VivaError(f"{option(field)} {name!r}: nobody is called so; there are: {there}")
 
 
 def warnings(first: Contestant, second: Contestant) -> Iterator[str]:
     """Yield what makes a comparison unfair, by name, where it is not the one thing that is compared."""
-    tables = [one for one in (first, second) if one.scored.record is None]
+    tables = [contestant for contestant in (first, second) if contestant.scored.record is None]
     if len(tables) == 1:
         yield f"{tables[0].scored.source.name} does not say how it was asked and graded"
     if tables:
@@ -251,21 +255,21 @@ def with_readings(rows: Sequence[tuple[Row, Two]]) -> list[Row]:
     """Return the rows, each given with whose answers it compares, their flips with what was read."""
     read = defaultdict[Path, dict[tuple[str, str, str], list[str]]](dict)
 
-    def asked(flip: Flip, one: Contestant, other: Contestant) -> list[str]:
-        name = renumbered(flip.question, -one.before(other))
-        return read[one.scored.source].setdefault((one.scored.exam, one.scored.model, name), [])
+    def asked(flip: Flip, first: Contestant, other: Contestant) -> list[str]:
+        name = renumbered(flip.question, -first.before(other))
+        return read[first.scored.source].setdefault((first.scored.exam, first.scored.model, name), [])
 
-    def told(flips: Sequence[Flip], one: Contestant, other: Contestant) -> tuple[Flip, ...]:
+    def told(flips: Sequence[Flip], first: Contestant, other: Contestant) -> tuple[Flip, ...]:
         return tuple(
-            replace(flip, first_read=asked(flip, one, other), second_read=asked(flip, other, one)) for flip in flips
+            replace(flip, first_read=asked(flip, first, other), second_read=asked(flip, other, first)) for flip in flips
         )
 
-    found = [replace(row, gained=told(row.gained, *two), lost=told(row.lost, *two)) for row, two in rows]
+    read_rows = [replace(row, gained=told(row.gained, *two), lost=told(row.lost, *two)) for row, two in rows]
     for source, texts in read.items():  # the lists are filled after they were given out
         for key, text in _answers(source):
             if key in texts:
                 texts[key].append(text)
-    return found
+    return read_rows
 
 
 def _answers(source: Path) -> Iterator[tuple[tuple[str, str, str], str]]:

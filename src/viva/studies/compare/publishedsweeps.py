@@ -80,39 +80,44 @@ def compare_published(sources: Sequence[str], config: CompareConfig) -> Findings
             )
     sheet = PUBLISHED[benchmark](config)
     source = sheet.table.source
-    found = tuple(
-        Published(one, other, what, part, {
+    published = tuple(
+        Published(first_side, other, what, part, {
             name: (before := first.figures[column], after := second.figures[column], round(after - before, 4))
             for column, name in columns.items() if column in first.figures and column in second.figures
         })
-        for first, second, one, other, what in sheet.pairs for part, columns in sheet.parts.items()
+        for first, second, first_side, other, what in sheet.pairs for part, columns in sheet.parts.items()
     )  # fmt: skip
     named = {column.name: column.label for column in sheet.table.columns}
-    labels = {name: named.get(name, name) for name in dict.fromkeys(name for pair in found for name in pair.figures)}
+    labels = {
+        name: named.get(name, name) for name in dict.fromkeys(name for pair in published for name in pair.figures)
+    }
     columns = (
-        *SIDES, Column("of", "what"), *((Column("part", "part"),) if any(pair.part for pair in found) else ()),
+        *SIDES, Column("of", "what"), *((Column("part", "part"),) if any(pair.part for pair in published) else ()),
         *(Column(label, item("figures", name), _FIGURE) for name, label in labels.items()),
     )  # fmt: skip
     title = f"Published · {benchmark} · the second, and its difference from the first in points"
     rows = [
         (pair.first, pair.second, pair.what, pair.part, name, *figures)
-        for pair in found
+        for pair in published
         for name, figures in pair.figures.items()
     ]
     names = ("first_name", "second_name", "of", "part", "column", "first", "second", "difference")
     return Findings(
-        found=found,
-        shown=[Table(title, columns, found), Table("Source", fields("", *source.__struct_fields__), [source])],
+        found=published,
+        shown=[
+            Table(title, columns, published),
+            Table("Source", fields("", *source.__struct_fields__), [source]),
+        ],
         rows=Table("Differences", places(*names), rows),
         notes=(_NO_ITEMS, f"Source: {source.paper}, {source.table}.", *sheet.notes),
-        drawing=partial(_means_chart, found, labels, f"Published differences · {benchmark}", source.table),
+        drawing=partial(_means_chart, published, labels, f"Published differences · {benchmark}", source.table),
     )
 
 
 _FIGURE = Kind(lambda figures: f"{figures[1]:.2f} ({signed(figures[2])})")
 
 
-def _means_chart(found: Sequence[Published], labels: Mapping[str, str], title: str, below: str) -> Drawn:
+def _means_chart(pairs: Sequence[Published], labels: Mapping[str, str], title: str, below: str) -> Drawn:
     """Differences of printed means: a row a pair, a colour a column; no intervals, for there are none."""
     drawn = [name for name in labels if not name.startswith("level")][:_DRAWN]
     rows = [
@@ -121,7 +126,7 @@ def _means_chart(found: Sequence[Published], labels: Mapping[str, str], title: s
             "of": pair.what, "column": labels[name],
             **dict(zip(("first", "second", "difference"), pair.figures[name], strict=True)),
         }
-        for pair in found for name in drawn if name in pair.figures
+        for pair in pairs for name in drawn if name in pair.figures
     ]  # fmt: skip
     return dots(
         rows, "row", AXIS, title=title, below=below, signed=True, names=NAMES, step=ROW,
@@ -131,8 +136,8 @@ def _means_chart(found: Sequence[Published], labels: Mapping[str, str], title: s
 
 def _sweep(config: CompareConfig) -> Sheet:
     """GPT-4 under every sampling against the paper's own, or against the setting that --baseline names."""
-    one = table("infibench", "leaderboard")
-    rows = {plain(entry.words[SAMPLING]): entry for entry in one.entries if entry.kind == "ablation"}
+    leaderboard = table("infibench", "leaderboard")
+    rows = {plain(entry.words[SAMPLING]): entry for entry in leaderboard.entries if entry.kind == "ablation"}
     baseline = config.baseline or _STANDARD
     if (first := rows.get(plain(baseline))) is None:
         there = ", ".join(entry.words[SAMPLING] for entry in rows.values())
@@ -142,8 +147,8 @@ def _sweep(config: CompareConfig) -> Sheet:
     columns = ("score", "mean_score", *(f"level_{level}" for level in range(1, 6)))
     pairs = [(first, other, _called(first), _called(other), _spread(other))
              for other in rows.values() if other is not first]  # fmt: skip
-    notes = [note for note in one.notes if re.search("ablation|groups of ten", note)]
-    return Sheet(one, pairs, {"": {name: name for name in columns}}, notes)
+    notes = [note for note in leaderboard.notes if re.search("ablation|groups of ten", note)]
+    return Sheet(leaderboard, pairs, {"": {name: name for name in columns}}, notes)
 
 
 def _called(entry: Entry) -> str:
@@ -178,18 +183,18 @@ def _csbench(config: CompareConfig) -> Sheet:
         )  # fmt: skip
         raise VivaError(f"{by!r}: the published {known}", field="by")
     if not config.between:
-        one = table("csbench", "en_experts")
-        rows = {plain(entry.model): entry for entry in one.entries}
-        named = [said.partition("=")[::2] for said in config.pairs]
+        experts = table("csbench", "en_experts")
+        rows = {plain(entry.model): entry for entry in experts.entries}
+        named = [text.partition("=")[::2] for text in config.pairs]
         for name in (name for pair in named for name in pair if plain(name) not in rows):
-            known = ", ".join(entry.model for entry in one.entries)
-            raise VivaError(f"{option('pairs')}: {name!r} is no row of {one.title}; there are: {known}")
+            known = ", ".join(entry.model for entry in experts.entries)
+            raise VivaError(f"{option('pairs')}: {name!r} is no row of {experts.title}; there are: {known}")
         named = named or [
-            (base, entry.model) for entry in one.entries if plain(base := entry.words.get("base", "")) in rows
+            (base, entry.model) for entry in experts.entries if plain(base := entry.words.get("base", "")) in rows
         ]
         both = [(rows[plain(first)], rows[plain(second)]) for first, second in named]
         pairs = [(first, second, first.name, second.name, second.words.get("expert_in", "")) for first, second in both]
-        return Sheet(one, pairs, _by_part(by), one.notes)
+        return Sheet(experts, pairs, _by_part(by), experts.notes)
     if config.pairs or config.baseline:
         raise VivaError(
             f"{languages} pairs each model with itself: leave {option('pairs')} and {option('baseline')} out"

@@ -64,16 +64,16 @@ def study(config: CompareConfig) -> Findings[Any]:
         existing(config.sources, PUBLISHED), config.by or EXAM, config.macro_average, cluster=config.cluster or ""
     )
     groups = grouped(contestants(sets, config.model, list(dict.fromkeys(ways))))
-    found = _compared(groups, config)
-    titles = {one.title for one in found}
-    verdict, failed = _gate(found, [title for title in groups if title not in titles], config)
+    comparisons = _compared(groups, config)
+    titles = {comparison.title for comparison in comparisons}
+    verdict, failed = _gate(comparisons, [title for title in groups if title not in titles], config)
     return findings(
-        found, config.margin, bayesian=config.bayesian, anytime=config.anytime, verdict=verdict,
-        exit_code=EXIT_GATE if failed else EXIT_OK, drawing=partial(comparing_chart, found),
+        comparisons, config.margin, bayesian=config.bayesian, anytime=config.anytime, verdict=verdict,
+        exit_code=EXIT_GATE if failed else EXIT_OK, drawing=partial(comparing_chart, comparisons),
     )  # fmt: skip
 
 
-def _gate(found: Sequence[Comparison], alone: Sequence[str], config: CompareConfig) -> tuple[str, bool]:
+def _gate(comparisons: Sequence[Comparison], alone: Sequence[str], config: CompareConfig) -> tuple[str, bool]:
     """Return what the gate says in a sentence, and whether it fails: of any pair, or of an exam that only one was
     asked.
     """
@@ -85,16 +85,16 @@ def _gate(found: Sequence[Comparison], alone: Sequence[str], config: CompareConf
     else:
         bad, wanted = {"worse by more", "no better", "open"}, "not shown to be no worse by"
         held = "all are shown to be no worse by"
-    rows = [(one, row) for one in found for row in one.rows]
+    rows = [(comparison, row) for comparison in comparisons for row in comparison.rows]
     failed = [
-        f"{' '.join(filter(None, (one.title, row.part)))}: {row.second} against {row.first} ({_at_worst(row)})"
-        for one, row in rows if row.decision in bad
+        f"{' '.join(filter(None, (comparison.title, row.part)))}: {row.second} against {row.first} ({_at_worst(row)})"
+        for comparison, row in rows if row.decision in bad
     ]  # fmt: skip
     more = [f"{len(failed) - _NAMED:,} more"] if len(failed) > _NAMED else []
-    said = [*failed[:_NAMED], *more, *(f"{title}: one contestant alone" for title in alone)]
+    failures = [*failed[:_NAMED], *more, *(f"{title}: one contestant alone" for title in alone)]
     count, margin = plural(len(rows), "decision"), plural(config.margin or 0, "point")
-    if said:
-        return f"gate failed, {wanted} {margin}: {'; '.join(said)}; of {count}", True
+    if failures:
+        return f"gate failed, {wanted} {margin}: {'; '.join(failures)}; of {count}", True
     return f"gate passed: of {count} {held} {margin}", False
 
 
@@ -104,13 +104,15 @@ def _at_worst(row: Row) -> str:
 
 def _compared(groups: dict[str, list[Contestant]], config: CompareConfig) -> list[Comparison]:
     """Return the comparisons of each benchmark where some are asked for."""
-    there = "; ".join(f"{title}: {', '.join(one.name for one in group[:5])}" for title, group in groups.items())
+    there = "; ".join(
+        f"{title}: {', '.join(contestant.name for contestant in group[:5])}" for title, group in groups.items()
+    )
     problem = VivaError(f"a comparison takes two contestants on the same questions; here are {there}")
     chosen: dict[str, list[Two]] = {}
     for title, group in groups.items():
         if len(group) > 2 and not (config.pairs or config.baseline or config.between):
             # The second is behind, in every table.
-            group.sort(key=lambda one: one.estimate.order, reverse=True)
+            group.sort(key=lambda contestant: contestant.estimate.order, reverse=True)
         try:  # what one benchmark's contestants do not differ in, another's may
             if len(group) > 1 and (pairs := chosen_pairs(group, config.between, config.baseline, config.pairs)):
                 chosen[title] = pairs
@@ -128,13 +130,16 @@ def _compared(groups: dict[str, list[Contestant]], config: CompareConfig) -> lis
     if config.flips is None:
         config = replace(config, flips=FLIPS if len(pairs) == 1 and not config.by else 0)
     tests = sum(len(_lines(two)) for two in pairs) if config.correct != "none" else 1
-    found = [_comparison(title, groups[title], pairs, tests, config) for title, pairs in chosen.items()]
-    if not any(one.rows for one in found):
-        raise DataError(f"no two of these were asked a question in common. {' '.join(found[0].notes[:3])}")
-    every = iter(adjusted([row.found.p for one in found for row in one.rows], config.correct))
+    comparisons = [_comparison(title, groups[title], pairs, tests, config) for title, pairs in chosen.items()]
+    if not any(comparison.rows for comparison in comparisons):
+        raise DataError(f"no two of these were asked a question in common. {' '.join(comparisons[0].notes[:3])}")
+    every = iter(adjusted([row.found.p for comparison in comparisons for row in comparison.rows], config.correct))
     return [
-        replace(one, rows=tuple(replace(row, found=replace(row.found, adjusted=next(every))) for row in one.rows))
-        for one in found
+        replace(
+            comparison,
+            rows=tuple(replace(row, found=replace(row.found, adjusted=next(every))) for row in comparison.rows),
+        )
+        for comparison in comparisons
     ]
 
 
@@ -154,15 +159,20 @@ def _comparison(
             )
         rows += [(row, two) for row in here]
         notes |= dict.fromkeys(_notes(*two, here, config) if here else [f"Left out: {disjoint}."])
-    compared = {one for _, two in rows for one in two}
+    compared = {contestant for _, two in rows for contestant in two}
     return Comparison(
         title=title,
         by=config.by or "",
         correction=config.correct,
         contestants=tuple(
-            Side(name=one.name, source=str(one.scored.source), settings=one.settings, estimate=one.estimate)
-            for one in group
-            if one in compared
+            Side(
+                name=contestant.name,
+                source=str(contestant.scored.source),
+                settings=contestant.settings,
+                estimate=contestant.estimate,
+            )
+            for contestant in group
+            if contestant in compared
         ),
         rows=tuple(with_readings(rows)),
         notes=tuple(notes),
@@ -173,7 +183,7 @@ def _comparison(
 
 def _lines(two: Two) -> list[str]:
     """Return the columns or values of --by, else one."""
-    return list(dict.fromkeys(name for one in two for name in one.scored.lines))
+    return list(dict.fromkeys(name for contestant in two for name in contestant.scored.lines))
 
 
 def _row(two: Two, part: str, tests: int, config: CompareConfig) -> Row:
@@ -183,11 +193,11 @@ def _row(two: Two, part: str, tests: int, config: CompareConfig) -> Row:
     over = next((line.over for line in lines if line.over), "")
     sides = first.questions(lines, second), second.questions(lines, first)
     pairs = None if config.unpaired else paired(*sides, over)
-    found = compared(pairs) if pairs else compared_apart(*sides, over)
+    difference = compared(pairs) if pairs else compared_apart(*sides, over)
     alike = counting_alike(pairs) if pairs and config.anytime else None
     margin = config.margin and config.margin / 100
     worst = None
-    if margin is not None and found.low is not None:
+    if margin is not None and difference.low is not None:
         worst = (pairs.spreads() if pairs else apart(*sides, over)).interval(1 - (1 - LEVEL) / tests)
     points = [f"{point:g}" for point in config.detect] or list(POINTS)
     limit = config.flips or 0
@@ -195,9 +205,9 @@ def _row(two: Two, part: str, tests: int, config: CompareConfig) -> Row:
         first=first.name,
         second=second.name,
         part=part if config.by else "",
-        found=found,
-        smallest=found.smallest,
-        questions={point: found.questions_for(float(point) / 100) for point in points},
+        found=difference,
+        smallest=difference.smallest,
+        questions={point: difference.questions_for(float(point) / 100) for point in points},
         gained=tuple(flips(pairs, limit, "gained")) if pairs else (),
         lost=tuple(flips(pairs, limit, "lost")) if pairs else (),
         posterior=posterior(pairs, margin, config.seed) if pairs and config.bayesian else None,
@@ -207,9 +217,9 @@ def _row(two: Two, part: str, tests: int, config: CompareConfig) -> Row:
     )
 
 
-def shuffled(one: Contestant) -> bool:
+def shuffled(contestant: Contestant) -> bool:
     """Return whether it is known to have been asked in a random order."""
-    return bool(one.scored.record and one.scored.record.spec.shuffle)
+    return bool(contestant.scored.record and contestant.scored.record.spec.shuffle)
 
 
 def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: CompareConfig) -> Iterator[str]:
@@ -224,7 +234,7 @@ def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: C
     if config.unpaired:
         yield f"{both}: means of two sets as if drawn apart; the same questions to both would show smaller differences."
         return
-    ordered = [one.name for one in (first, second) if not shuffled(one)]
+    ordered = [contestant.name for contestant in (first, second) if not shuffled(contestant)]
     if config.anytime and ordered:
         yield (
             f"{both}: not asked in a random order, or not known to be: {', '.join(ordered)}. The test at all times "

@@ -124,15 +124,19 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """Whether some are not known to have been asked in a random order."""
 
 
-def difference_text(found: Difference) -> str:
+def difference_text(difference: Difference) -> str:
     """Return `+3.20 [+0.40, +6.00]`; `+3.20† (−2.10 to +8.00) [−4.90, +10.80]` where answers are missing, and `−9.00 to
     +31.00† [−14.20, +36.00]` where there is a range in place of a difference.
     """
-    bounds = DASH if found.floor is None or found.ceiling is None else _between((found.floor, found.ceiling))
-    if found.difference is None:
-        return DASH if found.low is None else f"{bounds}{UNSURE}{between_text(found.low, found.high)}"
-    marked = "" if found.complete else f"{UNSURE} ({bounds})"
-    return f"{POINTS.text(found.difference)}{marked}{between_text(found.low, found.high)}"
+    bounds = (
+        DASH
+        if difference.floor is None or difference.ceiling is None
+        else _between((difference.floor, difference.ceiling))
+    )
+    if difference.difference is None:
+        return DASH if difference.low is None else f"{bounds}{UNSURE}{between_text(difference.low, difference.high)}"
+    marked = "" if difference.complete else f"{UNSURE} ({bounds})"
+    return f"{POINTS.text(difference.difference)}{marked}{between_text(difference.low, difference.high)}"
 
 
 def probability(value: float) -> str:
@@ -144,8 +148,12 @@ def _between(interval: tuple[float, float]) -> str:
     return " to ".join(map(POINTS.text, interval))
 
 
-def _change(found: Difference) -> str:
-    return DASH if found.difference is None else POINTS.text(found.difference) + ("" if found.complete else UNSURE)
+def _change(difference: Difference) -> str:
+    return (
+        DASH
+        if difference.difference is None
+        else POINTS.text(difference.difference) + ("" if difference.complete else UNSURE)
+    )
 
 
 def _read(texts: Sequence[str]) -> str:
@@ -170,7 +178,7 @@ def _mean(mean: float | None, between: tuple[float, float] | None) -> str:
 
 
 _CHANGE, _BETWEEN, _PROBABILITY = Kind(_change), Kind(_between), Kind(probability)
-_ENDS = Kind(lambda found: _between((found.low, found.high)))
+_ENDS = Kind(lambda difference: _between((difference.low, difference.high)))
 _SHARE, _READ = Kind(lambda share: percent(share, 0)), Kind(_read, words=True)
 SIDES = (Column("first", "first", SIDE, keep=True), Column("second", "second", SIDE, keep=True))
 _HOLDING = (
@@ -219,40 +227,55 @@ class Flipped(NamedTuple):
 
 
 def _table(
-    title: str, one: Comparison, columns: Iterable[Column], rows: Sequence[Any], *, short: bool = False, **more: Any
+    title: str,
+    comparison: Comparison,
+    columns: Iterable[Column],
+    rows: Sequence[Any],
+    *,
+    short: bool = False,
+    **more: Any,
 ) -> Table:
     """Return a table: what each row is about, then these columns. The title says the pair where there is but one and
     the table has parts, or (`short`) much else to say.
     """
-    names = (Column(one.by, "part", NAME, key="part"),) if any(row.part for row in one.rows) else ()
-    if (names or short) and len(_pairs(one)) == 1:
-        title = f"{title} · {one.title} · {one.rows[0].first} → {one.rows[0].second}"
+    names = (Column(comparison.by, "part", NAME, key="part"),) if any(row.part for row in comparison.rows) else ()
+    if (names or short) and len(_pairs(comparison)) == 1:
+        title = f"{title} · {comparison.title} · {comparison.rows[0].first} → {comparison.rows[0].second}"
     else:
-        title, names = f"{title} · {one.title}", (*names, *SIDES)
+        title, names = f"{title} · {comparison.title}", (*names, *SIDES)
     return Table(title, (*names, *columns), rows, **more)
 
 
-def _own_tables(one: Comparison, tests: int) -> Iterator[Table]:
+def _own_tables(comparison: Comparison, tests: int) -> Iterator[Table]:
     """Yield the differences, what the set can show, and what flipped."""
-    yield _table("Comparison", one, (*_HOLDING, Column("p", "found.p", P), *_adjusted(one, tests), *_COUNTS), one.rows)
-    told = [row for row in one.rows if row.smallest is not None]
+    yield _table(
+        "Comparison",
+        comparison,
+        (*_HOLDING, Column("p", "found.p", P), *_adjusted(comparison, tests), *_COUNTS),
+        comparison.rows,
+    )
+    told = [row for row in comparison.rows if row.smallest is not None]
     if told:
         amounts = (Column(f"for {amount} point{'' if amount == '1' else 's'}", item("questions", amount), COUNT)
                    for amount in told[0].questions)  # fmt: skip
-        yield _table("What this set can show", one, (*_POWER, *amounts), told, legend=POWER)
-    flips = [Flipped(row.first, row.second, row.part, flip) for row in one.rows for flip in (*row.gained, *row.lost)]
+        yield _table("What this set can show", comparison, (*_POWER, *amounts), told, legend=POWER)
+    flips = [
+        Flipped(row.first, row.second, row.part, flip) for row in comparison.rows for flip in (*row.gained, *row.lost)
+    ]
     if flips:
         read = any(row.flip.first_read or row.flip.second_read for row in flips)
         columns = _FLIPS if read else _FLIPS[:-2]
-        yield _table("Questions that flipped: gained, then lost", one, columns, flips, short=True)
+        yield _table("Questions that flipped: gained, then lost", comparison, columns, flips, short=True)
 
 
-def _adjusted(one: Comparison, tests: int) -> tuple[Column, ...]:
-    used = one.correction != "none" and tests > 1
-    return (Column(f"p ({NAMES[one.correction]})", "found.adjusted", P),) if used else ()
+def _adjusted(comparison: Comparison, tests: int) -> tuple[Column, ...]:
+    used = comparison.correction != "none" and tests > 1
+    return (Column(f"p ({NAMES[comparison.correction]})", "found.adjusted", P),) if used else ()
 
 
-def _asked(one: Comparison, margin: float | None, *, bayesian: bool, anytime: bool, many: bool) -> Iterator[Table]:
+def _asked(
+    comparison: Comparison, margin: float | None, *, bayesian: bool, anytime: bool, many: bool
+) -> Iterator[Table]:
     """Yield the tables of --margin (in points), --bayesian and --anytime. `many`: equivalent and open rows first, those
     that are clear last, of these what is nearest to the margin; and how many pairs there are of each.
     """
@@ -261,8 +284,8 @@ def _asked(one: Comparison, margin: float | None, *, bayesian: bool, anytime: bo
         away = abs(abs(row.found.difference or 0.0) - (margin or 0.0) / 100) / (row.found.error or 1.0)
         return 0 if margin is None else _ORDER.index(_decided(row)), away
 
-    rows = sorted(one.rows, key=clear) if many else one.rows
-    of_all = _OF_ALL.format(count=f"{one.tests:,}") if one.tests > 1 else ""
+    rows = sorted(comparison.rows, key=clear) if many else comparison.rows
+    of_all = _OF_ALL.format(count=f"{comparison.tests:,}") if comparison.tests > 1 else ""
     if margin is not None:
         decisions = Counter(map(_decided, rows))
         counts = ", ".join(f"{decisions[name]:,} {name}" for name in _ORDER if name in decisions)
@@ -271,7 +294,7 @@ def _asked(one: Comparison, margin: float | None, *, bayesian: bool, anytime: bo
             Column("difference", "found", _CHANGE, key=None, drop=not many),
             Column("at worst", "at_worst", _BETWEEN, drop=many), Column("the second is", _decided, keep=True),
         )  # fmt: skip
-        yield _table(title, one, columns, rows, asked=True, legend=MARGIN.format(of_all=of_all))
+        yield _table(title, comparison, columns, rows, asked=True, legend=MARGIN.format(of_all=of_all))
     if bayesian:
         odds = {"P(second better)": "better"}
         if any(row.posterior and row.posterior.no_worse is not None for row in rows):
@@ -280,11 +303,13 @@ def _asked(one: Comparison, margin: float | None, *, bayesian: bool, anytime: bo
             _AT_ANY_TIME[0], Column("95 % probable", "posterior", _ENDS, key="posterior"),
             *(Column(title, f"posterior.{name}", _PROBABILITY, keep=True) for title, name in odds.items()),
         )  # fmt: skip
-        yield _table("Probably better", one, columns, rows, asked=True, legend=POSTERIOR)
+        yield _table("Probably better", comparison, columns, rows, asked=True, legend=POSTERIOR)
     if anytime:
-        unsure = " · not asked in a random order, or not known to be" if one.ordered else ""
-        legend = ANYTIME.format(limit=f"{20 * one.tests:,}", of_all=of_all)
-        yield _table(f"Looked at as often as you like{unsure}", one, _AT_ANY_TIME, rows, asked=True, legend=legend)
+        unsure = " · not asked in a random order, or not known to be" if comparison.ordered else ""
+        legend = ANYTIME.format(limit=f"{20 * comparison.tests:,}", of_all=of_all)
+        yield _table(
+            f"Looked at as often as you like{unsure}", comparison, _AT_ANY_TIME, rows, asked=True, legend=legend
+        )
 
 
 _MATRIX = 3
@@ -293,9 +318,9 @@ _STAR = "Matrix: the column minus the row, in points{over}. *: p ≤ 0.05, adjus
 _ALONE = "Score: each one's own, over all questions that it was asked; in order of what is sure of it."
 
 
-def _pairs(one: Comparison) -> dict[tuple[str, str], Row]:
+def _pairs(comparison: Comparison) -> dict[tuple[str, str], Row]:
     """Return every pair's row of the whole: the last of its parts, which is the mean of all."""
-    return {(row.first, row.second): row for row in one.rows}
+    return {(row.first, row.second): row for row in comparison.rows}
 
 
 def held(row: Row) -> bool:
@@ -304,12 +329,12 @@ def held(row: Row) -> bool:
     return p is not None and p <= 0.05
 
 
-def _screen(one: Comparison, tests: int) -> Iterator[Table]:
+def _screen(comparison: Comparison, tests: int) -> Iterator[Table]:
     """Yield everybody's own score, the best first, and who is how far behind whom: differences of the wholes. Then the
     differences in parts that are more than chance, the largest first; without parts, of the wholes.
     """
-    pairs = _pairs(one)
-    sides = sorted(one.contestants, key=lambda side: side.estimate.order, reverse=True)
+    pairs = _pairs(comparison)
+    sides = sorted(comparison.contestants, key=lambda side: side.estimate.order, reverse=True)
     counts = sorted({row.found.n for row in pairs.values()})
     few = len(sides) <= _FEW
     numbered = len(counts) > 1 and few
@@ -324,28 +349,28 @@ def _screen(one: Comparison, tests: int) -> Iterator[Table]:
     behind = {names[::-1]: cell(row, -1) for names, row in pairs.items()}
     behind |= {names: cell(row, 1) for names, row in pairs.items()}
     ranks = [
-        (str(place), side, [behind.get((side.name, other.name), "") if at > place else ""
-                            for at, other in enumerate(sides, 1)])
+        (str(place), side, [behind.get((side.name, other.name), "") if index > place else ""
+                            for index, other in enumerate(sides, 1)])
         for place, side in enumerate(sides, 1)
     ]  # fmt: skip
-    columns = (*_OWN, *(Column(str(at), f"2.{at - 1}", FIGURE) for at in range(2, len(sides) + 1)))
+    columns = (*_OWN, *(Column(str(index), f"2.{index - 1}", FIGURE) for index in range(2, len(sides) + 1)))
     span = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
     over = f" on the {span} questions that both have a score for{' (their number)' if numbered else ''}"
-    yield Table(f"Comparison · {one.title}", columns, ranks, legend=_STAR.format(count=f"{tests:,}", over=over))
+    yield Table(f"Comparison · {comparison.title}", columns, ranks, legend=_STAR.format(count=f"{tests:,}", over=over))
     wholes = set(map(id, pairs.values()))
-    by_part = len(wholes) < len(one.rows)
-    rows = [row for row in one.rows if held(row) and not (by_part and id(row) in wholes)]
+    by_part = len(wholes) < len(comparison.rows)
+    rows = [row for row in comparison.rows if held(row) and not (by_part and id(row) in wholes)]
     rows.sort(key=lambda row: -abs(row.found.difference or 0))
-    title = f"{len(rows):,} of {tests:,} differences{f' by {one.by}' if by_part else ''} hold"
-    yield _table(title, one, (*_HOLDING, *_adjusted(one, tests)), rows)
+    title = f"{len(rows):,} of {tests:,} differences{f' by {comparison.by}' if by_part else ''} hold"
+    yield _table(title, comparison, (*_HOLDING, *_adjusted(comparison, tests)), rows)
 
 
 def _tipping(row: Row) -> str:
     """Return what would change the order of two contestants."""
-    found, share = row.found, row.found.tipping or 0.0
-    sides = ((row.first, found.first_unscored), (row.second, found.second_unscored))
+    difference, share = row.found, row.found.tipping or 0.0
+    sides = ((row.first, difference.first_unscored), (row.second, difference.second_unscored))
     lost = {name: f"{name}'s missing answers ({plural(n, 'question')})" for name, n in sides if n}
-    behind, ahead = (row.first, row.second) if (found.difference or 0.0) > 0 else (row.second, row.first)
+    behind, ahead = (row.first, row.second) if (difference.difference or 0.0) > 0 else (row.second, row.first)
     where = f"{row.part}: " if row.part else ""
     if not 0 < share < 1:
         leader, other = (ahead, behind) if share <= 0 else (behind, ahead)
@@ -356,31 +381,31 @@ def _tipping(row: Row) -> str:
     return f"{where}{behind} would be ahead of {ahead} if {' and '.join(need)} were right."
 
 
-def _fragile(one: Comparison) -> list[str]:
+def _fragile(comparison: Comparison) -> list[str]:
     """Return which orders missing answers could change, those that change most easily first, and how many more there
     are.
     """
-    pairs = _pairs(one)
+    pairs = _pairs(comparison)
     lost = [row for row in pairs.values() if row.found.tipping is not None and row.found.unscored]
     if len(lost) <= _TIPPING:
         return list(map(_tipping, lost))
     loose = sorted((row for row in lost if (row.found.tipping or 0) > 0), key=lambda row: -(row.found.tipping or 0))
     count = (
-        f"{one.title}: missing answers could change the order in {len(loose):,} of {len(pairs):,} pairs, "
+        f"{comparison.title}: missing answers could change the order in {len(loose):,} of {len(pairs):,} pairs, "
         f"those that change most easily first ({flag('format', 'json')} has all: tipping)."
     )
     return [count, *map(_tipping, loose[:_TIPPING])]
 
 
-def closing(found: Sequence[Comparison], tests: int) -> Iterator[str]:
+def closing(comparisons: Sequence[Comparison], tests: int) -> Iterator[str]:
     """Yield the legend, and what must be known beside the numbers."""
-    rows = [row for one in found for row in one.rows]
-    for one in found:
-        yield from _fragile(one)
+    rows = [row for comparison in comparisons for row in comparison.rows]
+    for comparison in comparisons:
+        yield from _fragile(comparison)
     names = dict.fromkeys(row.found.test for row in rows if row.found.p is not None)
     by = ", ".join(TESTS[name] for name in names if name in TESTS)
     yield f"{LEGEND} p: two-sided, by {by}." if by else LEGEND
-    correction = found[0].correction
+    correction = comparisons[0].correction
     if tests > 1 and correction != "none":
         adjusted = _ADJUSTED if correction == "holm" else _FALSE
         yield adjusted.format(name=NAMES[correction], count=f"{tests:,}")
@@ -390,17 +415,17 @@ def closing(found: Sequence[Comparison], tests: int) -> Iterator[str]:
         yield _MARKED
     if any(row.found.ranged for row in rows):
         yield f"{UNSURE} after a range: {RANGE}."
-    for one in found:
-        if clusters := max((side.estimate.clusters for side in one.contestants), default=0):
-            yield f"{one.title}: {clusters_text(clusters)}"
-        yield from one.notes
+    for comparison in comparisons:
+        if clusters := max((side.estimate.clusters for side in comparison.contestants), default=0):
+            yield f"{comparison.title}: {clusters_text(clusters)}"
+        yield from comparison.notes
 
 
-def _data(found: Sequence[Comparison], asked: Sequence[tuple[str, type[Struct]]]) -> Table:
+def _data(comparisons: Sequence[Comparison], asked: Sequence[tuple[str, type[Struct]]]) -> Table:
     """Return a row a comparison, in shares of 1. `asked`: what options asked for."""
     left = ("test", "first_range", "second_range")
     numbers = [name for name in Difference.__struct_fields__ if name not in left]
-    points = next((list(row.questions) for one in found for row in one.rows), [])
+    points = next((list(row.questions) for comparison in comparisons for row in comparison.rows), [])
     columns = (
         *fields("0", title="comparison"), Column(None, lambda line: line[0].by if line[1].part else "", key="by"),
         *fields("1", "part", first="first_name", second="second_name"),
@@ -409,11 +434,11 @@ def _data(found: Sequence[Comparison], asked: Sequence[tuple[str, type[Struct]]]
         *(column for name, kind in asked
           for column in fields(f"1.{name}", **{each: f"{name}_{each}" for each in kind.__struct_fields__})),
     )  # fmt: skip
-    return Table("Comparisons", columns, [(one, row) for one in found for row in one.rows])
+    return Table("Comparisons", columns, [(comparison, row) for comparison in comparisons for row in comparison.rows])
 
 
 def findings(
-    found: Sequence[Comparison],
+    comparisons: Sequence[Comparison],
     margin: float | None = None,
     *,
     bayesian: bool = False,
@@ -427,30 +452,32 @@ def findings(
 
     On one screen: of several pairs everybody's score with a matrix of the differences, and the few parts that hold.
     """  # fmt: skip
-    tests = sum(row.found.p is not None for one in found for row in one.rows)
+    tests = sum(row.found.p is not None for comparison in comparisons for row in comparison.rows)
 
     def asked(*, many: bool) -> list[Table]:
-        tables = (_asked(one, margin, bayesian=bayesian, anytime=anytime, many=many) for one in found)
+        tables = (
+            _asked(comparison, margin, bayesian=bayesian, anytime=anytime, many=many) for comparison in comparisons
+        )
         return list(chain.from_iterable(zip(*tables, strict=True)))
 
     shown = asked(many=False)
-    notes = [*dict.fromkeys(table.legend for table in shown), *closing(found, tests)]
+    notes = [*dict.fromkeys(table.legend for table in shown), *closing(comparisons, tests)]
     first = None
-    if any(len(_pairs(one)) >= _MATRIX for one in found):
-        tables = [table for one in found for table in _screen(one, tests)]
+    if any(len(_pairs(comparison)) >= _MATRIX for comparison in comparisons):
+        tables = [table for comparison in comparisons for table in _screen(comparison, tests)]
         legends = [*filter(None, (table.legend for table in tables)), _ALONE]
         first = [*asked(many=True), *tables], [*legends, *(line for line in notes if line != POWER)]
-    shown += [table for one in found for table in _own_tables(one, tests)]
-    for one in found:
-        of = f" · {one.title}"
+    shown += [table for comparison in comparisons for table in _own_tables(comparison, tests)]
+    for comparison in comparisons:
+        of = f" · {comparison.title}"
         shown += [
-            Table(f"Pairs{of}", fields("", *Row.__struct_fields__), one.rows),
-            Table(f"Contestants{of}", fields("", *Side.__struct_fields__), one.contestants),
-            Table(f"Notes{of}", (Column(None, str, key="note"),), one.notes),
+            Table(f"Pairs{of}", fields("", *Row.__struct_fields__), comparison.rows),
+            Table(f"Contestants{of}", fields("", *Side.__struct_fields__), comparison.contestants),
+            Table(f"Notes{of}", (Column(None, str, key="note"),), comparison.notes),
         ]
-    shown.append(Table("Benchmarks", fields("", "title", "by", "correction", "tests", "ordered"), found))
+    shown.append(Table("Benchmarks", fields("", "title", "by", "correction", "tests", "ordered"), comparisons))
     kinds = ((bayesian, "posterior", Posterior), (anytime, "anytime", Anytime))
     return Findings(
-        found=found, shown=shown, rows=_data(found, [(name, kind) for given, name, kind in kinds if given]),
+        found=comparisons, shown=shown, rows=_data(comparisons, [(name, kind) for given, name, kind in kinds if given]),
         notes=notes, first=first, exit_code=exit_code, verdict=verdict, drawing=drawing,
     )  # fmt: skip

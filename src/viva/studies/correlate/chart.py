@@ -18,9 +18,9 @@ NAMED = 5
 _NEAR, _FAR = "near the line", "far from the line"
 
 
-def chart(found: Sequence[Correlations]) -> Drawn:
+def chart(correlations: Sequence[Correlations]) -> Drawn:
     """Return a panel a pair. Raises VivaError for more than `MOST` of them, or none with figures."""
-    drawn = [(one, pair) for one in found for pair in one.pairs if len(pair.rows) > 1]
+    drawn = [(correlated, pair) for correlated in correlations for pair in correlated.pairs if len(pair.rows) > 1]
     if not drawn:
         raise VivaError("there is nothing to draw: no two columns have two rows in common")
     if len(drawn) > MOST:
@@ -32,9 +32,10 @@ def chart(found: Sequence[Correlations]) -> Drawn:
     return together([_panel(*each, width=290, height=230) for each in drawn], columns=2)
 
 
-def _panel(one: Correlations, pair: Pair, **size: Any) -> Drawn:
+def _panel(correlated: Correlations, pair: Pair, **size: Any) -> Drawn:
     first, second = (
-        f"{one.labels[name]}, {PER_CENT}" if name in one.labels else name for name in (pair.first, pair.second)
+        f"{correlated.labels[name]}, {PER_CENT}" if name in correlated.labels else name
+        for name in (pair.first, pair.second)
     )
     far = {outlier.row: outlier for outlier in pair.outliers}
     rows = [
@@ -45,22 +46,22 @@ def _panel(one: Correlations, pair: Pair, **size: Any) -> Drawn:
             "y": y,
             "off the line": f"{far[name].t:+.1f} standard errors" if name in far else "",
             "kind": _FAR if name in far else _NEAR,
-            **mark_of(complete=name not in one.partial),
+            **mark_of(complete=name not in correlated.partial),
         }
         for name, x, y in pair.rows
     ]
     return curves(
         [Layer("dashes", _line(pair)), Layer("dots", rows), Layer("names", rows)],
         Axis("x", first, {"padding": 14}), Axis("y", second, {"padding": 14}), kinds=Kinds("kind", (_NEAR, _FAR)),
-        title=f"{first} and {second}", below=subtitle(rows, _said(pair, one.title)), **size,
+        title=f"{first} and {second}", below=subtitle(rows, _said(pair, correlated.title)), **size,
     )  # fmt: skip
 
 
 def _said(pair: Pair, title: str) -> str:
-    one = pair.of("pearson")
-    if one.value is None:
+    pearson = pair.of("pearson")
+    if pearson.value is None:
         return title
-    return f"{title} · Pearson's r {measure_text(one)}, n = {pair.n}"
+    return f"{title} · Pearson's r {measure_text(pearson)}, n = {pair.n}"
 
 
 def _line(pair: Pair) -> list[dict[str, float]]:

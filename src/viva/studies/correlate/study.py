@@ -75,9 +75,9 @@ def study(config: CorrelateConfig) -> Findings[tuple[Correlations, ...]]:
     rows, and the rows far from the line. Raises VivaError for unknown columns and rows.
     """
     tables = _tables(config)
-    notes = [note for one in tables for note in one.notes]
-    found = tuple(_correlated(one, config, notes) for one in tables)
-    return findings(found, tuple(dict.fromkeys(notes)), partial(chart, found))
+    notes = [note for table in tables for note in table.notes]
+    correlations = tuple(_correlated(table, config, notes) for table in tables)
+    return findings(correlations, tuple(dict.fromkeys(notes)), partial(chart, correlations))
 
 
 class Shown(Struct, frozen=True):
@@ -104,8 +104,14 @@ def _tables(config: CorrelateConfig) -> list[ModelTable]:
     if named and len(config.sources) > 1:
         return [_matched([_headlines(source) for source in dict.fromkeys(config.sources)])]
     if named:
-        tables = [(one, published_models(named[0], one.table, every_row=one.every_row)) for one in PUBLISHED[named[0]]]
-        return [replace(table, title=f"{named[0]}, published, {one.title}", first=one.columns) for one, table in tables]
+        tables = [
+            (declared, published_models(named[0], declared.table, every_row=declared.every_row))
+            for declared in PUBLISHED[named[0]]
+        ]
+        return [
+            replace(table, title=f"{named[0]}, published, {declared.title}", first=declared.columns)
+            for declared, table in tables
+        ]
     paths = existing(config.sources, PUBLISHED)
     wide = only_model_table(paths)
     return [read_models(wide) if wide else _of_items(paths, config.by)]
@@ -116,16 +122,16 @@ def _of_items(paths: Sequence[Path], by: str | None, *, alone: bool = True) -> M
     are called by their exam, too, where there are several, or other sources.
     """
     columns = defaultdict[tuple[str, str], dict[str, Estimate]](dict)
-    for one in once_each(score_sets(paths, by)):
+    for scored in once_each(score_sets(paths, by)):
         # The headline, and what averages all questions over another tag, has the other columns in it: how it goes
         # together with them is no finding.
         lines = {
-            name: shared for name, shared in one.lines.items()
-            if by == EXAM or not (one.headline in shared or any(line.over and not line.where for line in shared))
+            name: shared for name, shared in scored.lines.items()
+            if by == EXAM or not (scored.headline in shared or any(line.over and not line.where for line in shared))
         }  # fmt: skip
-        for name, cell in one.measured(lines).items():
+        for name, cell in scored.measured(lines).items():
             mean = cell.mean if alone or cell.mean is None else 100 * cell.mean
-            columns[one.exam, name][one.model] = replace(cell, mean=mean)
+            columns[scored.exam, name][scored.model] = replace(cell, mean=mean)
     plain = alone and len({exam for exam, _ in columns}) < 2
     ranges = dict.fromkeys(model for given in columns.values() for model, cell in given.items() if cell.ranged)
     return ModelTable(
@@ -173,8 +179,8 @@ def _matched(sources: Sequence[ModelTable]) -> ModelTable:
             f"no model is in two of {', '.join(columns)}: they are matched by name, as Qwen1.5-7B is, but not with "
             "another version or ending"
         )
-    said = some([one_line(name, 40) for name in rows.values()], 12)
-    matched = f"Matched by name, not by version, prompt or language: {len(rows):,} models ({said})."
+    named = some([one_line(name, 40) for name in rows.values()], 12)
+    matched = f"Matched by name, not by version, prompt or language: {len(rows):,} models ({named})."
     return ModelTable(
         title="models of the same name",
         columns={

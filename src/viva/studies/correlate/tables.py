@@ -96,44 +96,50 @@ _DATA = (
 
 
 def findings(
-    found: tuple[Correlations, ...], notes: Sequence[str], drawing: Drawing
+    correlations: tuple[Correlations, ...], notes: Sequence[str], drawing: Drawing
 ) -> Findings[tuple[Correlations, ...]]:
     """Return the coefficients of all tables with intervals and p, then what single rows make of them, and outliers;
     `rows` has one a pair and coefficient. `notes`: where the figures come from."""
-    every = [(one, pair) for one in found for pair in one.pairs]
-    rows = [Row(one, pair, each) for one, pair in every for each in pair.coefficients]
+    every = [(correlated, pair) for correlated in correlations for pair in correlated.pairs]
+    rows = [Row(correlated, pair, each) for correlated, pair in every for each in pair.coefficients]
     titled = (
         ("Correlation", _COLUMNS, rows),
         ("Without one row", _LEANING, [row for row in rows if row.each.leaning]),
         ("Far from the line", _OUTLIERS,
-         [Row(one, pair, pair.coefficients[0], outlier) for one, pair in every for outlier in pair.outliers]),
+         [Row(rows_of, pair, pair.coefficients[0], outlier) for rows_of, pair in every for outlier in pair.outliers]),
     )  # fmt: skip
     shown = [
-        Table(f"{title} · {one.title}", columns, own)
+        Table(f"{title} · {correlated.title}", columns, own)
         for title, columns, of_all in titled
-        for one in found
-        if (own := [row for row in of_all if row.found is one])
+        for correlated in correlations
+        if (own := [row for row in of_all if row.found is correlated])
     ]
-    shown += [Table(f"Rows · {one.title} · {pair.first}, {pair.second}", _MATCHED, pair.rows) for one, pair in every]
+    shown += [
+        Table(f"Rows · {correlated.title} · {pair.first}, {pair.second}", _MATCHED, pair.rows)
+        for correlated, pair in every
+    ]
     by_family = any(row.pair.families for row in rows)
     legend = LEGEND.format(*(_FAMILIES if by_family else _ROWS))
     return Findings(
-        found=found, shown=shown, rows=Table("Correlations", _DATA, rows),
-        notes=[*notes, legend, *notes_on(found)], drawing=drawing,
+        found=correlations, shown=shown, rows=Table("Correlations", _DATA, rows),
+        notes=[*notes, legend, *notes_on(correlations)], drawing=drawing,
     )  # fmt: skip
 
 
-def notes_on(found: Sequence[Correlations]) -> list[str]:
+def notes_on(correlations: Sequence[Correlations]) -> list[str]:
     """Return what outliers are, rows that were left out, and coefficients that there are none of."""
-    notes: list[str] = [OUTLIERS] if any(pair.outliers for one in found for pair in one.pairs) else []
-    for one in found:
-        if one.partial:
-            named = some(one.partial, _NAMED)
+    notes: list[str] = (
+        [OUTLIERS] if any(pair.outliers for correlated in correlations for pair in correlated.pairs) else []
+    )
+    for correlated in correlations:
+        if correlated.partial:
+            named = some(correlated.partial, _NAMED)
             notes.append(
-                f"{UNSURE} {one.title}: the means of {len(one.partial):,} rows leave out what was not scored: {named}."
+                f"{UNSURE} {correlated.title}: the means of {len(correlated.partial):,} rows leave out what "
+                f"was not scored: {named}."
             )
-        for pair in one.pairs:
-            where = f"{pair.first} and {pair.second} ({one.title})"
+        for pair in correlated.pairs:
+            where = f"{pair.first} and {pair.second} ({correlated.title})"
             if pair.left_out:
                 notes.append(f"{where}: {pair.left_out:,} rows lack one of the two and are left out.")
             if pair.of("kendall").value is None:

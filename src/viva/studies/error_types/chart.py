@@ -14,40 +14,40 @@ _AXIS = Axis(
 )  # fmt: skip
 
 
-def errors_chart(found: Sequence[Errors], names: Mapping[str, str]) -> Drawn:
+def errors_chart(counted: Sequence[Errors], names: Mapping[str, str]) -> Drawn:
     """Return the errors of some exams (`analysis.errortypes.counted` without a tag). `names`: type → what it is called.
     Raises VivaError for none.
 
     Types are below each other, and no parts of a whole: an answer may show several.
     """
-    if not found:
+    if not counted:
         raise VivaError("there is no wrong answer to draw")
-    parts = list(dict.fromkeys((one.exam, one.group) for one in found))
-    panels = [_panel([one for one in found if (one.exam, one.group) == part], names) for part in parts]
+    parts = list(dict.fromkeys((row.exam, row.group) for row in counted))
+    panels = [_panel([row for row in counted if (row.exam, row.group) == part], names) for part in parts]
     exams = ", ".join(dict.fromkeys(exam for exam, _ in parts))
     return together(panels, f"{exams}: types of error in wrong answers")
 
 
-def _panel(found: Sequence[Errors], names: Mapping[str, str]) -> Drawn:
+def _panel(counted: Sequence[Errors], names: Mapping[str, str]) -> Drawn:
     rows = [
         {
-            "model": one.model,
+            "model": counts.model,
             "type of error": names.get(share.type, share.type),
             "share": per_cent(share.share),
             **ends(share),
             "answers with it": share.count,
-            "labelled": one.labelled,
-            "wrong": one.wrong,
+            "labelled": counts.labelled,
+            "wrong": counts.wrong,
         }
-        for one in found
-        for share in one.shares
+        for counts in counted
+        for share in counts.shares
     ]
-    group = found[0].group
+    group = counted[0].group
     kinds = Kinds(
         "type of error",
         list(dict.fromkeys(str(row["type of error"]) for row in rows)),
         title=f"{group} questions",
         offset=True,
     )
-    title = f"{found[0].exam}, {group.lower()} questions"
+    title = f"{counted[0].exam}, {group.lower()} questions"
     return dots(rows, "model", _AXIS, title=title, kinds=kinds, width=480)

@@ -117,9 +117,9 @@ def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Find
     opened = prepare(folder)
     evaluations = [evaluation for evaluation in opened.evaluations if _fits(evaluation.exam.spec)]
     if not evaluations:
-        said = ", ".join(dict.fromkeys(evaluation.label for evaluation in opened.evaluations))
+        labels = ", ".join(dict.fromkeys(evaluation.label for evaluation in opened.evaluations))
         raise VivaError(
-            f"{folder.path} holds {said}: error types are those of CS-Bench, for answers that models wrote in words "
+            f"{folder.path} holds {labels}: error types are those of CS-Bench, for answers that models wrote in words "
             f"(`viva run csbench {flag('shots', '5')} {flag('cot')}`; not {option('rationale')}, not "
             f"{option('answer_by')})"
         )
@@ -254,10 +254,10 @@ def _notes(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], c
 def labels_text(rows: Sequence[Labelled], suffix: str) -> str:
     """Return every wrong answer, with each judge's labels and what they agree on."""
     if suffix != ".csv":
-        found = [{**asdict(row), "labels": _agreed(row)} for row in rows]
+        entries = [{**asdict(row), "labels": _agreed(row)} for row in rows]
         if suffix == ".json":
-            return json_text(found)
-        return "".join(msgspec.json.encode(one).decode() + "\n" for one in found)
+            return json_text(entries)
+        return "".join(msgspec.json.encode(entry).decode() + "\n" for entry in entries)
     tags = list(dict.fromkeys(tag for row in rows for tag in row.tags))
     columns = (
         *fields("", "exam", "model", "question", "sample", "outcome", "answer"),

@@ -49,12 +49,15 @@ def findings(
     type → what it is called; `labelled`: every wrong answer with its labels; `exit_code`: whether some have none."""
     told = (("", overall), (by, parts))
     rows = [
-        Row(one, share, tag, names.get(share.type, "")) for tag, found in told for one in found for share in one.shares
+        Row(row, share, tag, names.get(share.type, ""))
+        for tag, errors in told
+        for row in errors
+        for share in row.shares
     ]
     shown = [
-        _table(exam, group, tag, names, [one for one in found if (one.exam, one.group) == (exam, group)])
-        for tag, found in told
-        for exam, group in dict.fromkeys((one.exam, one.group) for one in found)
+        _table(exam, group, tag, names, [row for row in errors if (row.exam, row.group) == (exam, group)])
+        for tag, errors in told
+        for exam, group in dict.fromkeys((row.exam, row.group) for row in errors)
     ]
     return Findings(
         found=labelled, shown=shown, rows=Table("Types of error", _ROW, rows), notes=[LEGEND, *notes],
@@ -66,10 +69,10 @@ def _table(exam: str, group: str, by: str, names: Mapping[str, str], rows: Seque
     columns = [Column("model", "model", NAME), *([Column(by, "value", TEXT, "value")] if by else [])]
     columns += [Column("wrong", "wrong", COUNT), Column("labelled", "labelled", COUNT)]
     columns += [
-        Column(names.get(share.type, share.type), f"shares.{at}", _SHARE, share.type)
-        for at, share in enumerate(rows[0].shares)
+        Column(names.get(share.type, share.type), f"shares.{index}", _SHARE, share.type)
+        for index, share in enumerate(rows[0].shares)
     ]
-    columns += [Column("none of these", lambda one: one.labelled - one.fitting, COUNT), *fields("", "fitting")]
+    columns += [Column("none of these", lambda row: row.labelled - row.fitting, COUNT), *fields("", "fitting")]
     return Table(f"{group} questions: types of error{f' by {by}' if by else ''} · {exam}", tuple(columns), rows)
 
 

@@ -171,8 +171,12 @@ def _question_rows(sets: Sequence[Questions], names: Names, *, gold: bool) -> It
 
 def _sets(source: Source, questions: Sequence[Questions]) -> list[Set]:
     of_runs = {each.label: each.exam for run in source.runs for each in run.evaluations}
-    asked = [(one.label, one.exam.spec, len(one.exam), one.exam.fingerprint, one.bundled) for one in questions] or [
-        (name, one.spec, one.questions, one.fingerprint, one.data is None) for name, one in of_runs.items()
+    asked = [
+        (question.label, question.exam.spec, len(question.exam), question.exam.fingerprint, question.bundled)
+        for question in questions
+    ] or [
+        (name, opened.spec, opened.questions, opened.fingerprint, opened.data is None)
+        for name, opened in of_runs.items()
     ]
     return [
         Set(

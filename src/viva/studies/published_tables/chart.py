@@ -12,11 +12,11 @@ FEW = 4
 """So many columns are dots in a row for each model; more are a heat map."""
 
 
-def chart(found: Sequence[Table], *, listing: bool = False) -> Drawn:
+def chart(tables: Sequence[Table], *, listing: bool = False) -> Drawn:
     """Return the figures of the only table in its main unit. Raises VivaError for several, and for a list."""
-    if listing or len(found) != 1:
-        raise VivaError(f"one table is drawn, and here are {len(found)}: name one of them")
-    (table,) = found
+    if listing or len(tables) != 1:
+        raise VivaError(f"one table is drawn, and here are {len(tables)}: name one of them")
+    (table,) = tables
     unit = table.columns[0].unit
     rows = [
         {"row": entry.name, "column": column.label, "value": entry.figures[column.name], "run": entry.kind == "run"}

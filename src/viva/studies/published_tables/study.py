@@ -76,27 +76,27 @@ def study(config: PublishedConfig) -> Findings[Any]:
         return entries([config.benchmark] if config.benchmark else catalogue())
     if config.figure:
         return _figure(config)
-    found = _tables_of(config.benchmark, config.name)
+    chosen = _tables_of(config.benchmark, config.name)
     if config.run and not config.name:
         raise VivaError("the models of a run are rows of one table: name it after its benchmark")
     if config.name or config.all or config.model:
-        kept = _narrowed(found, config.model)
-        return _drawn(tuple(_with_runs(one, config.run) for one in kept))
-    return listing(found, partial(chart, found, listing=True), notes=bool(config.benchmark))
+        kept = _narrowed(chosen, config.model)
+        return _drawn(tuple(_with_runs(whole, config.run) for whole in kept))
+    return listing(chosen, partial(chart, chosen, listing=True), notes=bool(config.benchmark))
 
 
 def _tables_of(benchmark: str, name: str) -> tuple[Table, ...]:
     if not benchmark:
-        return tuple(found for one in catalogue() for found in tables(one))
+        return tuple(each_table for paper in catalogue() for each_table in tables(paper))
     if name:
-        numbered = tuple(one for one in tables(benchmark) if one.source.table == f"Table {name}")
+        numbered = tuple(each_table for each_table in tables(benchmark) if each_table.source.table == f"Table {name}")
         return numbered or (table(benchmark, name),)
     about(benchmark)
     return tables(benchmark)
 
 
-def _drawn(found: tuple[Table, ...]) -> Findings[tuple[Table, ...]]:
-    return findings(found, partial(chart, found))
+def _drawn(shown: tuple[Table, ...]) -> Findings[tuple[Table, ...]]:
+    return findings(shown, partial(chart, shown))
 
 
 def _figure(config: PublishedConfig) -> Findings[Any]:
@@ -106,7 +106,7 @@ def _figure(config: PublishedConfig) -> Findings[Any]:
     figures = about(config.benchmark).figures
     figure = figures.get(config.figure)
     if figure is None or config.name:
-        known = "; ".join(f"{number}: {one.shows}" for number, one in figures.items()) or "none"
+        known = "; ".join(f"{number}: {each.shows}" for number, each in figures.items()) or "none"
         raise VivaError(f"{config.benchmark} has no figure {config.figure[:20]!r} here; it has {known}")
     if figure.from_runs and not config.run:
         raise VivaError(f"figure {config.figure} of {config.benchmark} is drawn from runs alone; name their folders")
@@ -114,9 +114,9 @@ def _figure(config: PublishedConfig) -> Findings[Any]:
         return _studied(figure, config)
     if not figure.table:
         return _drawn((_by_way(figure, config),))
-    found = table(config.benchmark, figure.table)
-    kept = tuple(one for one in found.columns if not figure.columns or one.name.startswith(figure.columns))
-    (drawn,) = _narrowed([replace(found, columns=kept, title=figure.shows)], config.model)
+    whole = table(config.benchmark, figure.table)
+    kept = tuple(column for column in whole.columns if not figure.columns or column.name.startswith(figure.columns))
+    (drawn,) = _narrowed([replace(whole, columns=kept, title=figure.shows)], config.model)
     return _drawn((_with_runs(drawn, config.run),))
 
 
@@ -167,38 +167,38 @@ def _results(benchmark: str, runs: Sequence[str]) -> list[_Asked]:
     """
     from viva.runs.answers import read_run
 
-    found: list[_Asked] = []
+    asked: list[_Asked] = []
     for name in runs:
         reported = read_run(Path(name), NONE)
         run = reported.folder.record
         exams = {exam.spec.label: exam for exam in run.exams}
-        found += [
+        asked += [
             _Asked(Path(name).name, run, exams[result.exam], result)
             for result in reported.report.results
             if result.benchmark == benchmark
         ]
-    if not found:
+    if not asked:
         raise DataError(f"{', '.join(runs)[:200]}: no exam of {benchmark} was asked there")
-    return found
+    return asked
 
 
-def _with_runs(found: Table, runs: Sequence[str]) -> Table:
+def _with_runs(whole: Table, runs: Sequence[str]) -> Table:
     """Return the table; before its rows one for each model of the runs that has a figure of its columns."""
     if not runs:
-        return found
-    paper = about(found.benchmark)
-    columns = {column.name for column in found.columns}
-    blocks = next(one.cells for one in paper.tables if one.name == found.name)
+        return whole
+    paper = about(whole.benchmark)
+    columns = {column.name for column in whole.columns}
+    blocks = next(declared.cells for declared in paper.tables if declared.name == whole.name)
     cells = {place: name for block in blocks for place, name in block.named().items() if name in columns}
-    languages = {setting.language for setting in paper.settings if found.name in setting.tables}
+    languages = {setting.language for setting in paper.settings if whole.name in setting.tables}
     rows: list[Entry] = []
     notes: list[str] = []
-    for one in _results(found.benchmark, runs):
-        if languages and one.result.language not in languages:
+    for result in _results(whole.benchmark, runs):
+        if languages and result.result.language not in languages:
             continue
         scores = {
             cells[place]: cell
-            for shown in one.result.tables
+            for shown in result.result.tables
             for row, line in zip(shown.rows, shown.cells, strict=True)
             for column, cell in zip(shown.columns, line, strict=True)
             if (place := (shown.name, row, column)) in cells and cell.mean is not None
@@ -208,25 +208,25 @@ def _with_runs(found: Table, runs: Sequence[str]) -> Table:
             continue
         spread = scores["score"].sd if SPREAD in columns and "score" in scores else None
         figures |= {} if spread is None else {SPREAD: 100 * spread}
-        words = {SAMPLING: one.sampling} if any(SAMPLING in entry.words for entry in found.entries) else {}
-        model = f"{one.result.model} ({one.folder}, {one.way})"
+        words = {SAMPLING: result.sampling} if any(SAMPLING in entry.words for entry in whole.entries) else {}
+        model = f"{result.result.model} ({result.folder}, {result.way})"
         rows.append(Entry(model=model, figures=figures, words=words, kind="run"))
-        if one.exam.data is None:
-            notes.append(f"{one.folder} asked Viva's bundled sample, which no published figure is about.")
+        if result.exam.data is None:
+            notes.append(f"{result.folder} asked Viva's bundled sample, which no published figure is about.")
     if not rows:
-        raise DataError(f"{', '.join(runs)[:200]}: these runs have no figure of {found.benchmark}'s table {found.name}")
+        raise DataError(f"{', '.join(runs)[:200]}: these runs have no figure of {whole.benchmark}'s table {whole.name}")
     notes.append("Rows of runs are Viva's own figures, means without intervals; `viva score` has these.")
-    return replace(found, entries=(*rows, *found.entries), notes=(*found.notes, *dict.fromkeys(notes)))
+    return replace(whole, entries=(*rows, *whole.entries), notes=(*whole.notes, *dict.fromkeys(notes)))
 
 
 def _by_way(figure: Figure, config: PublishedConfig) -> Table:
     """Return the models of runs, each with its overall score in every way in which it was asked."""
     scores: dict[str, dict[str, float]] = {}
-    for one in _results(config.benchmark, config.run):
-        if (mean := one.result.overall.mean) is not None:
-            language = one.exam.spec.language
-            name = one.result.model if language == "en" else f"{one.result.model}, {language}"
-            scores.setdefault(name, {})[one.way] = 100 * mean
+    for result in _results(config.benchmark, config.run):
+        if (mean := result.result.overall.mean) is not None:
+            language = result.exam.spec.language
+            name = result.result.model if language == "en" else f"{result.result.model}, {language}"
+            scores.setdefault(name, {})[result.way] = 100 * mean
     ways = sorted({way for ways in scores.values() for way in ways}, key=lambda way: (way.endswith("CoT"), way))
     if not ways:
         raise DataError(f"{', '.join(config.run)[:200]}: nothing is scored there")
@@ -241,21 +241,23 @@ def _by_way(figure: Figure, config: PublishedConfig) -> Table:
     )
 
 
-def _narrowed(found: Sequence[Table], names: Sequence[str]) -> list[Table]:
+def _narrowed(chosen: Sequence[Table], names: Sequence[str]) -> list[Table]:
     """Return the tables with only the rows of these names, and of them those that have such a row."""
     if not names:
-        return list(found)
-    entries = [entry for one in found for entry in one.entries if entry.kind != "count"]
+        return list(chosen)
+    entries = [entry for whole in chosen for entry in whole.entries if entry.kind != "count"]
     for name in names:
         if not plain(name) or not any(_is_called(entry, name) for entry in entries):
             near = dict.fromkeys(entry.name for entry in similar(entries, name[:3], limit=200))
             hint = f"; near: {', '.join(list(near)[:8])}" if near else ""
             raise DataError(f"{name[:60]!r}: no row is called so{hint}", field="model")
     kept = [
-        replace(one, entries=tuple(entry for entry in one.entries if any(_is_called(entry, name) for name in names)))
-        for one in found
+        replace(
+            whole, entries=tuple(entry for entry in whole.entries if any(_is_called(entry, name) for name in names))
+        )
+        for whole in chosen
     ]
-    return [one for one in kept if one.entries]
+    return [whole for whole in kept if whole.entries]
 
 
 def _is_called(entry: Entry, name: str) -> bool:

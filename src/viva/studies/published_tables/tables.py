@@ -42,12 +42,12 @@ _FLUSH = {"kind", "access", "family", "type", "domain", "base", "area"}
 def table_of(table: PublishedTable, *, turn: bool = False) -> Table:
     """Return a table as printed; `turn`: with few rows and many columns it is turned round."""
     shown = table.columns
-    named = [one.label for one in shown if one.label.startswith(("overall", "Overall", "average", "Average"))]
-    headline = (named or [one.label for one in shown[:1]])[-1:]
+    named = [column.label for column in shown if column.label.startswith(("overall", "Overall", "average", "Average"))]
+    headline = (named or [column.label for column in shown[:1]])[-1:]
     columns = (
         Column("", "name", NAME, key="model"), *_before(table), *fields("size", "total", "active", form="g"),
-        *(Column(one.label, item("figures", one.name), UNITS.get(one.unit, figure(",.0f")), key=one.name,
-                 keep=one.label in headline, form="g") for one in shown),
+        *(Column(column.label, item("figures", column.name), UNITS.get(column.unit, figure(",.0f")), key=column.name,
+                 keep=column.label in headline, form="g") for column in shown),
     )  # fmt: skip
     made = Table(f"{table.title} · {table.benchmark} {table.name}", columns, table.entries)
     if not turn or len(table.entries) > FEW or len(shown) <= FEW:
@@ -67,7 +67,7 @@ def _before(table: PublishedTable) -> list[Column]:
         differ = len({entry.words.get(name, "") for entry in table.entries}) > 1
         title = name.replace("_", " ") if differ else None
         columns.append(Column(title, item("words", name, ""), TEXT if title in _FLUSH else FIGURE, key=name))
-    if any(entry.size for entry in table.entries) and not any(one.title == "parameters" for one in columns):
+    if any(entry.size for entry in table.entries) and not any(column.title == "parameters" for column in columns):
         columns.append(Column("billions", "size", Kind(size_text), key=None))
     return columns
 
@@ -75,10 +75,10 @@ def _before(table: PublishedTable) -> list[Column]:
 def closing(table: PublishedTable) -> list[str]:
     """Source, unit, notes."""
     units = dict.fromkeys(column.unit for column in table.columns)
-    said = {"%": "per cent", "billions": "billions of parameters"}
+    words = {"%": "per cent", "billions": "billions of parameters"}
     lines = [f"Source of {table.name}: {table.source.cited}, {table.source.url}"]
-    lines.append(f"Figures as printed: {', '.join(said.get(unit, unit) for unit in units)}; a dash: not published.")
-    if any(one.title == "billions" for one in _before(table)):
+    lines.append(f"Figures as printed: {', '.join(words.get(unit, unit) for unit in units)}; a dash: not published.")
+    if any(before.title == "billions" for before in _before(table)):
         lines.append("Billions of parameters: as stated or as the name says; of a mixture of experts all / active.")
     return lines + [f"Note: {note}" for note in table.notes]
 
@@ -88,29 +88,29 @@ def size_text(size: Size) -> str:
     return f"{size.total:g}" if size.active == size.total else f"{size.total:g} / {size.active:g}"
 
 
-def findings(found: tuple[PublishedTable, ...], drawing: Drawing) -> Findings[tuple[PublishedTable, ...]]:
+def findings(printed: tuple[PublishedTable, ...], drawing: Drawing) -> Findings[tuple[PublishedTable, ...]]:
     """Return the tables; `rows` has the only one's rows, in the columns' own names, figures as printed: what `viva
     correlate` and `viva scaling` read."""
 
-    tables, notes = [table_of(one) for one in found], [line for one in found for line in closing(one)]
-    turned = [table_of(one, turn=True) for one in found]
-    names = ", ".join(f"{one.benchmark} {one.name}" for one in found[:8])
-    several = f"CSV or a frame holds one table, and here are {len(found)}: name one of {names}" if tables[1:] else ""
+    tables, notes = [table_of(whole) for whole in printed], [line for whole in printed for line in closing(whole)]
+    turned = [table_of(whole, turn=True) for whole in printed]
+    names = ", ".join(f"{whole.benchmark} {whole.name}" for whole in printed[:8])
+    several = f"CSV or a frame holds one table, and here are {len(printed)}: name one of {names}" if tables[1:] else ""
     return Findings(
-        found=found, shown=[*tables, Table("Tables", _ABOUT, found)],
+        found=printed, shown=[*tables, Table("Tables", _ABOUT, printed)],
         rows=Table("Rows", (), ()) if several else tables[0], notes=notes, terminal=(turned, notes), wide=WIDTH,
         undivided=several, drawing=drawing,
     )  # fmt: skip
 
 
 def listing(
-    found: tuple[PublishedTable, ...], drawing: Drawing, *, notes: bool
+    tables: tuple[PublishedTable, ...], drawing: Drawing, *, notes: bool
 ) -> Findings[tuple[PublishedTable, ...]]:
     """Return a list of the tables, one row each; `notes`: with the notes on them."""
-    made = Table("Published tables", _LIST, found)
-    lines = [f"{one.name}: {note}" for one in found for note in one.notes] if notes else [_MORE]
+    made = Table("Published tables", _LIST, tables)
+    lines = [f"{whole.name}: {note}" for whole in tables for note in whole.notes] if notes else [_MORE]
     return Findings(
-        found=found, shown=[made, Table("Tables", _ABOUT, found)], rows=made, notes=lines, wide=WIDTH, drawing=drawing
+        found=tables, shown=[made, Table("Tables", _ABOUT, tables)], rows=made, notes=lines, wide=WIDTH, drawing=drawing
     )
 
 

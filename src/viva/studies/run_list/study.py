@@ -77,8 +77,8 @@ def _read(path: Path, record: RunRecord) -> tuple[str, tuple[Result, ...], dict[
             return f"not graded: viva resume {path}", results, judging
         if wrong is not None and wrong.kind == "changed":
             return f"grade again: viva score {path} ({wrong.why})", results, judging
-        found = read_run(path, "none")
-        results, judging = found.report.results, found.judging
+        graded = read_run(path, "none")
+        results, judging = graded.report.results, graded.judging
     stages = {stage: Followed(path / f"{stage}.jsonl") for stage in STAGES}
     answers = stages.pop("responses")  # counted by their scores
     for stage in stages.values():

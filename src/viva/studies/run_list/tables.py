@@ -36,7 +36,9 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     @property
     def beyond(self) -> float:
         """US dollars that it spent and that no row has."""
-        return max(sum(self.judging.values()), self.spent - sum(cost_of(one) or 0.0 for one in self.results))
+        return max(
+            sum(self.judging.values()), self.spent - sum(cost_of(each_result) or 0.0 for each_result in self.results)
+        )
 
 
 class Line(NamedTuple):
@@ -73,11 +75,14 @@ def findings(runs: tuple[ListedRun, ...], left_out: int) -> Findings[tuple[Liste
     lines = [
         line
         for run in runs
-        for line in [Line(run, None if at else run, one, one.model, one.exam) for at, one in enumerate(run.results)]
+        for line in [
+            Line(run, None if index else run, scored, scored.model, scored.exam)
+            for index, scored in enumerate(run.results)
+        ]
         or [Line(run, run, None, _counted(run.models), _counted(run.exams))]
     ]
-    several = any(len({one.exam for one in run.results}) > 1 for run in runs)
-    found = [one for run in runs for one in run.results]
+    several = any(len({scored.exam for scored in run.results}) > 1 for run in runs)
+    results = [scored for run in runs for scored in run.results]
     columns = (
         Column("run", "head.path", _told(partial(one_line, limit=200)), None),
         Column("date", "head.created", _told(lambda created: created[:16].replace("T", " ")), None, drop=3),
@@ -85,10 +90,10 @@ def findings(runs: tuple[ListedRun, ...], left_out: int) -> Findings[tuple[Liste
         Column("exam", "exam", NAME, keep=several, drop=0 if several else 4),
         Column("score", "result.overall", Kind(mean_text, none=""), "estimate", keep=True),
         *[Column("bounds", "result.overall", Kind(bounds_text, none=""), None, keep=True)]
-        * any(bounds_text(one.overall) for one in found),
+        * any(bounds_text(scored.overall) for scored in results),
         Column("95 % interval", "result.overall", Kind(interval_text, none=""), None, drop=2),
         *[Column("US$", _cost, Kind(dollars, none=""), None, drop=1)]
-        * any(cost_of(one) is not None for one in found),
+        * any(cost_of(scored) is not None for scored in results),
         Column("state", "head.state", _told(one_line), None, keep=True),
         *fields("run", path="run"), *fields("result", "estimated"), Column(None, _cost, key="cost"),
     )  # fmt: skip
@@ -96,7 +101,7 @@ def findings(runs: tuple[ListedRun, ...], left_out: int) -> Findings[tuple[Liste
         found=runs,
         shown=[Table("Runs, scores in per cent", columns, lines), Table("Runs as wholes, US$", _RUN, runs)],
         rows=Table("Runs", _LINE, lines),
-        notes=_notes(runs, found, left_out),
+        notes=_notes(runs, results, left_out),
     )
 
 
@@ -104,12 +109,12 @@ def _told(text: Callable[[str], str]) -> Kind:
     return Kind(text, words=True, none="")
 
 
-def _notes(runs: Sequence[ListedRun], found: Sequence[Result], left_out: int) -> list[str]:
+def _notes(runs: Sequence[ListedRun], results: Sequence[Result], left_out: int) -> list[str]:
     """Return what marks say, what was spent beyond the table, and the next commands."""
     more = [f"{plural(left_out, 'older run')}: viva runs {flag('all')}."] if left_out else []
-    kinds = dict.fromkeys(FILLED if one.estimated else LEFT_OUT for one in found if not one.overall.complete)
+    kinds = dict.fromkeys(FILLED if scored.estimated else LEFT_OUT for scored in results if not scored.overall.complete)
     dagger = [f"{UNSURE} {'; '.join(kinds)}."] if kinds else []
-    if len({bool(one.estimated) for one in found}) > 1:
+    if len({bool(scored.estimated) for scored in results}) > 1:
         dagger.append(
             "Intervals of an estimate (asked adaptively) are for the score on all questions of its set, those of a "
             "mean for the score on questions like them."

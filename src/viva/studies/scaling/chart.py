@@ -22,25 +22,30 @@ FITTED = "fitted"
 _SIZE = "parameters, billions (log scale)"
 
 
-def drawing(found: Sequence[Scaling]) -> Drawn:
+def drawing(scalings: Sequence[Scaling]) -> Drawn:
     """Return the chart of the only table or exam. Raises VivaError for several."""
-    one_exam([one.title for one in found])
-    return chart(found[0])
+    one_exam([source.title for source in scalings])
+    return chart(scalings[0])
 
 
-def chart(found: Scaling) -> Drawn:
+def chart(source: Scaling) -> Drawn:
     """Return the chart of one table or exam. Sizes in billions on a log axis, scores in per cent."""
-    groups = [group for group in found.groups if group.fits]
+    groups = [group for group in source.groups if group.fits]
     fitted = [row for group in groups for fit in group.fits for row in _curve(group, fit)]
     points = [row for group in groups for row in _points(group)]
     predicted = [
-        {"group": group.name, "fit": NAMES[one.kind], "_size": one.prediction.size, **_measured(one.prediction)}
+        {
+            "group": group.name,
+            "fit": NAMES[forecast.kind],
+            "_size": forecast.prediction.size,
+            **_measured(forecast.prediction),
+        }
         for group in groups
-        for one in group.forecasts
+        for forecast in group.forecasts
     ]
     references = [
         {"name": f"{point.model} {100 * point.score:.2f}", "model": point.model, **_measured(point)}
-        for point in found.references
+        for point in source.references
     ]
     breaks = [
         {"group": group.name, "_size": group.segments.at, "break": break_text(group.segments)}
@@ -59,9 +64,9 @@ def chart(found: Scaling) -> Drawn:
         Layer("diamonds", predicted),
         Layer("breaks", breaks),
     ]
-    sizes = Axis("_size", f"{found.parameters} {_SIZE}", {"type": "log", "nice": False, "padding": 24})
+    sizes = Axis("_size", f"{source.parameters} {_SIZE}", {"type": "log", "nice": False, "padding": 24})
     return curves(
-        layers, sizes, Axis("score", "score, per cent"), title="Scores over size", below=subtitle(points, found.title),
+        layers, sizes, Axis("score", "score, per cent"), title="Scores over size", below=subtitle(points, source.title),
         kinds=Kinds("group", [group.name for group in groups]), detail="fit",
     )  # fmt: skip
 
@@ -69,20 +74,20 @@ def chart(found: Scaling) -> Drawn:
 def _curve(group: Group, fit: Fit) -> Iterator[dict[str, Any]]:
     """From the smallest size to the largest that is fitted, held out or predicted."""
     known = [fit.smallest, fit.largest, *(point.size for point in group.held_out)]
-    known += [one.prediction.size for one in group.forecasts]
+    known += [forecast.prediction.size for forecast in group.forecasts]
     within = FURTHER * max(known)
-    known += [one.reach.size for one in group.reached if one.reach.size and one.reach.size <= within]
+    known += [reached.reach.size for reached in group.reached if reached.reach.size and reached.reach.size <= within]
     sizes = np.geomspace(min(known), max(known), STEPS)
     if fit.kind == "segments":  # a kink is drawn where it is
         sizes = np.union1d(sizes, [fit.parameters[3]])
     for size in sizes:
-        said = predict(fit, float(size))
+        prediction = predict(fit, float(size))
         yield {
             "group": group.name,
             "fit": NAMES[fit.kind],
             "_size": float(size),
-            "score": 100 * said.curve,
-            **ends(said),
+            "score": 100 * prediction.curve,
+            **ends(prediction),
         }
 
 
@@ -102,6 +107,6 @@ def _points(group: Group) -> Iterator[dict[str, Any]]:
             }
 
 
-def _measured(one: Point | Prediction) -> dict[str, Any]:
+def _measured(point: Point | Prediction) -> dict[str, Any]:
     """Return the score of a model or of a prediction, with its interval and size."""
-    return {"score": 100 * one.score, "size": size_text(one.size), **ends(one)}
+    return {"score": 100 * point.score, "size": size_text(point.size), **ends(point)}

@@ -105,7 +105,7 @@ class ScalingData(Struct, frozen=True, kw_only=True):
     @property
     def sizeless(self) -> tuple[Point, ...]:
         """Models with a score whose size nobody knows."""
-        return tuple(one for one in self.models if not one.size)
+        return tuple(model for model in self.models if not model.size)
 
 
 def found_in(config: ScalingConfig, sizes: Mapping[str, Size]) -> list[ScalingData]:
@@ -145,18 +145,20 @@ def _published(benchmark: str, config: ScalingConfig, sizes: Mapping[str, Size])
         raise VivaError(
             f"{named!r}: {benchmark} has no such published table; it has: {', '.join(known)}", field="table"
         )
-    found = published_models(benchmark, named)
-    if column not in found.columns:
+    models = published_models(benchmark, named)
+    if column not in models.columns:
         raise VivaError(
-            f"{column!r}: {benchmark}'s table {named} has no such column; it has: {', '.join(found.columns)}",
+            f"{column!r}: {benchmark}'s table {named} has no such column; it has: {', '.join(models.columns)}",
             field="score",
         )
     # On how many questions a published headline rests; nobody knows it of a part of it.
-    settings = (one for one in catalogue()[benchmark].settings if named in one.tables and column == one.headline)
-    questions = next((one.questions for one in settings), None)
+    settings = (
+        setting for setting in catalogue()[benchmark].settings if named in setting.tables and column == setting.headline
+    )
+    questions = next((setting.questions for setting in settings), None)
     stated = {entry.name: entry.size for entry in known[named].models if entry.size}
-    title = f"{benchmark}, published, {found.labels[column]} ({known[named].source.table})"
-    return _data(title, found, column, config, {**stated, **sizes}, questions)
+    title = f"{benchmark}, published, {models.labels[column]} ({known[named].source.table})"
+    return _data(title, models, column, config, {**stated, **sizes}, questions)
 
 
 def _of_table(path: Path, config: ScalingConfig, sizes: Mapping[str, Size]) -> ScalingData:
@@ -167,13 +169,13 @@ def _of_table(path: Path, config: ScalingConfig, sizes: Mapping[str, Size]) -> S
     if any(not 0 <= value <= 100 for value in values):
         raise DataError(f"{path}: column {column!r} holds scores beyond 0 and 100; {option('score')} names another")
     # "16B / 2.8B" and plain numbers may be in one column.
-    said = {
+    size_of = {
         model: published_size(text) or published_size(f"{text}B") for model, text in table.words.get(own, {}).items()
     }
-    said |= {
+    size_of |= {
         model: Size(size, size) for model, cell in table.columns.get(own, {}).items() if (size := cell.mean or 0) > 0
     }
-    stated = {model: size for model, size in said.items() if size}
+    stated = {model: size for model, size in size_of.items() if size}
     words = {name: given for name, given in table.words.items() if name != own}
     scale = 100.0 if any(value > 1 for value in values) else 1.0
     return _data(

@@ -35,21 +35,21 @@ def study(config: ScalingConfig) -> Findings[tuple[Scaling, ...]]:
     known = {point.model for source in sources for point in source.models}
     strange = [one_line(name, 40) for name in sizes if name not in known]
     notes = [f"{config.sizes} has sizes of {some(strange, 6)}, and no model here is called so."] if strange else []
-    found = tuple(_fitted(source, kinds, config, [*notes]) for source in sources)
-    return findings(found, partial(drawing, found))
+    scalings = tuple(_fitted(source, kinds, config, [*notes]) for source in sources)
+    return findings(scalings, partial(drawing, scalings))
 
 
-def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig, notes: list[str]) -> Scaling:
+def _fitted(data: ScalingData, kinds: Sequence[Kind], config: ScalingConfig, notes: list[str]) -> Scaling:
     """Fits, predictions and breaks of the chosen models."""
-    models = (*found.sizeless, *found.points)
-    named = _called(models, config.reach, found.title, "reach")  # whatever the other options leave out
+    models = (*data.sizeless, *data.points)
+    named = _called(models, config.reach, data.title, "reach")  # whatever the other options leave out
     references = tuple(sorted(named.values(), key=lambda point: -point.score))
-    found = _chosen(found, config)
-    points: Sequence[Point] = found.points
+    data = _chosen(data, config)
+    points: Sequence[Point] = data.points
     if config.families not in (None, NONE):
         families = read_families(Path(config.families), [point.model for point in points], notes)
         words = [{**point.words, "family": family} for point, family in zip(points, families, strict=True)]
-        points = [replace(point, words=said) for point, said in zip(points, words, strict=True)]
+        points = [replace(point, words=words_of) for point, words_of in zip(points, words, strict=True)]
     predict, fit_on = _numbers(config.predict, "predict"), _numbers(config.fit_on, "fit_on")
     groups: list[Group] = []
     for name, members in grouped(points, _parts(config.by)).items():
@@ -59,27 +59,27 @@ def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig, no
             studied(name, kept, kinds, predict, fit_on, references, by_family=config.families != NONE, only=only)
         )
     if not any(group.fits for group in groups):
-        raise DataError(f"{found.title}: no curve can be fitted; {_why_not(found, groups)}")
+        raise DataError(f"{data.title}: no curve can be fitted; {_why_not(data, groups)}")
     best = ", best of each size" if config.best else ""
     return Scaling(
-        title=f"{found.title}{best}{', models that set a new best fitted' if config.frontier else ''}",
+        title=f"{data.title}{best}{', models that set a new best fitted' if config.frontier else ''}",
         parameters=config.parameters,
         groups=tuple(groups),
         references=references,
-        sizeless=tuple(point.model for point in found.sizeless if point not in references),
-        ranges=found.ranges,
+        sizeless=tuple(point.model for point in data.sizeless if point not in references),
+        ranges=data.ranges,
         notes=tuple(notes),
     )
 
 
-def _why_not(found: ScalingData, groups: Sequence[Group]) -> str:
+def _why_not(data: ScalingData, groups: Sequence[Group]) -> str:
     """Return why no group has a curve."""
     if groups:
         return f"{groups[0].name}: {next(iter(groups[0].skipped), 'there are no models left')}"
-    if found.sizeless:
-        unknown = ", ".join(one_line(point.model, 40) for point in found.sizeless[:6])
+    if data.sizeless:
+        unknown = ", ".join(one_line(point.model, 40) for point in data.sizeless[:6])
         return f"nobody's size is known: {unknown} ({option('sizes', 'FILE')} gives sizes)"
-    return left_out(found.ranges) if found.ranges else "there are no models"
+    return left_out(data.ranges) if data.ranges else "there are no models"
 
 
 def _called(models: Sequence[Point], patterns: Sequence[str], title: str, field: str) -> dict[str, Point]:
@@ -94,22 +94,22 @@ def _called(models: Sequence[Point], patterns: Sequence[str], title: str, field:
     return chosen
 
 
-def _chosen(found: ScalingData, config: ScalingConfig) -> ScalingData:
+def _chosen(data: ScalingData, config: ScalingConfig) -> ScalingData:
     """Return what --model, --exclude and --where leave. Raises VivaError for a pattern or condition that fits no
     model.
     """
-    models = (*found.points, *found.sizeless)
-    named = _called(models, config.model, found.title, "model")
-    dropped = _called(models, config.exclude, found.title, "exclude")
-    kept = [point for point in found.models if (point.model in named or not named) and point.model not in dropped]
+    models = (*data.points, *data.sizeless)
+    named = _called(models, config.model, data.title, "model")
+    dropped = _called(models, config.exclude, data.title, "exclude")
+    kept = [point for point in data.models if (point.model in named or not named) and point.model not in dropped]
     for condition in config.where:
         word, _, value = condition.partition("=")
         values = sorted({point.words.get(word, "") for point in models} - {""})
         if value not in values:
             known = ", ".join(one_line(value, 40) for value in values) or "nothing"
-            raise VivaError(f"{condition!r} fits no model of {found.title}; {word!r} is one of: {known}", field="where")
+            raise VivaError(f"{condition!r} fits no model of {data.title}; {word!r} is one of: {known}", field="where")
         kept = [point for point in kept if point.words.get(word) == value]
-    return replace(found, models=tuple(kept))
+    return replace(data, models=tuple(kept))
 
 
 def _curve_kinds(config: ScalingConfig) -> list[Kind]:
@@ -122,7 +122,7 @@ def _curve_kinds(config: ScalingConfig) -> list[Kind]:
 
 
 def _numbers(values: Sequence[str], field: str) -> list[float]:
-    found: list[float] = []
+    numbers: list[float] = []
     for part in _parts(values):
         try:
             size = float(part.lower().removesuffix("b"))
@@ -130,8 +130,8 @@ def _numbers(values: Sequence[str], field: str) -> list[float]:
             size = 0.0
         if not 0 < size < 1e9:
             raise VivaError(f"{part!r} is no size in billions of parameters, as 7 or 110", field=field)
-        found.append(size)
-    return found
+        numbers.append(size)
+    return numbers
 
 
 def _parts(values: Sequence[str]) -> list[str]:

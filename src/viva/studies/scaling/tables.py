@@ -63,20 +63,20 @@ class Row(NamedTuple):
         return None if self.point is None else float(self.point.score - self.about.prediction.score)
 
 
-def _tables(found: Scaling) -> Iterator[Table]:
+def _tables(source: Scaling) -> Iterator[Table]:
     """Yield the curves, what they predict, the breaks, and the models furthest from their curve."""
-    groups = found.groups
-    references = {point.model: point for point in found.references}
-    broken = [Row(one, None, one.segments) for one in groups if one.segments]
+    groups = source.groups
+    references = {point.model: point for point in source.references}
+    broken = [Row(group, None, group.segments) for group in groups if group.segments]
     predicted = [
-        Row(one, each.kind, each, point, _bent(found, each))
-        for one in groups
-        for each in one.forecasts
+        Row(group, each.kind, each, point, _bent(source, each))
+        for group in groups
+        for each in group.forecasts
         for point in each.measured or (None,)
     ]
-    reached = [Row(one, each.kind, each, references[each.model]) for one in groups for each in one.reached]
+    reached = [Row(group, each.kind, each, references[each.model]) for group in groups for each in group.reached]
     titled = (
-        ("Scores over size", _FITTED, [Row(one, fit.kind, fit) for one in groups for fit in one.fits]),
+        ("Scores over size", _FITTED, [Row(group, fit.kind, fit) for group in groups for fit in group.fits]),
         ("Predicted", _PREDICTED, predicted),
         ("Reached at", _REACHED, reached),
         ("One line or two", _BREAKS, broken),
@@ -84,12 +84,12 @@ def _tables(found: Scaling) -> Iterator[Table]:
         (
             "Far from their curve",
             _STRAYS,
-            [Row(one, each.kind, each, each.point) for one in groups for each in one.strays],
+            [Row(group, each.kind, each, each.point) for group in groups for each in group.strays],
         ),
     )
     for title, columns, rows in titled:
         if rows:
-            yield Table(f"{title} · {found.title}", (_GROUP, *columns), rows)
+            yield Table(f"{title} · {source.title}", (_GROUP, *columns), rows)
 
 
 def size_text(size: float) -> str:
@@ -105,10 +105,10 @@ def _score(point: Point) -> str:
     return percent(point.score) + (UNSURE if point.partial else "")
 
 
-def _bent(found: Scaling, one: Forecast) -> Bend | None:
+def _bent(source: Scaling, predicted: Forecast) -> Bend | None:
     """Return how the models leave the curve, if they surely do: at most in 5 % of tables that have no bend."""
-    tested = sum(any(forecast.bend for forecast in group.forecasts) for group in found.groups)
-    return one.bend if one.bend is not None and one.bend.p * tested <= SURE else None
+    tested = sum(any(forecast.bend for forecast in group.forecasts) for group in source.groups)
+    return predicted.bend if predicted.bend is not None and predicted.bend.p * tested <= SURE else None
 
 
 def _basis(row: Row) -> str:
@@ -116,22 +116,22 @@ def _basis(row: Row) -> str:
     return _RESTS[row.about.prediction.basis] + bent
 
 
-def _sizes_text(said: Reach) -> str:
-    if said.low is None and said.high is None:
+def _sizes_text(reach: Reach) -> str:
+    if reach.low is None and reach.high is None:
         return DASH
-    low = DASH if said.low is None else f"from {size_text(said.low)}"
-    return f"{low} on" if said.high is None else f"{low} to {size_text(said.high)}"
+    low = DASH if reach.low is None else f"from {size_text(reach.low)}"
+    return f"{low} on" if reach.high is None else f"{low} to {size_text(reach.high)}"
 
 
-def _profile_text(found: Segments) -> str:
-    below, beyond = "below " if found.open_low else "", "beyond " if found.open_high else ""
-    return f"{below}{size_text(found.low)} to {beyond}{size_text(found.high)}"
+def _profile_text(segments: Segments) -> str:
+    below, beyond = "below " if segments.open_low else "", "beyond " if segments.open_high else ""
+    return f"{below}{size_text(segments.low)} to {beyond}{size_text(segments.high)}"
 
 
-def break_text(found: Segments) -> str:
+def break_text(segments: Segments) -> str:
     """Return `34B`, or of breaks that fit equally well `34B to 70B`."""
-    low, high = found.tied
-    return size_text(found.at) if low == high else _between(low, high)
+    low, high = segments.tied
+    return size_text(segments.at) if low == high else _between(low, high)
 
 
 def formula(fit: Fit) -> str:
@@ -172,12 +172,20 @@ _PREDICTED = (
         "size",
         "about.prediction",
         Printed(
-            lambda said: size_text(said.size) + (f", {said.beyond:.1f} times the largest" if said.beyond > 1 else "")
+            lambda prediction: (
+                size_text(prediction.size)
+                + (f", {prediction.beyond:.1f} times the largest" if prediction.beyond > 1 else "")
+            )
         ),
         key=None,
     ),
     Column("predicted", "about.prediction.score", PERCENT),
-    Column("95 % interval", "about.prediction", Printed(lambda said: bracket_text(said).strip() or DASH), key=None),
+    Column(
+        "95 % interval",
+        "about.prediction",
+        Printed(lambda prediction: bracket_text(prediction).strip() or DASH),
+        key=None,
+    ),
     Column("rests on", _basis, key=None),
     Column("measured", "point", Printed(lambda point: f"{_score(point)} {point.model}", words=True), key=None),
     Column("difference", "off", POINTS),
@@ -196,7 +204,9 @@ _BREAKS = (
     Column(
         "bootstrap 95 %",
         "about",
-        Printed(lambda found: DASH if found.boot_low is None else _between(found.boot_low, found.boot_high)),
+        Printed(
+            lambda segments: DASH if segments.boot_low is None else _between(segments.boot_low, segments.boot_high)
+        ),
         key=None,
     ),
     Column("doubling adds, below", "about.below", _SLOPE, key="slope_below"),
@@ -218,38 +228,40 @@ _STRAYS = (
 _DATA = places("table", "group", "role", "fit", "model", "size", "score", "low", "high", "partial", "basis")
 
 
-def findings(found: tuple[Scaling, ...], drawing: Drawing) -> Findings[tuple[Scaling, ...]]:
+def findings(scalings: tuple[Scaling, ...], drawing: Drawing) -> Findings[tuple[Scaling, ...]]:
     """Return the curves of every table and exam. `rows` has one a model and one a prediction, shares of 1; `role`:
     fitted, held out, predicted, reached (low and high are then sizes)."""
-    whole = Table("Models and curves", fields("", *Scaling.__struct_fields__), found)
-    rows = [(one.title, group.name, *cells) for one in found for group in one.groups for cells in _cells(group)]
+    whole = Table("Models and curves", fields("", *Scaling.__struct_fields__), scalings)
+    rows = [
+        (source.title, group.name, *cells) for source in scalings for group in source.groups for cells in _cells(group)
+    ]
     return Findings(
-        found=found, shown=[*(table for one in found for table in _tables(one)), whole],
-        rows=Table("Models and predictions", _DATA, rows), notes=notes_on(found), drawing=drawing,
+        found=scalings, shown=[*(table for source in scalings for table in _tables(source)), whole],
+        rows=Table("Models and predictions", _DATA, rows), notes=notes_on(scalings), drawing=drawing,
     )  # fmt: skip
 
 
-def notes_on(found: Sequence[Scaling]) -> list[str]:
+def notes_on(scalings: Sequence[Scaling]) -> list[str]:
     """Return how to read it, and what it leaves out."""
-    kinds = {fit.kind for one in found for group in one.groups for fit in group.fits}
-    sizes = "all parameters" if all(one.parameters == "total" for one in found) else "active parameters"
+    kinds = {fit.kind for source in scalings for group in source.groups for fit in group.fits}
+    sizes = "all parameters" if all(source.parameters == "total" for source in scalings) else "active parameters"
     lines = [
         f"Scores in per cent, sizes in billions of {sizes}; sd: scatter of the models around the curve.{_INDEPENDENT}"
     ]
-    families = [group for one in found for group in one.groups if group.families]
+    families = [group for source in scalings for group in source.groups if group.families]
     if families:
         lines[0] = lines[0].removesuffix(_INDEPENDENT)
         lines.append(
             _FAMILIES.format(", ".join(f"{len(group.points):,} models of {group.families:,}" for group in families))
         )
-    if any(group.forecasts for one in found for group in one.groups):
-        lines += [_BENT.format(*said) for one in found for said in _bends(one)]
+    if any(group.forecasts for source in scalings for group in source.groups):
+        lines += [_BENT.format(*bend) for source in scalings for bend in _bends(source)]
         lines.append(
             "The interval is for the score that one more model of that size would measure, "
             f"{_AVERAGED if 'average' in kinds else 'if the curve holds there'}; "
             "models of a size that is predicted were held out of the fit."
         )
-    if any(one.references for one in found):
+    if any(source.references for source in scalings):
         lines.append(
             "Reached at: where the curve itself has the score (`never`: not up to a million billion); the interval is "
             "of sizes at which one more model may have it. Beyond the largest fitted size the curve is a guess."
@@ -260,8 +272,8 @@ def notes_on(found: Sequence[Scaling]) -> list[str]:
             "naive p is the F-test's of a break known beforehand: it finds breaks too often. `A to B`: every "
             "break between fits equally well, as beyond it there is a single size."
         )
-    for one in found:
-        lines += _missing(one)
+    for source in scalings:
+        lines += _missing(source)
     return lines
 
 
@@ -281,49 +293,51 @@ _FAMILIES = (
 )
 
 
-def _bends(found: Scaling) -> Iterator[tuple[str, ...]]:
+def _bends(source: Scaling) -> Iterator[tuple[str, ...]]:
     """Yield what is said of every curve that the models surely leave."""
-    for group in found.groups:
-        for one in {one.kind: one for one in group.forecasts}.values():
-            if bent := _bent(found, one):
+    for group in source.groups:
+        for forecast in {forecast.kind: forecast for forecast in group.forecasts}.values():
+            if bent := _bent(source, forecast):
                 more = "higher" if bent.upwards else "lower"
-                yield group.name, NAMES[one.kind], _away(bent), size_text(bent.at), p_text(bent.p), more
+                yield group.name, NAMES[forecast.kind], _away(bent), size_text(bent.at), p_text(bent.p), more
 
 
 def _away(bent: Bend) -> str:
     return "upwards" if bent.upwards else "downwards"
 
 
-def _missing(found: Scaling) -> Iterator[str]:
-    yield from found.notes
-    partial = [point.model for group in found.groups for point in (*group.points, *group.held_out) if point.partial]
+def _missing(source: Scaling) -> Iterator[str]:
+    yield from source.notes
+    partial = [point.model for group in source.groups for point in (*group.points, *group.held_out) if point.partial]
     if partial:
         shown = some(partial, 6)
-        yield f"{UNSURE} {found.title}: the means of these models leave out what was not scored: {shown}."
-    if found.ranges:
-        yield f"{found.title}: {left_out(found.ranges)}"
-    if found.sizeless:
-        shown = some(found.sizeless, 6)
-        yield f"{found.title}: left out, of unknown size: {shown} ({flag('sizes', 'FILE')} gives sizes)."
-    unfitted = [group.name for group in found.groups if not group.fits]
+        yield f"{UNSURE} {source.title}: the means of these models leave out what was not scored: {shown}."
+    if source.ranges:
+        yield f"{source.title}: {left_out(source.ranges)}"
+    if source.sizeless:
+        shown = some(source.sizeless, 6)
+        yield f"{source.title}: left out, of unknown size: {shown} ({flag('sizes', 'FILE')} gives sizes)."
+    unfitted = [group.name for group in source.groups if not group.fits]
     if unfitted:
-        yield f"{found.title}: no curve, for want of models of different sizes: {some(unfitted, 8)}."
-    for group in found.groups:
+        yield f"{source.title}: no curve, for want of models of different sizes: {some(unfitted, 8)}."
+    for group in source.groups:
         if group.fits:
             yield from (f"{group.name}: {reason}." for reason in group.skipped)
         for fit in group.fits:
             if fit.trouble:
                 yield f"{group.name}, {NAMES[fit.kind]}: {fit.trouble}; no interval."
         yield from (
-            f"{group.name}: at {size_text(said.size)} the line has {percent(said.curve)}, which is no score: it does "
+            f"{group.name}: at {size_text(prediction.size)} the line has {percent(prediction.curve)}, which is "
+            "no score: it does "
             "not hold that far, and predicted is the nearest score."
-            for said in (one.prediction for one in group.forecasts)
-            if not 0 <= said.curve <= 1
+            for prediction in (forecast.prediction for forecast in group.forecasts)
+            if not 0 <= prediction.curve <= 1
         )
         unsure = {
-            one.kind
-            for one in group.forecasts
-            if one.prediction.basis == "nothing" and not any(fit.trouble for fit in group.fits if fit.kind == one.kind)
+            forecast.kind
+            for forecast in group.forecasts
+            if forecast.prediction.basis == "nothing"
+            and not any(fit.trouble for fit in group.fits if fit.kind == forecast.kind)
         }
         for fit in group.fits:
             if fit.kind in unsure and fit.spare > 0:
@@ -344,8 +358,18 @@ def _cells(group: Group) -> Iterator[Sequence[object]]:
             partial = "yes" if point.partial else ""
             yield role, "", point.model, point.size, point.score, point.low, point.high, partial, ""
     for forecast in group.forecasts:
-        said = forecast.prediction
-        yield "predicted", forecast.kind, "", said.size, said.score, said.low, said.high, "", said.basis
-    for one in group.reached:
-        found = one.reach
-        yield "reached", one.kind, one.model, found.size, found.score, found.low, found.high, "", ""
+        prediction = forecast.prediction
+        yield (
+            "predicted",
+            forecast.kind,
+            "",
+            prediction.size,
+            prediction.score,
+            prediction.low,
+            prediction.high,
+            "",
+            prediction.basis,
+        )
+    for reached in group.reached:
+        reach = reached.reach
+        yield "reached", reached.kind, reached.model, reach.size, reach.score, reach.low, reach.high, "", ""

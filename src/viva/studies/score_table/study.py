@@ -173,22 +173,22 @@ def _with_levels(rows: list[ScoreRow], tag: str, levels: Mapping[str, int]) -> l
 
 def _leaderboard_of(benchmark: str) -> tuple[Entry, ...]:
     """Return the published rows of a paper that takes the best of several answers; none of another's, or of none."""
-    best = (one for one in catalogue()[benchmark].settings if one.answers > 1) if benchmark else ()
-    return next((table(benchmark, one.tables[0]).entries for one in best), ())
+    best = (setting for setting in catalogue()[benchmark].settings if setting.answers > 1) if benchmark else ()
+    return next((table(benchmark, declared.tables[0]).entries for declared in best), ())
 
 
-def _published_rows(benchmark: str, models: Mapping[str, ModelScores], said: Sequence[str]) -> dict[str, Entry]:
+def _published_rows(benchmark: str, models: Mapping[str, ModelScores], names: Sequence[str]) -> dict[str, Entry]:
     """Return model → the published row beside it: the one the user says, else the one of the same name, else none."""
     rows = _leaderboard_of(benchmark)
-    found = {name: row for name in models if (row := find(rows, name)) is not None}
-    for given in said:
+    rows_by_model = {name: row for name in models if (row := find(rows, name)) is not None}
+    for given in names:
         name, _, row_name = given.rpartition("=")
         if name not in models:
             raise VivaError(
                 f"{given!r}: write MODEL=ROW, with a model of the table: {listed(models)}", field="published"
             )
-        found[name] = called(rows, row_name)
-    return found
+        rows_by_model[name] = called(rows, row_name)
+    return rows_by_model
 
 
 def _notes_on_published(benchmark: str, standings: Sequence[LeaderboardRow], rows: Mapping[str, Entry]) -> list[str]:

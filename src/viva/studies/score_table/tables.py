@@ -278,44 +278,44 @@ def grouping_findings(grouping: Grouping, more: Sequence[str] = ()) -> Findings[
 
 def _grouping_notes(grouping: Grouping) -> list[str]:
     """Return who examined, what could not be told, and which questions disagree."""
-    found, given = grouping.found, grouping.given
+    levels, given = grouping.found, grouping.given
     notes = [
         f"Level 1: {grouping.weaker} has a mean of at least 50. Level 2: {grouping.stronger} has. Level 3: "
         + (f"{grouping.warm} reaches 50 in its first ten answers. " if grouping.warm else "not told. ")
         + f"Level 4: {grouping.stronger} scores above 0 at least once. Level 5: not in {grouping.trials} answers."
     ]
-    open_ones = sum(1 for possible in found.values() if len(possible) > 1)
-    if not grouping.warm and any(3 in possible for possible in found.values()):
+    open_ones = sum(1 for possible in levels.values() if len(possible) > 1)
+    if not grouping.warm and any(3 in possible for possible in levels.values()):
         notes.append(
             f"Level 3 takes ten answers at temperature 1.0 ({grouping.warm_option}): without them any question beyond "
             "level 2 may be of level 3."
         )
-    if any({4, 5} <= set(possible) for possible in found.values()):
+    if any({4, 5} <= set(possible) for possible in levels.values()):
         notes.append(
             f"Level 5 takes {grouping.trials} answers without a point; with fewer it cannot be told from level 4 "
             f"({flag('trials', 'N')} makes do with N)."
         )
-    nobody = [question for question, possible in found.items() if not possible]
+    nobody = [question for question, possible in levels.items() if not possible]
     if nobody:
         notes.append(f"{len(nobody):,} questions have no scored answer of one of the two: {some(nobody, _LISTED)}.")
     notes.append(
-        f"{sum(1 for possible in found.values() if len(possible) == 1):,} questions decided, {open_ones:,} open."
+        f"{sum(1 for possible in levels.values() if len(possible) == 1):,} questions decided, {open_ones:,} open."
     )
     if given:
-        notes.extend(_comparison(found, given))
+        notes.extend(_comparison(levels, given))
     return notes
 
 
-def _comparison(found: dict[str, Levels], given: dict[str, int]) -> list[str]:
-    both = [question for question in found if question in given]
-    against = [question for question in both if found[question] and given[question] not in found[question]]
+def _comparison(levels: dict[str, Levels], given: dict[str, int]) -> list[str]:
+    both = [question for question in levels if question in given]
+    against = [question for question in both if levels[question] and given[question] not in levels[question]]
     notes = [f"{len(both) - len(against):,} of {len(both):,} questions agree with the other grouping, or may."]
     if against:
-        told = [f"{question} ({named(found[question])}, there {given[question]})" for question in against]
+        told = [f"{question} ({named(levels[question])}, there {given[question]})" for question in against]
         notes.append(f"They disagree about {some(told, _LISTED)}.")
     for where, missing in (
-        ("the other grouping", [question for question in found if question not in given]),
-        ("this table", [question for question in given if question not in found]),
+        ("the other grouping", [question for question in levels if question not in given]),
+        ("this table", [question for question in given if question not in levels]),
     ):
         if missing:
             notes.append(f"{len(missing):,} questions are not in {where}: {some(missing, _LISTED)}.")

@@ -20,33 +20,33 @@ def training_chart(every: Sequence[Training]) -> Drawn:
     """Return one exam's curves; VivaError for several. A checkpoint at 0 has no place on a logarithm, and is in the
     tables.
     """
-    one_exam([one.exam for one in every])
-    found = every[0]
-    span = [point.at for point in found.points if point.at > 0]
+    one_exam([course.exam for course in every])
+    first = every[0]
+    span = [point.at for point in first.points if point.at > 0]
     logarithmic = len(set(span)) > 1 and max(span) / min(span) >= DECADE
     rows = [
         {
             "curve": curve.name,
             "checkpoint": point.checkpoint,
             "_at": point.at,
-            found.axis: short_number(point.at),
+            first.axis: short_number(point.at),
             **figures(cell),
         }
-        for curve in found.curves
-        for point in found.points
+        for curve in first.curves
+        for point in first.points
         if (point.at > 0 or not logarithmic)
         and (cell := point.cells.get(curve.name)) is not None
         and cell.mean is not None
     ]
     scale = {"type": "log", "nice": False, "padding": 16} if logarithmic else {}
     across = Axis(
-        "_at", found.axis + (" (log scale)" if logarithmic else ""), scale,
+        "_at", first.axis + (" (log scale)" if logarithmic else ""), scale,
         {"labelExpr": BILLIONS, "labelSeparation": 14, "grid": False},
     )  # fmt: skip
     return curves(
         [Layer("band", rows), Layer("line", rows), Layer("dots", rows)], across, Axis("score", PER_CENT),
-        title="Scores over training", below=[found.exam, subtitle(rows, "95 % intervals shaded")],
-        kinds=Kinds("curve", [curve.name for curve in found.curves]),
+        title="Scores over training", below=[first.exam, subtitle(rows, "95 % intervals shaded")],
+        kinds=Kinds("curve", [curve.name for curve in first.curves]),
     )  # fmt: skip
 
 

@@ -89,8 +89,8 @@ def study(config: TrainingConfig) -> Findings[tuple[Training, ...]]:
             f"nothing says how far these were trained: {unknown}; viva training and viva run take a file "
             f"(`model,tokens`), {flag('checkpoints', 'FILE')}; viva run also takes {flag('revision', 'NAME=TOKENS')}"
         )
-    found = tuple(training(exam, axis, here) for exam, here in points.items())
-    return findings(found, _notes(file, points, places, strangers), partial(training_chart, found))
+    trainings = tuple(training(exam, axis, here) for exam, here in points.items())
+    return findings(trainings, _notes(file, points, places, strangers), partial(training_chart, trainings))
 
 
 def _trained(each: ScoreSet, file: Checkpoints | None) -> Checkpoint | None:

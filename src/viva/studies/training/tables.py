@@ -46,25 +46,25 @@ class Cell(NamedTuple):
     cell: Estimate
 
 
-def training_tables(found: Training) -> Iterator[Table]:
+def training_tables(course: Training) -> Iterator[Table]:
     """Yield a row a checkpoint, then a row a curve."""
-    rows = [Row(point, max(point.cells.values(), key=lambda cell: cell.n, default=_NONE)) for point in found.points]
+    rows = [Row(point, max(point.cells.values(), key=lambda cell: cell.n, default=_NONE)) for point in course.points]
     checkpoints = (
         Column("checkpoint", "point.checkpoint", NAME),
-        Column(found.axis.removeprefix("training "), "point.at", _AXIS, key="at"),
+        Column(course.axis.removeprefix("training "), "point.at", _AXIS, key="at"),
         counted([row.largest for row in rows], "largest"),
-        *(Column(curve.name, item("point.cells", curve.name), ESTIMATE) for curve in found.curves),
+        *(Column(curve.name, item("point.cells", curve.name), ESTIMATE) for curve in course.curves),
     )
-    yield Table(f"Checkpoints · {found.exam}", checkpoints, rows)
-    means = [cell.mean for point in found.points for cell in point.cells.values() if cell.mean is not None]
+    yield Table(f"Checkpoints · {course.exam}", checkpoints, rows)
+    means = [cell.mean for point in course.points for cell in point.cells.values() if cell.mean is not None]
     ends = (min(means), max(means)) if means else (0.0, 1.0)
 
     def line(curve: Curve) -> str:
-        cells = (point.cells.get(curve.name) for point in found.points)
+        cells = (point.cells.get(curve.name) for point in course.points)
         return sparkline([cell.mean if cell else None for cell in cells], *ends)
 
     curves = (Column("curve", "name", NAME), Column("over training", line, key=None), *_CURVE)
-    yield Table(f"Over training · {found.exam}", curves, found.curves)
+    yield Table(f"Over training · {course.exam}", curves, course.curves)
 
 
 _AXIS = Kind(short_number)
@@ -73,7 +73,7 @@ _CURVE = (
     Column("last", "last", PERCENT),
     Column(
         "change",
-        lambda one: None if one.last is None or one.first is None else one.last - one.first,
+        lambda change: None if change.last is None or change.first is None else change.last - change.first,
         POINTS,
     ),
     Column("best", "best", PERCENT),
@@ -88,31 +88,34 @@ _DATA = (
 )  # fmt: skip
 
 
-def findings(found: tuple[Training, ...], notes: Sequence[str], drawing: Drawing) -> Findings[tuple[Training, ...]]:
+def findings(trainings: tuple[Training, ...], notes: Sequence[str], drawing: Drawing) -> Findings[tuple[Training, ...]]:
     """Return the checkpoints and curves of every exam; `rows` has one a checkpoint and curve: shares of 1."""
     cells = [
-        Cell(one, point, name, cell) for one in found for point in one.points for name, cell in point.cells.items()
+        Cell(course, point, name, cell)
+        for course in trainings
+        for point in course.points
+        for name, cell in point.cells.items()
     ]
-    legends = dict.fromkeys(line for one in found for line in legend(one))
+    legends = dict.fromkeys(line for course in trainings for line in legend(course))
     return Findings(
-        found=found, shown=[table for one in found for table in training_tables(one)],
+        found=trainings, shown=[table for course in trainings for table in training_tables(course)],
         rows=Table("Scores", _DATA, cells), notes=[*legends, *notes], drawing=drawing,
     )  # fmt: skip
 
 
-def legend(found: Training) -> list[str]:
+def legend(course: Training) -> list[str]:
     """Return how to read it, and what it leaves out."""
     lines = ["Per cent with 95 % intervals over questions, as in the run's own tables. "
-             f"Kendall's tau is the score's with {found.axis}."]  # fmt: skip
-    for point in found.points:
+             f"Kendall's tau is the score's with {course.axis}."]  # fmt: skip
+    for point in course.points:
         partial = [name for name, cell in point.cells.items() if not cell.complete]
         if partial:
             lines.append(
-                f"{UNSURE} {point.checkpoint} on {found.exam}: some answers are missing or not graded "
+                f"{UNSURE} {point.checkpoint} on {course.exam}: some answers are missing or not graded "
                 f"({some(partial, 4)}); its means leave them out."
             )
-    if any(cell.ranged for point in found.points for cell in point.cells.values()):
+    if any(cell.ranged for point in course.points for cell in point.cells.values()):
         lines.append(f"{UNSURE} after a range: {RANGE}. It is no point of a curve.")
-    if any(point.at == 0 for point in found.points) and any(point.at > 0 for point in found.points):
-        lines.append(f"A logarithmic axis has no 0: the checkpoint at 0 {found.axis} is in the tables only.")
+    if any(point.at == 0 for point in course.points) and any(point.at > 0 for point in course.points):
+        lines.append(f"A logarithmic axis has no 0: the checkpoint at 0 {course.axis} is in the tables only.")
     return lines

@@ -173,7 +173,7 @@ def particle_end(verb: VerbSequence) -> int:
 def _chains(sentence: Sentence) -> list[tuple[VerbSequence, VerbSequence]]:
     """Return verb phrases with those that they take as infinitives or participles without a subject of their own."""
     by_last = {verb.levels[-1]: verb for verb in sentence.verbs}
-    found: list[tuple[VerbSequence, VerbSequence]] = []
+    pairs: list[tuple[VerbSequence, VerbSequence]] = []
     for lower in sentence.verbs:
         verb = lower
         for _ in range(_DEEPEST):
@@ -183,9 +183,9 @@ def _chains(sentence: Sentence) -> list[tuple[VerbSequence, VerbSequence]]:
             upper = by_last.get(clause.parent)
             if upper is None:
                 break
-            found.append((upper, lower))
+            pairs.append((upper, lower))
             verb = upper
-    return found
+    return pairs
 
 
 def _owners(sentence: Sentence) -> dict[tuple[Role, Node], list[VerbSequence]]:

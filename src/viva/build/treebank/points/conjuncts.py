@@ -50,7 +50,7 @@ def find(reading: Reading) -> Iterator[Finding]:
     """
     for kind, parent, conjuncts in _coordinations(reading):
         name = f"coordinated_{kind}"
-        for one, slot in enumerate(conjuncts):
+        for place, slot in enumerate(conjuncts):
             if not _is_clear(reading, kind, slot):
                 continue
             unpaired = Finding(
@@ -70,7 +70,7 @@ def find(reading: Reading) -> Iterator[Finding]:
             yield unpaired
             for other, answer in enumerate(conjuncts):
                 # By default neighbours only: a list of ten would be ninety questions.
-                if abs(one - other) == 1 or (reading.published and one != other):
+                if abs(place - other) == 1 or (reading.published and place != other):
                     yield replace(
                         unpaired,
                         answer=answer.text,
@@ -111,7 +111,7 @@ def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conj
             for child in node.children:
                 if child.tag == "NP":
                     known = (reading.noun_modifiers.get(inner) for inner in child.children)
-                    modifiers = next((found for found in known if found is not None), None)
+                    modifiers = next((modified for modified in known if modified is not None), None)
                     members.append(Conjunct(reading.cased(child.text), child, None, modifiers))
             if _distinct(members):
                 yield "noun_phrase", node, members
@@ -177,8 +177,8 @@ def _tags(kind: SlotKind, slot: Conjunct, answer: Conjunct) -> tuple[str, ...]:
     both = ":".join("yes" if conjunct.modifiers else "no" for conjunct in (slot, answer))
     overall = f"{name}:with_modifier:{both}"
     sides = [(letter, side.modifiers) for letter, side in (("i", slot), ("j", answer)) if side.modifiers is not None]
-    known = {letter: [f"{name}:with_modifier_{letter}:{'yes' if found else 'no'}"] for letter, found in sides}
-    with_what = {letter: _with_what(f"{name}:with_modifier_{letter}", found) for letter, found in sides}
+    known = {letter: [f"{name}:with_modifier_{letter}:{'yes' if modified else 'no'}"] for letter, modified in sides}
+    with_what = {letter: _with_what(f"{name}:with_modifier_{letter}", modified) for letter, modified in sides}
     if kind == "verb_phrase":
         return (name, overall, *known["i"], *known["j"], *with_what["i"], *with_what["j"])
     return (name, *(tag for letter, _ in sides for tag in (*known[letter], *with_what[letter])), overall)

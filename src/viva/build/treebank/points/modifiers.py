@@ -135,14 +135,14 @@ def find_adverbs(reading: Reading) -> Iterator[Finding]:
 def find_attachments(reading: Reading) -> Iterator[Finding]:
     """Yield one finding a prepositional phrase and its host, where both occur once: verb phrases, then noun phrases."""
     hosts: list[tuple[str, Node, VerbSequence | None, tuple[Modifier, ...]]] = [
-        (verb.plain, verb.last, verb, found) for verb, found in reading.verb_modifiers.items()
+        (verb.plain, verb.last, verb, found_modifiers) for verb, found_modifiers in reading.verb_modifiers.items()
     ]
-    hosts += [(head.text, head, None, found) for head, found in reading.noun_modifiers.items() if is_plain(head)]
+    hosts += [(head.text, head, None, several) for head, several in reading.noun_modifiers.items() if is_plain(head)]
     modifiers = [*reading.verb_modifiers.values(), *reading.noun_modifiers.values()]
-    counts = Counter(modifier.text for found in modifiers for modifier in found)
-    for answer, node, verb, found in hosts:
+    counts = Counter(modifier.text for of_host in modifiers for modifier in of_host)
+    for answer, node, verb, found_modifiers in hosts:
         kind, modifies = ("predicate", "adverbial_modifier") if verb else ("noun_phrase", "adjective_modifier")
-        for modifier in found if reading.host_counts[answer] == 1 else ():
+        for modifier in found_modifiers if reading.host_counts[answer] == 1 else ():
             if modifier.category != _PP or counts[modifier.text] > 1:
                 continue
             if _modifies_verb(reading, verb, modifier) if verb else _modifies_noun(reading, node, modifier):
