@@ -1,4 +1,4 @@
-"""A bound on concurrency that finds by itself what a server bears, judged by what it answers, not by how long it takes.
+"""A bound on concurrency that adapts to the server: judged by its answers a second, not by its latency.
 
 By Little's law a server that answers X requests a second with N in flight takes N / X seconds for each. Latency that
 spreads, or is long, says nothing of load; that one more request in flight brings no more answers a second does. So the
@@ -16,15 +16,15 @@ from msgspec import Struct
 AUTO_START = 16
 AUTO_MOST = 512
 LOSS = 0.15
-"""The share of refusals beyond which they are taken for a sign of load; fewer happen by themselves behind any proxy."""
+"""Refusals above this share are a sign of load; a few happen behind any proxy."""
 GAIN = 1.12
-"""Doubling must bring so many times the answers a second, or the doubling ends."""
+"""Doubling goes on while it multiplies the answers a second by at least this much."""
 FEW = 4
-"""Where fewer requests in flight than this are still too many, the rate of sending is bounded."""
+"""Where even fewer requests in flight than this are too many, the rate of sending is bounded instead."""
 
 
 class Trials:
-    """A search for the value that has the highest utility, around which it does not stop to look.
+    """A search for the value with the highest utility; it goes on probing around the best one.
 
     Every other trial is above or below the base. One above is kept where it gains, and the next goes further; one below
     where it loses nothing. After failures trials become rarer, the more so where they do harm, and are measured longer.
@@ -41,7 +41,7 @@ class Trials:
         self._pause = {"up": 1.0, "down": 2.0}
 
     def judge(self, utility: float, harm: bool) -> None:
-        """The utility of what was in force, and whether there were fewer answers."""
+        """Take the utility of the value in force, and whether it cost answers (`harm`); set the next value to try."""
         if not self.trial:
             if self.utility and not 0.75 < utility / self.utility < 1.33:  # another server than before
                 self._pause = {"up": 1.0, "down": 1.0}
@@ -76,7 +76,7 @@ class Trials:
 
 
 class _Epoch(Struct):
-    """What happened while nothing was changed."""
+    """Counts of a period in which neither bound nor rate changed."""
 
     began: float
     needed: int
@@ -119,7 +119,7 @@ class Adaptive:
     # --- what happens
 
     def answered(self, now: float, seconds: float, busy: int) -> None:
-        """A reply came: the doubling goes on, a measurement may be complete."""
+        """Count a reply, which may complete a measurement."""
         self._seen += 1
         weight = max(1 / self._seen, 1 / 64)
         self._mean += (seconds - self._mean) * weight
@@ -129,15 +129,15 @@ class Adaptive:
             self.limit = min(self._most, self.limit + 1)
 
     def refused(self, now: float, busy: int) -> None:
-        """A refusal is counted; what follows from it is decided when a measurement is complete."""
+        """Count a refusal; its consequences are decided when the measurement is complete."""
         self._note(now, 0, busy)
 
     def interrupted(self, now: float) -> None:
-        """What was being measured is thrown away."""
+        """Discard the measurement in progress."""
         self._begin(now)
 
     def doing(self) -> str:
-        """Return which of its three phases it is in."""
+        """Return the phase (doubling, holding or pacing) in words, for the progress line."""
         if self.rate is not None:
             return f"paced at {60 * self.rate:.3g} requests a minute, as the server admits"
         return "growing" if self._doubling else "holding, with trials"
@@ -149,7 +149,7 @@ class Adaptive:
 
     @property
     def _bearable(self) -> bool:
-        """Whether more waiting at the server would not bring attempts near their time limit."""
+        """Whether attempts stay well below their time limit if requests wait longer at the server."""
         return self._mean * (1 + self._spread) < self._patience / 4
 
     # --- measuring
@@ -195,7 +195,7 @@ class Adaptive:
 
     def _judge(self, epoch: _Epoch, seconds: float) -> None:
         answers = epoch.answered / seconds
-        # Less a standard deviation, as a Poisson count has it: few refusals may be a chance of one in 25.
+        # Less a standard deviation, as of a Poisson count: a few refusals may be chance (one in 25).
         excess = (epoch.refused - math.sqrt(epoch.refused)) / epoch.events - self._usual_loss
         if epoch.loss < self._usual_loss:
             self._usual_loss += 0.2 * (epoch.loss - self._usual_loss)
@@ -216,7 +216,7 @@ class Adaptive:
     # --- deciding
 
     def _grown(self, epoch: _Epoch, answers: float) -> None:
-        """A round of the doubling is over."""
+        """End a round of the doubling: double again, or hold where that brought too little."""
         dull = self._last > 0 and answers < GAIN * self._last
         self._dull = self._dull + 1 if dull else 0
         if answers > 1.05 * self._best:
@@ -253,7 +253,7 @@ class Adaptive:
         trials.base = min(trials.base, float(self._most))
 
     def _lost(self, epoch: _Epoch, answers: float) -> None:
-        """Refusals beyond what is usual: send no more than was answered, unless that was found not to help."""
+        """After more refusals than usual, send no more than was answered, unless that was found not to help."""
         if not self._losses:
             self._before = epoch.limit
         self._losses.append(epoch.loss)
@@ -266,18 +266,18 @@ class Adaptive:
             self._pace(min(answers, self.rate))
             return
         if not self._doubling and len(self._losses) == 1:
-            return  # what is over by the next look was no sign of load
+            return  # refusals that end by themselves were no sign of load
         landing = max(answers * self._mean, epoch.limit / 4, 1.0)
         self._overshoots += 1
         if landing < FEW and self._overshoots > 1:
             self._pace(answers)
         elif self._overshoots > 1:
             self._hold(math.ceil(landing))
-        else:  # the first time: it may have been a moment's
+        else:  # the first time: it may have been momentary
             self._last = self._best = 0.0
             self.limit = min(self.limit, math.ceil(landing))
 
 
 def _whole(value: float, base: float) -> int:
-    """Return a trial differs from its base by one at least."""
+    """Round a value away from `base`, so that a trial differs from it by at least one."""
     return math.ceil(value) if value > base else math.floor(value) if value < base else round(value)

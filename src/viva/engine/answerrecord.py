@@ -1,4 +1,4 @@
-"""One answer of a run with all that belongs to it: what reports, exports and data frames are made of."""
+"""One answer of a run with question, reply, score and evidence: the record behind reports, exports and data frames."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from viva.types import Choose, Evidence, Prompt, Question, Request, Response, Sc
 
 
 class Answer(Struct, frozen=True, kw_only=True, gc=False):
-    """What was asked, what came back, what it earned and why. Every text is a stranger's, and whole."""
+    """Question, reply, score and reasons. No text is escaped or shortened: all of them are untrusted."""
 
     row: ScoreRow
     response: Response
     question: Question | None = None
-    """None where the questions are not at hand."""
+    """None where the question set is not available."""
     request: Request | None = None
     said: tuple[tuple[str, str], ...] = ()
-    """(who, what they said): the sandbox, the encoder, judges, experts."""
+    """(source, text) of the sandbox, the encoder, judges and experts."""
     seconds: float = 0.0
     at: float = 0.0
-    """When it came, in seconds since 1970; 0 where that is not known."""
+    """Time of the reply, in seconds since 1970; 0 where unknown."""
 
     @property
     def asked(self) -> str:
-        """The question's own text, without instructions and exemplars; "" where the questions are not at hand."""
+        """The question's own text, without instructions and exemplars; "" without a question."""
         return self.question.text if self.question else ""
 
     @property
     def prompt(self) -> Prompt:
-        """What the model was sent; "" where the questions are not at hand."""
+        """The prompt as it was sent to the model; "" without a question."""
         return self.request.prompt if self.request else ""
 
     @property
     def prompt_text(self) -> str:
-        """The same as one text."""
+        """The prompt as one text."""
         return prompt_text(self.prompt)
 
     @property
     def reply(self) -> str:
-        """What came back: the text, or how probable each continuation is, a line each."""
+        """The reply: its text, or the probability of each continuation, a line each."""
         return reply_text(self.request, self.response) if self.request else self.response.text
 
     @property
@@ -84,7 +84,7 @@ def answer_of(
 
 
 def describe_evidence(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    """(who, what they said). The texts are hostile: nothing is made visible or cut here."""
+    """Yield (source, text) of each piece of evidence. The texts are untrusted: nothing is escaped or cut here."""
     for execution in evidence.executions:
         verdict_text = f"{execution.verdict}: {execution.detail}".rstrip(": ") if execution else "not run yet"
         where = {"separate": ", its test in a process of its own", "shared": ", sharing a process with its test"}
@@ -100,9 +100,7 @@ def describe_evidence(evidence: Evidence) -> Iterator[tuple[str, str]]:
 
 
 def thought_size(response: Response) -> str:
-    """Return how long a model thought before its reply: `3,012 tokens, 12,048 characters`; "" where nothing is known of
-    it.
-    """
+    """Return the length of a model's thoughts before its reply: `3,012 tokens, 12,048 characters`; "" if unknown."""
     counted = response.usage.reasoning if response.usage else 0
     tokens = [f"{counted:,} tokens"] if counted else []
     characters = [f"{len(response.reasoning):,} characters"] if response.reasoning else []
@@ -110,7 +108,7 @@ def thought_size(response: Response) -> str:
 
 
 def reply_text(request: Request, response: Response) -> str:
-    """Return what came back: the text, or how probable each continuation is, a line each."""
+    """Return the reply: its text, or the probability of each continuation, a line each."""
     if not isinstance(request, Choose) or response.error:
         return response.text
     lines = [f"log-probability, by {request.by}"]

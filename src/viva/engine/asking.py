@@ -1,4 +1,4 @@
-"""What is asked, how far it is, what stops it; and what becomes of a reply: paid for, counted, journaled."""
+"""The state of a stage that asks models: its tasks, progress and stop; and booking and journaling of replies."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from viva.errors import ModelError, StorageError, option
 from viva.types import CUT_OFF, Failure, Request, Response, Usage
 
 FIRST_REPLIES, CUT_OFF_OF_FIRST = 10, 3
-"""Of the first so many replies of a stage, so many that are cut off are said at once."""
+"""Warn at once where this many (second) of a stage's first replies (first) are cut off."""
 FOR_GOOD = {"context", "tokens"}
-"""Failures that asking once more does not mend: what does not fit, and what a tokenizer is not made for."""
+"""Failures that another attempt cannot mend: a prompt that does not fit, or that the tokenizer cannot encode."""
 LASTING = FOR_GOOD | {"missing"}
-"""The same, and what a file of answers lacks."""
+"""The same, and answers missing from a file."""
 
 
 class Task(Struct, frozen=True):
@@ -38,11 +38,11 @@ class Task(Struct, frozen=True):
     """For a judge: whether the reply can be read, given the nonce; if not, it is asked for again."""
     nonce: str = ""
     arrived: Callable[[], None] | None = None
-    """Told when its answer is journaled."""
+    """Called when its answer is journaled."""
 
     def readable(self, reply: Response) -> bool:
-        """Return whether a reply can be read. What the limit of tokens cut off has no last line of the judge's own: it
-        may end in a quotation.
+        """Return whether a reply can be read. A reply cut off by the token limit cannot: its last line may be a
+        quotation.
         """
         return self.accept is None or (reply.stop_reason not in CUT_OFF and self.accept(reply.text, self.nonce))
 
@@ -52,10 +52,10 @@ class Tally(Struct):
 
     total: int = 0
     waiting: int = 0
-    """What a stage before brought and nobody has looked at: not in `total` yet."""
+    """Items that an earlier stage delivered and this one has not taken: not in `total` yet."""
     answered: int = 0
     kept: int = 0
-    """Answers that were there already: journaled before, or reused from another run."""
+    """Answers that existed already: journaled before, or reused from another run."""
     failed: int = 0
     retries: int = 0
     in_flight: int = 0
@@ -64,20 +64,20 @@ class Tally(Struct):
     cost: float = 0.0
     """US dollars for the tokens that servers counted."""
     uncounted: int = 0
-    """Replies of which no server said how many tokens they took."""
+    """Replies for which the server reported no token counts."""
     at_most: float = 0.0
-    """US dollars that those may have cost, as if each were as long as it may be; what the budget takes for them."""
+    """US dollars that the uncounted replies cost at most; what the budget takes for them."""
     last_error: str = ""
     last_failure: str = ""
-    """What the last question that got no answer ended in; errors on the way to an answer are not among these."""
+    """Failure of the last question that got no answer; errors on the way to an answer do not count."""
     failures: set[str] = set()
-    """The kinds of failure that questions ended in."""
+    """Kinds of failure of all questions without an answer."""
     batches: str = ""
-    """How far providers are with the batches that were handed in."""
+    """Progress of the batches at their providers, in words."""
     score: str = ""
     """Results of the answers so far, for a progress display."""
     more: bool = False
-    """Whether there may be more to do than `total`, which a stage before this one did not bring."""
+    """Whether an earlier stage may still add work beyond `total`."""
 
 
 Stop = Literal["", "interrupted", "budget", "disk", "refused"]
@@ -86,7 +86,7 @@ Stop = Literal["", "interrupted", "budget", "disk", "refused"]
 class Run:
     """The state that all rate limit groups of a stage share.
 
-    A stage that works `beside` another stage ends with it: whatever stops one stops both, a budget those that share it.
+    A stage that runs `beside` another one stops with it; a used-up budget stops only stages that share it.
     """
 
     def __init__(
@@ -98,15 +98,15 @@ class Run:
         self.tally = tally
         self.stop: Stop = ""
         self.refused: dict[str, str] = {}
-        """Models that gave up for good, and why."""
+        """Models that are asked nothing more, and why."""
         self.lasting: set[str] = set()
-        """Those of them that a resume would ask in vain."""
+        """Those of `refused` that a resume would ask in vain."""
         self.unreached: set[str] = set()
-        """Those of them whose server does not answer: key and model may be right."""
+        """Those of `refused` whose server does not answer: key and model may be right."""
         self.absent: set[str] = set()
-        """Those of these whose server never replied to anything."""
+        """Those of `unreached` whose server never replied to anything."""
         self.cut_off: dict[str, list[str]] = {}
-        """Why those of the first replies of a model ended that the limit of tokens cut off."""
+        """Model → why those of its first replies ended that the token limit cut off."""
         self.say: Callable[[str], None] = lambda _text: None
         """Tells the user what cannot wait for the end."""
         self.groups: dict[str, Slots] = {}
@@ -121,13 +121,13 @@ class Run:
         self.listeners.append(self._changed)
 
     def refuse(self, model: str, problem: ModelError) -> None:
-        """Take note that a model gives up for good."""
+        """Record that a model is asked nothing more."""
         self.refused.setdefault(model, problem.message)
         if problem.lasting:
             self.lasting.add(model)
 
     def finish(self, why: Stop) -> None:
-        """Ask nothing more; what is in flight may end. A user who interrupts has the last word."""
+        """Ask nothing more; requests in flight may end. An interrupt by the user overrides other reasons."""
         for run in self._linked:
             if why != "budget" or run.budget is self.budget:
                 run._finish(why)
@@ -142,16 +142,16 @@ class Run:
 
     @property
     def in_flight(self) -> int:
-        """How much is on its way, in all stages that run at the same time."""
+        """Number of requests in flight, in all stages that run at the same time."""
         return sum(run.tally.in_flight for run in self._linked)
 
     def ring(self) -> None:
-        """Something is ready, or was taken: every stage looks what there is to do."""
+        """Wake all stages, because an item is ready or was taken."""
         for event in self.listeners:
             event.set()
 
     async def idle(self) -> None:
-        """Wait until there may be something to do."""
+        """Wait until `ring` is called."""
         await self._changed.wait()
         self._changed.clear()
 
@@ -169,9 +169,9 @@ class Run:
 
 
 def book(run: Run, price: Price | None, usage: Usage | None, worst: Usage | None) -> float:
-    """Count a reply's tokens and money in the tally; returns the US dollars that the budget takes.
+    """Count a reply's tokens and cost in the tally; return the US dollars that the budget takes.
 
-    Tokens that no server counted are none of the tally's. The budget must hold all the same: it takes `worst`.
+    Tokens that the server did not count stay out of the tally; the budget, which must hold, takes `worst` for them.
     """
     tally = run.tally
     if usage is None:
@@ -206,7 +206,7 @@ def write(
         if run.stop:
             return  # interrupted on the way: simply not answered yet
         run.tally.last_failure = f"{task.model.name}: {failure.message}"
-        # The same once more says nothing new: the journal stays as it was scored. Batches are counted since a failure.
+        # A repeated failure is not written, so that scores stay fresh; of a batch it is: tries are counted from it.
         known = run.journal.read(task.key) if response.usage is None and not batch else None
         if known is not None and known.error == failure:
             return
@@ -242,7 +242,7 @@ def write(
 
 
 def _say_who_answered(run: Run, task: Task) -> None:
-    """Say at once that another model answers than the one that was asked, and that several do."""
+    """Warn at once where another model answers than was asked, or several do."""
     every = run.journal.served(task.model.name)
     for asked in (task.model.identity.get("model", ""), ""):
         if (who := who_answered(every, asked)) and not who_answered(every[:-1], asked):
@@ -251,7 +251,7 @@ def _say_who_answered(run: Run, task: Task) -> None:
 
 
 def _count_cut_off(run: Run, task: Task, response: Response) -> None:
-    """Say at once, and once a model, that its first replies are cut off: a cause that holds for the others, too."""
+    """Warn at once, and once a model, that its first replies are cut off: later ones will be, too."""
     if response.stop_reason not in CUT_OFF or run.tally.answered > FIRST_REPLIES:
         return
     cut = run.cut_off.setdefault(task.model.name, [])
@@ -277,17 +277,17 @@ def disk_full(run: Run) -> StorageError:
 
 T = TypeVar("T")
 FIRST = 256
-"""So many answers wait at most for a stage that has not brought anything yet: it may never, and they were paid for."""
+"""Most answers that wait for a stage without any result yet: it may never have one, and the answers were paid for."""
 MOST = 10_000
-"""So many wait at most for one that works; what waits is no text, only where it is to be read."""
+"""Most answers that wait for a working stage; what is queued is their place in the journal, not the text."""
 
 
 class Feed(Generic[T]):
-    """What is ready for the stage of `run`, in the order in which it came.
+    """The queue of items ready for the stage of `run`, first in, first out.
 
-    Iterating yields None where nothing is ready now; it ends when nothing more comes. What it does not want it does not
-    take. The producer looks at `full` before it begins what ends here, so that a slow stage holds up the
-    faster one; `bounded` turns that off.
+    Iterating yields None while nothing is ready, and ends after `close`. Items that `wants` rejects are not queued. A
+    producer checks `full` before it starts work, so that a slow stage holds up a faster one; `bounded=False` turns that
+    off.
     """
 
     def __init__(self, run: Run, *, bounded: bool = True, wants: Callable[[T], bool] = lambda _: True) -> None:
@@ -297,28 +297,28 @@ class Feed(Generic[T]):
         self._items: deque[T] = deque()
         self._closed = False
         self._held = False
-        """Whether somebody found it full, and is to be told when it is not."""
+        """Whether a producer found it full and must be woken when there is room."""
 
     @property
     def full(self) -> bool:
-        """Whether enough waits for now."""
+        """Whether producers should pause."""
         self._held = self._bounded and len(self._items) >= (MOST if self._run.tally.answered else FIRST)
         return self._held
 
     @property
     def ended(self) -> bool:
-        """Whether everything was taken, and nothing more comes."""
+        """Whether it is closed and all items were taken."""
         return self._closed and not self._items
 
     def put(self, item: T) -> None:
-        """Something is ready."""
+        """Add an item, if it is wanted, and wake the stages."""
         if self._wants(item):
             self._items.append(item)
             self._run.tally.waiting += self._bounded
             self._run.ring()
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Mark the end: no item is added after this."""
         self._closed = True
         self._run.ring()
 
@@ -335,9 +335,9 @@ class Feed(Generic[T]):
 
 
 class Onward(Generic[T]):
-    """Passes what is done in one stage on to others.
+    """Passes the finished items of one stage to the feeds of others.
 
-    `beyond` are the feeds behind those. `once`: also where that stage may come upon the same again.
+    `beyond`: feeds of the stages after those. `once`: pass each item on only once, even if the stage meets it again.
     """
 
     def __init__(self, feeds: Sequence[Feed[T]], beyond: Sequence[Feed[T]] = (), *, once: bool = False) -> None:
@@ -345,7 +345,7 @@ class Onward(Generic[T]):
         self._all = (*feeds, *beyond)
         self._once = once
         self._passed: dict[int, bytearray] = {}
-        """Of whose, by number, whether it was passed on."""
+        """Evaluation's identity → for each item's number, whether it was passed on."""
 
     @property
     def full(self) -> bool:
@@ -364,20 +364,20 @@ class Onward(Generic[T]):
             feed.put(item)
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Mark the end: no item is added after this."""
         for feed in self.feeds:
             feed.close()
 
 
 def gated(opened: Callable[[], bool], items: Callable[[], Iterator[T | None]]) -> Iterator[T | None]:
-    """Nothing is ready until `opened`; then the items."""
+    """Yield None until `opened` returns true, then the items."""
     while not opened():
         yield None
     yield from items()
 
 
 async def upcoming(run: Run, items: Iterator[T | None]) -> T | None:
-    """Return the next item, waited for; None where there is none, or the run is told to finish."""
+    """Wait for the next item and return it; None where there is none, or the run is told to finish."""
     for item in items:
         if item is not None or run.stop:
             return item

@@ -1,10 +1,10 @@
-"""Carry out requests through a provider's batch API: handed in once, remembered, waited for, read.
+"""Carry out requests through a provider's batch API: hand in once, record, wait, read the results.
 
     wanted → hand in (batches.jsonl before and after) → wait → read (into the stage's journal) → still wanted → …
 
 Keys and journal are those of `asking`: an answer that came in a batch is an answer like any other. Nothing that is in
-an open batch is asked again, however often the process is killed: see `batchlog`. A batch of which nobody knows whether
-it arrived is searched for with the provider before its requests are asked again.
+an open batch is asked again, however often the process is killed: see `batchlog`. Where it is unknown whether a batch
+arrived, the provider is searched for it before its requests are asked again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TRANSFER = 3600.0
 
 
 class DrainedError(Exception):
-    """The run is told to finish."""
+    """Raised where a batch waits and the run is told to finish."""
 
 
 class Calls:
@@ -46,7 +46,7 @@ class Calls:
         self._patience = DAY if wait else run.policy.question
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep. Raises HurriedError as soon as the run is told to finish."""
+        """Sleep. Raises DrainedError as soon as the run is told to finish."""
         try:
             await asyncio.wait_for(self._run.stop_requested(), max(0.0, seconds))
         except TimeoutError:
@@ -54,7 +54,7 @@ class Calls:
         raise DrainedError
 
     async def once(self, call: Callable[[], Awaitable[T]], limit: float) -> T:
-        """Return what a call comes to, in `limit` seconds. Raises ModelError."""
+        """Return a call's result, within `limit` seconds. Raises ModelError."""
         try:
             async with asyncio.timeout(limit):
                 return await call()
@@ -62,11 +62,12 @@ class Calls:
             raise ModelError("timeout", f"no complete reply within {limit:g} s", retry=True) from None
 
     async def patiently(self, call: Callable[[], Awaitable[T]], limit: float = 0.0, patience: float = 0.0) -> T:
-        """Return what a call comes to, tried again while the provider is busy or away. `limit`: of one try; seconds.
+        """Return a call's result, tried again while the provider is busy or away. `limit`: seconds of one try.
 
-        `patience` is a day where batches are waited for; below that, it is tried as often as a question is.
+        `patience`: seconds for all tries; 0: a day where batches are waited for, else a question's. Below half a day,
+        attempts are limited as a question's are.
 
-        Raises ModelError (one to `retry`, where `patience` was not enough) and HurriedError.
+        Raises ModelError (with `retry`, where `patience` was not enough) and DrainedError.
         """
         began, attempt = time.monotonic(), 0
         while True:
@@ -90,19 +91,19 @@ class Calls:
 LATE = 60.0
 """Seconds after which a batch whose sender was killed is with the provider, or never will be."""
 DRAINED = ("interrupted", "disk", "refused")
-"""What ends the waiting for batches, too."""
+"""Reasons to stop that end the waiting for batches, too."""
 GONE = "gone"
-"""The kind of an error that says that the results are kept no longer."""
+"""Kind of the error for results that the provider keeps no longer."""
 TOO_MUCH = "enqueued"
-"""The kind of a refusal that is about how much waits already: fewer at once, later."""
+"""Kind of the refusal where too much is queued already: fewer requests at once, later."""
 _NAME = re.compile(r"([0-9a-f]{16})-([0-9a-f]{32})")
-"""A request's name in a batch: the batch's label, and the request's key."""
+"""A request's name in a batch: the batch's label and the request's key."""
 
 
 class Patience(Struct, frozen=True, kw_only=True):
-    """How long to wait. `poll`: seconds between two looks at a batch. `wait`: whether to wait for its end at all.
+    """How long to wait for batches. `poll`: seconds between two looks at a batch. `wait`: whether to wait for its end.
 
-    `leave`: hand nothing in; what is with the provider is cancelled, and what was done of it is read.
+    `leave`: hand nothing in; cancel the provider's open batches and read what they have done.
     """
 
     poll: float = 60.0
@@ -111,7 +112,7 @@ class Patience(Struct, frozen=True, kw_only=True):
 
 
 class BatchJob(Struct, frozen=True):
-    """What one model is to be asked through batches. `wanted` renders it again at every call, without what is known."""
+    """One model's requests for batches. `wanted` renders those still missing, again at every call."""
 
     model: Model
     batches: Batches
@@ -119,7 +120,7 @@ class BatchJob(Struct, frozen=True):
 
 
 async def carry_out_batches(run: Run, log: BatchLog, stage: str, jobs: Sequence[BatchJob], patience: Patience) -> None:
-    """Ask everything of every errand. Returns when all is answered, failed or stopped, or handed in (without `wait`).
+    """Ask all requests of all jobs. Returns when all are answered, failed or stopped, or handed in (without `wait`).
 
     Raises StorageError when an answer or a batch could not be written down. Cancelling it leaves batches to be found.
     """
@@ -128,7 +129,7 @@ async def carry_out_batches(run: Run, log: BatchLog, stage: str, jobs: Sequence[
 
 
 class _Chunk(Struct):
-    """A batch in the making."""
+    """A batch being filled."""
 
     label: str
     nonces: dict[bytes, str] = {}
@@ -138,7 +139,7 @@ class _Chunk(Struct):
 
 
 class _Work:
-    """One model's errand."""
+    """One model's batch job at work."""
 
     def __init__(
         self, run: Run, log: BatchLog, stage: str, job: BatchJob, patience: Patience, board: dict[str, str]
@@ -204,7 +205,7 @@ class _Work:
                 await self._look()
 
     async def _leave(self) -> None:
-        """Cancel what is open, and read what was done of it."""
+        """Cancel the open batches and read what they have done."""
         if self._open():
             await self._register(Tally())
         told: set[str] = set()
@@ -220,7 +221,7 @@ class _Work:
 
     @property
     def _stopped(self) -> bool:
-        """What is paid for is waited for: a budget that is used up does not stop that."""
+        """Whether to stop waiting; a used-up budget does not stop it, since open batches are paid for."""
         return self._shared.stop in DRAINED or self._model.name in self._shared.refused
 
     def _open(self) -> list[Batch]:
@@ -240,7 +241,7 @@ class _Work:
     # Handing in
 
     async def _register(self, tally: Tally) -> None:
-        """Which of the wanted requests the open batches answer."""
+        """Note which of the wanted requests are in open batches."""
         pending = dict(itertools.chain.from_iterable(batch.nonces() for batch in self._open()))
         for number, task in enumerate(self._job.wanted(tally)):
             if task.key in pending:
@@ -249,7 +250,7 @@ class _Work:
                 await asyncio.sleep(0)
 
     async def _send(self, tally: Tally) -> bool:
-        """Hand in all that is wanted and in no open batch; says whether there was anything."""
+        """Hand in all wanted requests that are in no open batch; return whether there were any."""
         busy = {key for batch in self._open() for key in batch.requests()} | self._pending.given_up
         chunks: dict[str, _Chunk] = {}
         self._short = self._shared.stop == "budget"
@@ -262,7 +263,7 @@ class _Work:
             if task.key in busy or self._short or not isinstance(task.request, Generate):
                 continue
             if not self._pending.wait_for(task):
-                self._short = True  # go on: the rest of what is wanted is to be counted
+                self._short = True  # go on, to count the rest
                 continue
             busy.add(task.key)
             some = True
@@ -272,7 +273,7 @@ class _Work:
         return some
 
     async def _add(self, task: Task, request: Generate, chunks: dict[str, _Chunk]) -> None:
-        """Put a request into the batch in the making; a full one is handed in first."""
+        """Put a request into the batch being filled; a full one is handed in first."""
         key = task.key
         kind, (most, most_bytes) = self._batches.kind(request), self._batches.most
         chunk = chunks.setdefault(kind, _Chunk(secrets.token_hex(8)))
@@ -320,7 +321,7 @@ class _Work:
             if names and self._batches.certain:
                 self._named(batch, names[0])
             if names:
-                return  # without a name, it is looked into later
+                return  # without a name, `_trace` decides later
 
     def _named(self, batch: Batch, name: str) -> None:
         if not PROVIDERS_NAME.fullmatch(name):
@@ -347,13 +348,13 @@ class _Work:
         return [name for name in names if PROVIDERS_NAME.fullmatch(name)]
 
     def _missing(self) -> bool:
-        """Return whether there is a batch of which it will be known soon whether the provider has it."""
+        """Return whether a batch is still searched for: it will be known soon whether the provider has it."""
         return any(batch.label in self._searched for batch in self._open() if not batch.name)
 
     async def _trace(self, batch: Batch) -> None:
-        """One look for a batch that was about to be handed in: give it its name, or drop it, or neither yet.
+        """Search once for a batch that was about to be handed in: note its name, drop it, or neither yet.
 
-        Where a batch cannot be told by its label, those that may be it are told by their results, when they have some.
+        Where the provider does not store labels, candidates are recognised by their results, once they have some.
         """
         names = await self._search(batch)
         if names and self._batches.certain:
@@ -375,7 +376,7 @@ class _Work:
             self._release(batch)
 
     async def _is_mine(self, batch: Batch, name: str) -> bool | None:
-        """Return whether a batch is the one, by the first of its results; None while it has none."""
+        """Return whether a provider's batch is this one, by its first result; None while it has none."""
         state = await self._calls.patiently(lambda: self._batches.state(name))
         if state.status == "working":
             return None
@@ -415,7 +416,7 @@ class _Work:
             self._tell(self._summary())
 
     async def _refused(self, batch: Batch, problem: ModelError, lines: Mapping[int, str]) -> None:
-        """A batch that the provider would not work on."""
+        """Record a batch that the provider refused; its requests fail, or are asked again."""
         keys = list(batch.requests())
         self._log.note(Dropped(label=batch.label, why=problem.message[:400], at=time.time()))
         if problem.fatal:
@@ -436,7 +437,7 @@ class _Work:
                 self._pending.again(key, problem, batch.name)
 
     async def _read(self, batch: Batch) -> None:
-        """Journal what a batch brought; what it did not is asked again."""
+        """Journal a batch's results; requests without one are asked again."""
         keys = set(batch.requests())
         done: set[bytes] = set()
 

@@ -1,8 +1,8 @@
 """batches.jsonl of a run folder: which batches were handed in to a provider, what became of them and of their requests.
 
 A line is written before a batch is handed in (`intended`, with the keys of all its requests) and after (`submitted`,
-with the provider's name for it). So a process that is killed in between knows at its next start that there may be a
-separate batch with the provider, and how to recognise it: no batch is lost, and none is paid twice.
+with the provider's name for it). So after a kill in between, the next start knows that the provider may have the batch,
+and how to recognise it: no batch is lost, and none is paid twice.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from viva.types import Failure, Generate, Response, Usage
 
 LABEL = re.compile(r"[0-9a-f]{16}")
 PROVIDERS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
-"""What a batch may be called by a provider: it becomes a part of addresses, and comes from outside."""
+"""Names of batches that are accepted from a provider: a name becomes a part of addresses, and is untrusted."""
 
 
 class Intended(Struct, frozen=True, kw_only=True, tag_field="event", tag="intended"):
@@ -38,7 +38,7 @@ class Intended(Struct, frozen=True, kw_only=True, tag_field="event", tag="intend
 
     label: str
     stage: str
-    """Whose answers: a journal of the run folder ("responses", "annotations", ...)."""
+    """The journal of the run folder that gets the answers ("responses", "annotations", ...)."""
     model: str
     identity: dict[str, str]
     kind: str
@@ -58,13 +58,13 @@ class Submitted(Struct, frozen=True, kw_only=True, tag_field="event", tag="submi
 
 
 class Read(Struct, frozen=True, kw_only=True, tag_field="event", tag="read"):
-    """Its results are journaled: so many `answered`, so many `failed` (for good, or to be asked `again`)."""
+    """Its results are journaled. `answered`, `failed`: how many requests; failed ones may still be asked again."""
 
     label: str
     answered: int
     failed: int
     strangers: int = 0
-    """Results that no request of the batch belongs to, and such as came twice: left out."""
+    """Results left out: without a request of the batch, or repeated."""
     at: float
 
 
@@ -77,7 +77,7 @@ class Dropped(Struct, frozen=True, kw_only=True, tag_field="event", tag="dropped
 
 
 class Left(Struct, frozen=True, kw_only=True, tag_field="event", tag="left"):
-    """From here on the run asks the normal way."""
+    """From here on the run asks without batches."""
 
     at: float
 
@@ -86,7 +86,7 @@ Event = Intended | Submitted | Read | Dropped | Left
 
 
 class Batch(Struct, kw_only=True):
-    """One batch, as far as it came. Without `name`, nobody knows yet whether the provider has it."""
+    """One batch and its latest state. Without `name`, it is unknown whether the provider has it."""
 
     intent: Intended
     name: str = ""
@@ -99,21 +99,21 @@ class Batch(Struct, kw_only=True):
         return self.intent.label
 
     def requests(self) -> Iterator[bytes]:
-        """Return the keys of its requests."""
+        """Yield the keys of its requests."""
         return map(bytes.fromhex, self.intent.keys)
 
     def nonces(self) -> Iterator[tuple[bytes, str]]:
-        """Return the keys of its requests, each with its nonce."""
+        """Yield the keys of its requests, each with its nonce."""
         return zip(self.requests(), itertools.chain(self.intent.nonces, itertools.repeat("")), strict=False)
 
     @property
     def open(self) -> bool:
-        """Whether there is still something to come of it."""
+        """Whether its results are still to come."""
         return not (self.read or self.dropped)
 
 
 class BatchLog:
-    """The file, read whole and appended to. Only under the run folder's lock.
+    """The file batches.jsonl, read whole and appended to. Only under the run folder's lock.
 
     Raises StorageError for a damaged line, and where it cannot be written.
     """
@@ -159,7 +159,7 @@ class BatchLog:
             self.batches[event.label] = Batch(intent=event)
             return
         batch = self.batches.get(event.label)
-        if batch is None:  # its first line was removed by hand: it is not to be gone on with
+        if batch is None:  # its first line was removed by hand: the log cannot be continued
             return
         if isinstance(event, Submitted):
             if not PROVIDERS_NAME.fullmatch(event.batch):
@@ -171,7 +171,7 @@ class BatchLog:
             batch.dropped = True
 
     def note(self, event: Event) -> None:
-        """Append a line and see to it that it is on the disk."""
+        """Append a line and flush it to the disk."""
         try:
             append_whole(self._file, self._encode(event) + b"\n", os.fstat(self._file).st_size, sync=True)
         except OSError as problem:
@@ -190,7 +190,7 @@ class BatchLog:
         after: str,
         nonces: Mapping[bytes, str],
     ) -> Batch:
-        """About to hand in a batch; `nonces`: key → nonce of each of its requests, in order."""
+        """Record that a batch is about to be handed in; `nonces`: key → nonce of each of its requests, in order."""
         self.note(
             Intended(
                 label=label,
@@ -214,25 +214,25 @@ class BatchLog:
         ]
 
     def waiting(self) -> Iterator[Batch]:
-        """Return all batches of which there is still something to come."""
+        """Yield all batches whose results are still to come."""
         return (batch for batch in self.batches.values() if batch.open)
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
 
 
 ROUNDS = 3
-"""In so many batches a request is asked before its failure is journaled as such (fewer with --max-attempts)."""
+"""Batches that a request is tried in before its failure is journaled as final (fewer with --max-attempts)."""
 FREE = "parameter"
-"""The kind of an error that the model's adapter has learned from: the next time is no second try."""
+"""Kind of an error after which the model's adapter has changed its requests: the next batch is no second try."""
 NO_VERDICT = ModelError("unreadable", "the judge's reply holds no verdict", retry=True)
 
 
 class PendingRequest(Struct, frozen=True):
-    """A request in an open batch; without its prompt, which is rendered again where it is needed."""
+    """A request in an open batch, without its prompt (rendered again where needed)."""
 
     task: Task
     worst: Usage
@@ -241,14 +241,14 @@ class PendingRequest(Struct, frozen=True):
 
 
 class PendingResults:
-    """The requests of one model that are in open batches, and how often each was asked.
+    """One model's requests in open batches, and how often each was tried.
 
-    Tries are counted from the last failure that was journaled as such, over processes: see `batchlog`.
+    Tries are counted across processes, from the last failure that was journaled as final: see `batchlog`.
     """
 
     def __init__(self, run: Run, log: BatchLog, stage: str, identity: Mapping[str, str]) -> None:
         self.given_up: set[bytes] = set()
-        """What this process asks no more: its failure is journaled."""
+        """Keys that this process asks no more: their failures are journaled."""
         self._run = run
         self._requests: dict[bytes, PendingRequest] = {}
         self._tries = _tried_before(run, log, stage, identity)
@@ -258,7 +258,7 @@ class PendingResults:
         self._succeeded = False
 
     def wait_for(self, task: Task, *, sent_before: bool = False) -> bool:
-        """A request is in a batch, or about to be. False where the budget does not allow it."""
+        """Add a request that is in a batch, or about to be; return False where the budget does not allow it."""
         worst = worst_case(task.request, task.model)
         amount = task.price.cost(worst) if task.price else 0.0
         if sent_before:
@@ -270,18 +270,18 @@ class PendingResults:
         return True
 
     def asked(self, key: bytes) -> Generate | None:
-        """Return a request that is in a batch, without its prompt."""
+        """Return the request of a key in a batch, without its prompt; None for another key."""
         request = self._requests.get(key)
         return request.task.request if request and isinstance(request.task.request, Generate) else None
 
     def release(self, key: bytes, cost: float = 0.0) -> None:
-        """A request is in no batch any more; it came to `cost` US dollars."""
+        """Remove a request that is in no batch any more and book its `cost` in US dollars."""
         request = self._requests.pop(key, None)
         if request is not None:
             self._run.budget.settle(request.reserved, cost)
 
     def settle(self, key: bytes, reply: Response | ModelError, batch: str) -> bool:
-        """Return one result of a batch: journaled, or left to be asked again. Says whether it is an answer."""
+        """Journal one result of a batch, or leave the request to be asked again; return whether it is an answer."""
         request = self._requests.get(key)
         if request is None or key in self._run.journal.answered:  # nobody wants it any more, or it was read before
             self.release(key)
@@ -305,7 +305,7 @@ class PendingResults:
     def again(
         self, key: bytes, problem: ModelError, batch: str, reply: Response | None = None, cost: float = 0.0
     ) -> None:
-        """There is no answer in this batch: to be asked in the next one, if there were not enough already."""
+        """Leave a request without an answer to the next batch; journal its failure after too many tries."""
         request = self._requests.get(key)
         if request is None:
             return
@@ -324,7 +324,7 @@ class PendingResults:
         self.release(key, cost)
 
     def fail(self, key: bytes, problem: ModelError, batch: str) -> None:
-        """There is none, and asking again would not change that."""
+        """Journal a failure that asking again would not change."""
         request = self._requests.get(key)
         if request is None:
             return
@@ -346,14 +346,14 @@ class PendingResults:
         self.given_up.add(request.task.key)
 
     def refuse_the_hopeless(self, model: str) -> None:
-        """A model that has refused its first requests for good, and answered none, gets no more."""
+        """Give a model up that has refused its first requests for good and answered none."""
         if not self._succeeded and self._refused >= HOPELESS:
             why = f"the first {self._refused} requests were all refused; the last: {self._last}"
             self._run.refused.setdefault(model, why)
 
 
 def _tried_before(run: Run, log: BatchLog, stage: str, identity: Mapping[str, str]) -> Counter[bytes]:
-    """In how many batches each request was since its last failure."""
+    """Count the batches that each request was in since its last journaled failure."""
     journal = run.journal
     tries: Counter[bytes] = Counter()
     for batch in log.of(stage, identity):

@@ -1,4 +1,4 @@
-"""What a run may cost, and what it has cost: requests, tokens, money, time."""
+"""Limits and consumption of a run: requests, tokens, money, time."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class RunLimits(PaceOptions, frozen=True, kw_only=True):
 
 
 ASSUMED_REPLY = 4096
-"""Tokens that a reply without a limit is assumed to have, when its cost is reserved."""
+"""Tokens assumed for a reply without a limit, when its cost is reserved."""
 
 
 class Price(Struct, frozen=True):
@@ -90,12 +90,12 @@ class Price(Struct, frozen=True):
         return (usage.input * self.input + usage.output * self.output) / 1e6
 
     def times(self, share: float) -> Price:
-        """So much of it: what batches cost, for one."""
+        """The price multiplied by `share`, such as a batch discount."""
         return Price(self.input * share, self.output * share)
 
 
 def both(usage: Usage, other: Usage) -> Usage:
-    """Return the tokens of both together."""
+    """Return the sums of the tokens of both."""
     return Usage(usage.input + other.input, usage.output + other.output, usage.reasoning + other.reasoning)
 
 
@@ -113,9 +113,7 @@ def list_price(provider: str, model: str) -> Price | None:
 
 
 def worst_case(request: Request, model: object = None) -> Usage:
-    """Return the tokens of a request if its reply is as long as it may be; of a `model` that reasons, with its
-    thoughts.
-    """
+    """Return the tokens of a request whose reply is as long as allowed, with the thoughts of a `model` that reasons."""
     prompt = estimate_tokens(prompt_text(request.prompt))
     if isinstance(request, Generate):
         most = request.sampling.max_tokens
@@ -130,7 +128,7 @@ def worst_case(request: Request, model: object = None) -> Usage:
 
 
 class Spent(Struct, frozen=True):
-    """What was taken out of a run's budget: requests, and US dollars, the most possible where nobody counted."""
+    """What a run took from its budget: requests and US dollars, at most possible cost where no tokens were counted."""
 
     requests: Annotated[int, Meta(ge=0)] = 0
     cost: Annotated[float, Meta(ge=0)] = 0.0
@@ -139,7 +137,7 @@ class Spent(Struct, frozen=True):
 class Budget:
     """Limits of a whole run. Money is reserved before it is spent, so the limit holds with many requests in flight.
 
-    `before`: what the run has spent already.
+    `before`: spent in earlier processes of the run.
     """
 
     def __init__(
@@ -151,7 +149,7 @@ class Budget:
         self.requests = self.before.requests
         self.cost = self.before.cost
         self.short = 0.0
-        """US dollars that the request may cost which did not fit."""
+        """Possible cost, in US dollars, of the request that did not fit."""
         self._reserved = 0.0
         self._in_flight = 0
         self._extending = 0
@@ -176,9 +174,9 @@ class Budget:
         return amount
 
     async def extend(self, amount: float) -> bool:
-        """Take another request for an answer that is on its way out of the budget; whether that allows it.
+        """Reserve `amount` for another request of an answer in flight; return whether the budget allows it.
 
-        Waits for those in flight that may leave something over, not for those that wait here as well.
+        Waits for requests in flight, which may leave something over, but not for others that wait here.
         """
         if self.max_requests is not None and self.requests >= self.max_requests:
             return False
@@ -197,7 +195,7 @@ class Budget:
         return True
 
     def take(self, amount: float) -> bool:
-        """Take a request that may cost so much out of the budget, or say that it does not fit now. Never waits."""
+        """Reserve a request that may cost `amount`; return whether it fits now. Never waits."""
         if self.max_requests is not None and self.requests >= self.max_requests:
             return False
         if self.max_cost is not None and self.cost + self._reserved + amount > self.max_cost:
@@ -208,7 +206,7 @@ class Budget:
         return True
 
     def hold(self, amount: float) -> None:
-        """Reserve what a request may still cost that was sent before this budget began."""
+        """Reserve the possible cost of a request that was sent before this budget began."""
         self._reserved += amount
         self._in_flight += 1
 
@@ -219,7 +217,7 @@ class Budget:
 
     @property
     def full(self) -> tuple[str, str, str]:
-        """Which limit is reached, what one more takes, in words, and the option that would be enough for some more."""
+        """(limit reached, what one more request takes, in words, and an option that allows some more)."""
         if self.max_cost is None or (self.max_requests is not None and self.requests >= self.max_requests):
             made = f"{self.requests:,} of {plural(self.max_requests or 0, 'request')} made ({option('max_requests')})"
             return made, "", flag("max_requests", str(2 * self.requests))
@@ -230,7 +228,7 @@ class Budget:
         )
 
     def settle(self, reserved: float, cost: float) -> None:
-        """Give the reservation back and book what it came to."""
+        """Replace a reservation by the actual cost."""
         self._reserved -= reserved
         self._in_flight -= 1
         self.cost += cost
@@ -249,7 +247,7 @@ class Hold:
         self._more: list[Usage] = []
 
     async def more(self, tokens: int) -> bool:
-        """Take another request, whose reply may have so many tokens; whether the budget allows it."""
+        """Reserve another request, whose reply may have `tokens` tokens; return whether the budget allows it."""
         usage = Usage(worst_case(self._request).input, tokens)
         amount = self._price.cost(usage) if self._price and self._budget.max_cost is not None else 0.0
         self.refused = not await self._budget.extend(amount)
@@ -265,7 +263,7 @@ class Hold:
 
 
 SHARES = (50, 90, 99)
-"""Percentiles of the latency that are told."""
+"""Percentiles of the latency that are reported."""
 
 
 _VERSION = re.compile(r"[-@:._](latest|\d{3,4}|\d{6}|\d{8}|(\d{4}-)?\d\d-\d\d)([-_]?v\d+(:\d+)?)?$")
@@ -274,14 +272,14 @@ _NAMED = 4
 
 
 class ServedAnswers(Served, frozen=True, omit_defaults=False):
-    """How many answers came from one that answered."""
+    """How many answers came from one served model."""
 
     answers: int = 0
 
 
 def who_answered(served: Sequence[Served], asked: str = "") -> str:
-    """Return what to say of those that answered for a model: that they are several models or providers or, where it is
-    known what was `asked` for, that it is another model; "" for nothing."""
+    """Return a warning where several models or providers answered for a model or, where it is known what was `asked`
+    for, another model; "" otherwise."""
     parts = []
     for what in ("model", "provider"):
         names = [name for name in dict.fromkeys(getattr(server, what) for server in served) if name]
@@ -326,27 +324,27 @@ class Consumed(Struct, frozen=True, kw_only=True):
 
     @property
     def mean_output(self) -> float | None:
-        """Tokens of a reply, thoughts included; None where nobody counted."""
+        """Mean tokens of a reply, thoughts included; None where none were counted."""
         return self.output / self.counted if self.counted else None
 
     @property
     def mean_reasoning(self) -> float | None:
-        """Those of them that went into thinking; None where nobody counted."""
+        """Mean tokens of a reply's thoughts; None where none were counted."""
         return self.reasoning / self.counted if self.counted and self.reasoning is not None else None
 
     @property
     def cost_of_right(self) -> float | None:
-        """US dollars that all answers cost, for each that is right; None where that is unknown, or none is."""
+        """Cost of all answers for each right one, in US dollars; None where unknown, or none is right."""
         return self.cost / self.right if self.cost is not None and self.right else None
 
 
 def cut_off(row: ScoreRow) -> tuple[StopReason, ...]:
-    """Return why a reply ended that the limit of tokens cut off before it said anything; nothing for another one."""
+    """Return the stop reason of a reply that was cut off before it gave an answer; () for any other."""
     return (row.stopped,) if row.outcome == "truncated" and row.stopped in CUT_OFF else ()
 
 
 class Consumption(Struct):
-    """Adds up what replies took while they go by."""
+    """Sums of tokens, cost and time over replies."""
 
     price: Price | None = None
     replies: int = 0
@@ -354,14 +352,14 @@ class Consumption(Struct):
     total: Usage = Usage()
     thoughts: int = 0
     silent: int = 0
-    """Thoughts of which the server does not say how many tokens they took."""
+    """Replies with thoughts whose tokens the server did not report."""
     right: int = 0
     seconds: array[float] = msgspec.field(default_factory=lambda: array("d"))
     firsts: array[float] = msgspec.field(default_factory=lambda: array("d"))
     served: Counter[Served] = msgspec.field(default_factory=Counter)
 
     def count(self, entry: Entry, row: ScoreRow | None = None) -> None:
-        """Take in one more answer, with its score where that is at hand."""
+        """Count one more answer, with its score where known."""
         self.right += row is not None and row.outcome == "right"
         if entry.error:
             return
@@ -380,12 +378,12 @@ class Consumption(Struct):
             self.firsts.append(entry.first)
 
     def count_judging(self, entry: Entry) -> None:
-        """Take in one more line of a judge's, also a reply that held no verdict: it is paid all the same."""
+        """Count one more line of a judge's journal, also a reply without a verdict: it is paid for."""
         if (not entry.error or entry.usage) and not entry.reused:
             self.count(msgspec.structs.replace(entry, error=None))
 
     def consumed(self, right: int | None = None) -> Consumed:
-        """Return what it comes to; `right` where answers were counted without their outcomes."""
+        """Return the totals; `right`: number of right answers, where they were counted without outcomes."""
         ordered = sorted(self.seconds)
         served = tuple(
             ServedAnswers(**msgspec.structs.asdict(server), answers=count)

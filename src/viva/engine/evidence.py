@@ -1,8 +1,8 @@
-"""What is found out about answers on this machine: how their programs fare, and how near texts come to a reference.
+"""Evidence computed on this machine: outcomes of the answers' programs, and similarities of texts to a reference.
 
-Each outcome is journaled the moment it is there. Programs are keyed by content: identical ones, of whichever answer,
-are run once. Texts are compared in batches, in a thread; comparisons are keyed by content and by all that the encoder's
-numbers depend on: the same pair of texts is compared once, whoever wrote it and whatever about it is asked.
+Each outcome is journaled at once. Programs are keyed by content: identical ones, of whichever answer, are run once.
+Texts are compared in batches, in a thread; comparisons are keyed by content and by all that the encoder's numbers
+depend on: the same pair of texts is compared once, whoever wrote it and whatever about it is asked.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from viva.errors import VivaError
 from viva.types import Compare, Execute, Execution, Failure
 
 BATCH_CHARACTERS = 1 << 17
-"""A batch that has so many is large enough: stopping waits for one batch."""
+"""Characters at which a batch is full; stopping waits for one batch."""
 HOPELESS = 8
-"""An encoder that failed at so many comparisons before it managed one is given up."""
+"""Give an encoder up that fails at this many comparisons before one succeeds."""
 LONGEST_REASON = 300
 """Characters of a library's message: it may repeat the texts."""
 
@@ -36,9 +36,7 @@ R = TypeVar("R")
 
 
 class LocalTask(Struct, Generic[R], frozen=True):
-    """What is to be found out on this machine about an answer: under which key, for which benchmark, of which model's
-    answer to what question.
-    """
+    """A computation about one answer: its key, benchmark, model and question."""
 
     key: bytes
     benchmark: str
@@ -47,7 +45,7 @@ class LocalTask(Struct, Generic[R], frozen=True):
     sample: int
     request: R
     settled: Callable[[], None] = lambda: None
-    """Told when it is known, or known that it will not be."""
+    """Called when the result is known, or is known not to come."""
 
 
 Comparison = LocalTask[Compare]
@@ -56,7 +54,7 @@ Program = LocalTask[Execute]
 
 
 def _journal(run: Run, task: LocalTask[Any], by: str, reply: str | Failure, seconds: float) -> None:
-    """Journal what was found, or why nothing was, and count it."""
+    """Journal a result or a failure, and count it."""
     text, failure = ("", reply) if isinstance(reply, Failure) else (reply, None)
     if failure is None:
         run.tally.answered += 1
@@ -81,9 +79,7 @@ def _journal(run: Run, task: LocalTask[Any], by: str, reply: str | Failure, seco
 
 
 def comparison_key(identity: Mapping[str, str], request: Compare) -> bytes:
-    """Return what makes two comparisons the same: the encoder's identity and both texts, not what they are about. 16
-    bytes.
-    """
+    """Return a comparison's key, 16 bytes: a hash of the encoder's identity and both texts, not of their question."""
     digest = hashlib.blake2b(msgspec.json.encode(sorted(identity.items())), digest_size=16, person=b"comparison")
     for text in (request.text, request.reference):
         content = text.encode("utf-8", "surrogatepass")
@@ -104,12 +100,12 @@ def read_similarity(entry: Entry | None) -> float | None:
 
 
 async def run_comparisons(run: Run, encoder: Encoder, comparisons: Iterator[Comparison | None], jobs: int = 1) -> None:
-    """Compare all, `jobs` batches at a time. Returns when all are compared, failed, or the run is told to finish.
+    """Compare all pairs, `jobs` batches at a time. Returns when all are done, or the run is told to finish.
 
-    None among them says that nothing is ready now, and that there may be more: what there is makes a batch. What the
-    encoder cannot do is journaled as an error of that pair alone, and tried again on resume; an encoder that manages
-    nothing is given up. Raises StorageError when a similarity could not be written. Cancelling it drops the batch that
-    is being worked on (the thread ends with it).
+    None among them means that nothing is ready now, but more may come: the pairs so far make a batch. A pair that the
+    encoder fails at is journaled as an error and tried again on resume; an encoder that manages none is given up.
+    Raises StorageError when a similarity could not be written. Cancelling it drops the batch that is being worked on
+    (the thread ends with it).
     """
     batches = _batches(run, max(1, encoder.batch), comparisons)
     threads = ThreadPoolExecutor(jobs, "encoder")
@@ -158,7 +154,7 @@ def _batches(run: Run, size: int, comparisons: Iterator[Comparison | None]) -> I
 
 
 async def _compare(run: Run, encoder: Encoder, batch: list[Comparison], threads: ThreadPoolExecutor) -> None:
-    """One batch; where it fails, each pair by itself, so that one text costs no other its similarity."""
+    """Compare one batch; where it fails, each pair alone, so that one text costs no other its similarity."""
     if run.stop or run.refused:
         return
     started = time.monotonic()
@@ -185,7 +181,7 @@ async def _ask(encoder: Encoder, batch: list[Comparison], threads: ThreadPoolExe
         values = await asyncio.get_running_loop().run_in_executor(threads, encoder.similarities, pairs)
     except VivaError as problem:
         return Failure("encoder", str(problem))
-    except Exception as problem:  # memory that ran out, a defect of a library: of this batch, not of the others
+    except Exception as problem:  # out of memory, or a library's defect: only this batch fails
         return Failure("encoder", f"{type(problem).__name__}: {problem}"[:LONGEST_REASON])
     if len(values) != len(pairs):
         return Failure("encoder", f"{len(values)} similarities for {len(pairs)} pairs of texts")
@@ -193,7 +189,7 @@ async def _ask(encoder: Encoder, batch: list[Comparison], threads: ThreadPoolExe
 
 
 def _write(run: Run, encoder: Encoder, comparison: Comparison, reply: str | Failure, seconds: float) -> None:
-    """Journal a similarity; an encoder that manages nothing is given up."""
+    """Journal a similarity or failure; give up an encoder that fails at everything."""
     _journal(run, comparison, encoder.name, reply, seconds)
     if isinstance(reply, Failure):
         run.tally.last_error = f"{encoder.name}: {reply.message}"
@@ -207,7 +203,7 @@ _decode = msgspec.json.Decoder(Execution).decode
 
 
 def program_key(request: Execute) -> bytes:
-    """Return what makes two programs the same: everything but whose answer it was. 16 bytes."""
+    """Return a program's key, 16 bytes: a hash of everything but whose answer it is."""
     content: tuple[object, ...] = (
         request.language, request.program, request.test, request.files, request.seconds, request.proof,
     )  # fmt: skip
@@ -228,7 +224,7 @@ def read_execution(entry: Entry | None) -> Execution | None:
 async def run_programs(run: Run, sandbox: Sandbox, programs: Iterator[Program | None], jobs: int) -> None:
     """Run all `programs`, at most `jobs` at once. Returns when all ran or the run is told to finish.
 
-    None among them says that nothing is ready now, and that there may be more.
+    None among them means that nothing is ready now, but more may come.
 
     Raises StorageError when an outcome could not be written. Cancelling it ends what is running.
     """

@@ -1,4 +1,4 @@
-"""A run is a folder: run.json says what was asked of whom; one JSONL file a stage holds what came back.
+"""A run's folder: run.json says what was asked of which models; one JSONL file a stage holds what came back.
 
 run.json          what was asked: exams, models, sampling, data fingerprints, prompts, versions
 draws.jsonl       which questions an adaptive run drew, with which probabilities; calibration.json what it goes by
@@ -14,10 +14,10 @@ scores.jsonl      a row an answer, rewritten by every scoring
 
 The signature of every score says in one line what produced it.
 
-Who is writing to a run folder, found out without touching its lock.
+`writer` finds the process that is writing to a run folder, without touching its lock.
 
-Trying the lock (`flock`) would hold it for a moment, and a `viva resume` of that moment would be refused. Linux lists
-all locks in /proc/locks; where there is no such list, the process that the lock file names is looked for.
+Trying the lock (`flock`) would hold it for a moment, in which a `viva resume` would be refused. Linux lists all locks
+in /proc/locks; elsewhere the process that the lock file names is looked for.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LOCKS = Path("/proc/locks")
 
 
 def writer(folder: Path) -> int:
-    """Return the process that holds the folder's lock, as far as can be known; 0 for none."""
+    """Return the id of the process that holds the folder's lock, as far as can be known; 0 for none."""
     try:
         file = open_regular(folder / ".lock")
     except OSError:
@@ -68,7 +68,7 @@ def writer(folder: Path) -> int:
         return named if _lives(named) else 0
     for process, major, minor, inode in _LOCK.findall(listed):
         same_device = (int(major, 16), int(minor, 16)) == (os.major(status.st_dev), os.minor(status.st_dev))
-        # Layered file systems show another device there than to stat; then the process that wrote must be the same.
+        # Layered file systems show another device there than `stat` does; then the process ids must agree.
         if int(inode) == status.st_ino and (same_device or int(process) == named):
             return int(process) if int(process) > 0 else named
     return 0
@@ -87,7 +87,7 @@ def _lives(process: int) -> bool:
 
 
 FORMAT = 2
-"""The folder's layout; a folder of a newer one is refused. Format 1 had one `judge` in place of `judges`."""
+"""Version of the folder's layout; newer ones are refused. Format 1 had one `judge` in place of `judges`."""
 _HOLDER = re.compile(rb"(pid \d{1,10}\s*)?")
 """The content of a lock file."""
 
@@ -95,11 +95,11 @@ _HOLDER = re.compile(rb"(pid \d{1,10}\s*)?")
 SeedRule = Literal["shared", "per question"]
 """How the seeds of requests are drawn; in runs of an earlier Viva all questions share one."""
 Times = Annotated[int, Meta(ge=1, le=1_000_000)]
-"""Most repetitions: one number in a stranger's run.json must not keep a process busy for ever."""
+"""Bounded repetitions: one number in a stranger's run.json must not keep a process busy for ever."""
 
 
 class ExamRecord(Struct, kw_only=True):
-    """An exam as run.json remembers it. `data` is None for the bundled sample.
+    """An exam in run.json. `data` is None for the bundled sample.
 
     `samples` and `sampling` are set where they differ from the run's: every paper draws answers in its own way.
     """
@@ -117,7 +117,7 @@ class ExamRecord(Struct, kw_only=True):
 
 
 class ModelRecord(Struct, kw_only=True):
-    """A model as run.json remembers it. `base_url` and `key_variable` are how to reach it again; never the key."""
+    """A model in run.json. `base_url` and `key_variable` say how to reach it again; the key itself is never stored."""
 
     name: str
     base_url: str | None = None
@@ -129,23 +129,23 @@ class ModelRecord(Struct, kw_only=True):
     trained: float | None = None
     """Tokens that a checkpoint was trained on, where that is known."""
     shown: str = ""
-    """What tables call it; "" in runs of an earlier Viva."""
+    """Its name in tables; "" in runs of an earlier Viva."""
     request: RequestOptions | None = None
-    """What the user says of its requests; None where that is nothing."""
+    """The user's options for its requests; None without any."""
     adapted: Adaptation | None = None
     """How requests were adapted to its server; None where nothing had to be."""
 
     @property
     def called(self) -> str:
-        """What tables call it: a file of answers without its folder."""
+        """Its name in tables; for a file of answers, without the folder."""
         provider, _, name = self.name.partition("/")
         return self.shown or (f"replay/{Path(name).name}" if provider == "replay" else self.name)
 
 
 class Canary(Struct, frozen=True, kw_only=True):
-    """An answer whose mark is known, put before judges among the others, who do not know which it is.
+    """An answer with a known mark, put among those that judges mark; they cannot tell it from the others.
 
-    `mark` is a share of the full mark, of every aspect that is judged of it. It is nobody's answer, and in no mean.
+    `mark`: a share of the full mark, for every aspect judged. It belongs to no model and counts in no mean.
     """
 
     exam: str
@@ -155,21 +155,21 @@ class Canary(Struct, frozen=True, kw_only=True):
 
 
 class EncoderRecord(Struct, kw_only=True):
-    """The encoder as run.json remembers it: its name, and all that a similarity depends on."""
+    """The encoder in run.json: its name, and all that a similarity depends on."""
 
     name: str
     identity: dict[str, str]
 
 
 class AdaptiveRecord(Struct, kw_only=True):
-    """That only some questions are asked, drawn by what is known, and the score is estimated for all of them."""
+    """An adaptive run: only some questions are asked, drawn by known scores, and the score is estimated for all."""
 
     until: str
-    """When it stops, as the user said it."""
+    """When it stops, as the user wrote it."""
     questions: Annotated[int, Meta(ge=2, le=1_000_000_000)]
-    """The questions that the score is for."""
+    """Number of questions that the score is for."""
     known: Annotated[int, Meta(ge=1, le=1_000_000)]
-    """Models whose scores the draws go by."""
+    """Number of models whose scores the draws are based on."""
 
 
 class RunRecord(Struct, kw_only=True):
@@ -184,9 +184,9 @@ class RunRecord(Struct, kw_only=True):
     judges: list[ModelRecord] = []
     judge_samples: Times = 1
     verdicts: VerdictFormat = "line"
-    """How judges must write their verdicts; what a run of an earlier Viva has is a bare line."""
+    """How judges must write their verdicts; runs of an earlier Viva have bare lines."""
     canaries: list[Canary] = []
-    """Answers with known marks that its judges are asked about."""
+    """Answers with known marks, to check its judges."""
     encoder: EncoderRecord | None = None
     samples: Times = 1
     repeats: Times = 1
@@ -195,13 +195,13 @@ class RunRecord(Struct, kw_only=True):
     sampling: Sampling = Sampling()
     adaptive: AdaptiveRecord | None = None
     prices: dict[str, Price] = {}
-    """What the user said that models and judges cost, by their names, "" for all others. No score depends on it."""
+    """The user's prices of models and judges, by name; "" for all others. No score depends on them."""
     plan: dict[str, Any] = {}
-    """What was asked for, as a configuration file says it; {} in runs of an earlier Viva."""
+    """The user's options, as in a configuration file; {} in runs of an earlier Viva."""
     limits: RunLimits | None = None
     """None in runs of an earlier Viva."""
     spent: Spent = Spent()
-    """What it took out of its budget until its last end; what a process that was killed asked is in the journals."""
+    """What it took from its budget until its last regular end; requests of a killed process are in the journals."""
 
     @property
     def base_seed(self) -> int | None:
@@ -210,27 +210,27 @@ class RunRecord(Struct, kw_only=True):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What tables call the exams."""
+        """Names of the exams in tables."""
         return tuple(exam.spec.label for exam in self.exams)
 
     @property
     def shard(self) -> str:
-        """Which part of a run this is ("3/8"); "" for a whole one. Raises StorageError where exams say different."""
+        """Which part of a run this is ("3/8"); "" for a whole one. Raises StorageError where exams disagree."""
         shards = {exam.spec.shard for exam in self.exams}
         if len(shards) > 1:
             raise StorageError(f"a run's exams are of one shard, and here of {', '.join(map(repr, sorted(shards)))}")
         return shards.pop() if shards else ""
 
     def model(self, name: str) -> ModelRecord | None:
-        """Return the model that tables call so; None where an earlier Viva did not say what it calls its models."""
+        """Return the model with that name in tables; None in runs of an earlier Viva, which did not store names."""
         called = ((model, each) for each in ("shown", "name") for model in self.models)
         return next((model for model, each in called if getattr(model, each) == name), None)
 
 
 BATCHES = "batches.jsonl"
-"""What was handed in to batch APIs (`batchlog`)."""
+"""File of the batches handed in to providers (`batchlog`)."""
 _LEFT_BEHIND = 200
-"""Bytes at the end of it that hold a line `left`, if that is the last."""
+"""Bytes at the end of that file that hold a last line `left`."""
 
 
 class RunFolder:
@@ -243,7 +243,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, record: RunRecord) -> RunFolder:
-        """Return a new run. The folder must be new or empty. Raises StorageError where it cannot be written."""
+        """Create a run's folder, which must be new or empty. Raises StorageError where it cannot be written."""
         try:
             path.mkdir(parents=True, exist_ok=True)
             if (path / "run.json").exists():
@@ -259,7 +259,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
-        """Return an existing run. Raises MissingRunError for what is none, StorageError where it is damaged or
+        """Return an existing run. Raises MissingRunError where there is none, StorageError where it is damaged or
         newer.
         """
         try:
@@ -288,8 +288,7 @@ class RunFolder:
             raise StorageError(f"{path / 'run.json'} is damaged: {why}") from None
 
     def lock(self) -> ExitStack:
-        """Make this process the folder's only writer; the lock goes with the process, however it ends, or with the
-        context that this returns."""
+        """Make this process the folder's only writer, until it ends or the returned context is left."""
         try:
             self._lock = lock(self.path / ".lock")
         except LockedError as locked:
@@ -306,7 +305,7 @@ class RunFolder:
         return held
 
     def batched(self, file: str = BATCHES) -> bool:
-        """Return whether this run has asked through batches, and did not leave it since."""
+        """Return whether this run asks through batches and has not left them."""
         try:
             with reading(self.path / file) as content:
                 content.seek(-min(_LEFT_BEHIND, os.fstat(content.fileno()).st_size), os.SEEK_END)
@@ -317,7 +316,7 @@ class RunFolder:
 
     @contextmanager
     def still(self) -> Iterator[None]:
-        """Keep others from writing, in a folder that is only read. Raises StorageError where somebody does."""
+        """Keep others from writing while the folder is read. Raises StorageError where another process is writing."""
         try:
             held = lock(self.path / ".lock", os.O_RDONLY, shared=True)
         except FileNotFoundError:  # a copy
@@ -337,7 +336,7 @@ class RunFolder:
         return StorageError(f"another process{holder} is writing to {self.path}; wait for it or stop it first")
 
     def keep(self, files: Mapping[str, bytes]) -> None:
-        """Write what a run keeps besides run.json into its folder, which is made where it is missing.
+        """Write files besides run.json into the folder, which is made where missing.
 
         Raises StorageError.
         """
@@ -349,7 +348,7 @@ class RunFolder:
                 raise StorageError(f"cannot write {self.path / name}: {problem.strerror}") from None
 
     def remember(self, record: RunRecord) -> None:
-        """Write run.json, as a whole. Only under the lock."""
+        """Write run.json atomically. Only under the lock."""
         content = msgspec.json.format(msgspec.json.encode(record), indent=2)
         write_whole(self.path / "run.json", content + b"\n")
         self.record = record
@@ -360,24 +359,24 @@ class RunFolder:
         return self._lock >= 0
 
     def journal(self, stage: str, *, write: bool = True) -> Journal:
-        """Return the journal of a stage ("responses", "similarities", ...); writable only under the lock."""
+        """Open the journal of a stage ("responses", "similarities", ...); for writing only under the lock."""
         return Journal(self.path / f"{stage}.jsonl", write=write and self.writable)
 
     def unlock(self) -> None:
-        """Let others write."""
+        """Release the lock."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
 
 
 def new_run_path(runs: Path, label: str) -> Path:
-    """Return a fresh folder name: date, time, what, and a few random letters so that two runs of one second differ."""
+    """Return a new folder's path: date, time, label, and random letters so that two runs of one second differ."""
     safe = re.sub(r"[^A-Za-z0-9.-]+", "-", label).strip("-.")[:60]
     return runs / f"{time.strftime('%Y%m%d-%H%M%S')}-{safe}-{secrets.token_hex(2)}"
 
 
 def signature(record: RunRecord, exam: ExamRecord, model: str, opened: ModelRecord | None = None) -> str:
-    """Return what produced a number, in one line: everything that, changed, could change it (after sacreBLEU)."""
+    """Return the signature of a score, in one line: everything that could change it (after sacreBLEU)."""
     return "|".join(f"{name}:{value}" for name, value in settings(record, exam, model, opened).items())
 
 
@@ -387,7 +386,7 @@ def settings(
     """Return the parts of a signature by name."""
     spec = exam.spec
     sampling = exam.sampling or record.sampling
-    texts = {name: text for name, text in exam.templates.items() if name != "data"}  # where a table lies is no prompt
+    texts = {name: text for name, text in exam.templates.items() if name != "data"}  # the path of a table is no prompt
     prompts = hashlib.sha256(msgspec.json.encode(texts, order="deterministic")).hexdigest()[:8]
     return {
         "benchmark": f"{spec.benchmark}.{exam.version}" + (f".{spec.name}" if spec.name else ""),
@@ -441,14 +440,14 @@ def _seed(seed: int | None, opened: ModelRecord | None) -> str:
 
 
 def _limit(most: int | None, opened: ModelRecord | None) -> int | str:
-    """Return the limit of the reply; a model that reasons gets room to think, unless the limit is the user's."""
+    """Return the reply's token limit; a model that reasons gets room to think, unless the user set the limit."""
     kept = opened and opened.request and opened.request.limit_kept
     reasons = opened and opened.adapted and opened.adapted.reasons
     return "room" if most and reasons and not kept else most or "server"
 
 
 def _requested(options: RequestOptions) -> dict[str, str]:
-    """Return what the user said of the requests, as far as a reply may depend on it."""
+    """Return the user's request options that a reply may depend on."""
     more = msgspec.structs.replace(options, effort="", budget=0, limit_kept=False).identity()
     return {
         **({"reasoning": options.effort} if options.effort else {}),
@@ -458,12 +457,12 @@ def _requested(options: RequestOptions) -> dict[str, str]:
 
 
 def _nonces(record: RunRecord, exam: ExamRecord) -> bool:
-    """Return whether judges carry a nonce in their verdicts; as published there is none."""
+    """Return whether verdicts carry a nonce; exams graded as published have none."""
     return bool(record.judges) and record.verdicts != "line" and not exam.spec.as_published
 
 
 def _listed(questions: Sequence[str]) -> str:
-    """Return how many questions a list has, and a hash of them whatever their order."""
+    """Return the number of questions in a list, and a hash that does not depend on their order."""
     digest = hashlib.sha256(msgspec.json.encode(sorted(questions))).hexdigest()[:8]
     return f"{len(questions)}.{digest}"
 
@@ -487,7 +486,7 @@ def _opened(model: ModelRecord) -> dict[str, str]:
 
 
 def _short(weights: Weights) -> str:
-    """Of every part of a fingerprint (weights, and an adapter's) the beginning: a folder's hash, a Hub's revision."""
+    """Shorten every part of a fingerprint (weights, adapter): a folder's hash, a Hub revision."""
     return "+".join(part.rpartition("@")[2][:12] for part in weights.fingerprint.split("+"))
 
 
@@ -498,7 +497,7 @@ def _judge(judge: ModelRecord) -> str:
 
 
 def _rubrics(templates: Mapping[str, object]) -> Iterator[str]:
-    """Name and version of every rubric among an exam's templates."""
+    """Yield name and version of every rubric among an exam's templates."""
     for key, value in templates.items():
         if not isinstance(value, dict):
             continue
@@ -510,9 +509,7 @@ def _rubrics(templates: Mapping[str, object]) -> Iterator[str]:
 
 
 def _encoder(record: RunRecord) -> str:
-    """Return the encoder with the layer and the weights that it was used with; of a folder its own name, not where it
-    lies.
-    """
+    """Return the encoder with its layer and weights; a folder by its name, without its path."""
     if record.encoder is None:
         return "missing"
     name, identity = record.encoder.name, record.encoder.identity

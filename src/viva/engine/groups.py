@@ -1,8 +1,8 @@
-"""Carry out requests: many at once, retried, within limits, each answer journaled the moment it is there.
+"""Carry out requests: many at once, retried, within limits, each answer journaled at once.
 
 Requests come from iterators, so nothing is rendered before it is needed and memory does not grow with the set. An
-iterator yields None where nothing is ready yet: what one stage brings, another may ask about. Models of one rate limit
-group (a provider's endpoint) share a bound on concurrency, whatever stage asks them; groups run side by side.
+iterator yields None while it waits for results of another stage. Models of one rate limit group (a provider's endpoint)
+share a bound on concurrency, whatever stage asks them; groups run side by side.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from viva.types import Choose, Failure, Request, Response, Usage
 CANARY_PATIENCE = 5.0
 """Seconds that the first request of a group is alone, so that a bad key is refused once and not a thousand times."""
 HOPELESS = 16
-"""A model whose first so many requests were all refused for good gets no more."""
+"""Give a model up whose first requests, this many, were all refused for good."""
 UNREACHED = 3
 """Give a model up as unreachable after this many questions have exhausted their retries without a single reply."""
 PATIENT = 5
-"""Pauses after refusals grow so often: a server that refuses some is asked again soon, the group bounds how hard."""
+"""Pauses after refusals grow this often at most: the group's bound limits the load, so a retry may come soon."""
 VANISHED = 64
-"""A model that did reply once and then lost so many questions in a row gets no more: it went away."""
+"""Give a model up as gone that has replied before and then lost this many questions in a row."""
 PARTICULAR = frozenset({"missing", "context", "tokens"})
-"""Refusals that are about one question or kind of question: they say nothing of the next."""
+"""Refusals that concern one question or kind of question, not the next."""
 
 
 class Source:
-    """What one model is still to be asked in one stage: None where nothing is ready yet.
+    """The remaining requests to one model in one stage.
 
-    `vital`: a model that refuses before it has answered anything stops all stages that run at the same time.
+    `vital`: if the model refuses before its first answer, all stages that run at the same time stop.
     """
 
     def __init__(self, run: Run, tasks: Iterator[Task | None], *, vital: bool = False) -> None:
@@ -46,21 +46,21 @@ class Source:
         self.tasks = tasks
         self.vital = vital
         self.busy = 0
-        """Requests on their way."""
+        """Requests in flight."""
         self.spent = False
         """Whether nothing is left to be asked."""
         self.ended = asyncio.Event()
-        """Nothing is left, and nothing on its way."""
+        """Set when nothing is left and nothing is in flight."""
         self.begun = False
         self.alone = False
-        """Whether its first request is on its way, and no other may be yet."""
+        """Whether its first request is in flight, alone."""
         self.succeeded = False
         self.refusals = self.lost = 0
 
     def next(self) -> Task | None:
         """Return the next request; None where none is ready, or none is left."""
         run = self.run
-        while run.stop in ("", "budget"):  # where money is short, what is there already is still counted and passed on
+        while run.stop in ("", "budget"):  # when the budget is used up, known answers are still counted and passed on
             try:
                 task = next(self.tasks)
             except StopIteration:
@@ -75,7 +75,7 @@ class Source:
         return None
 
     def settle(self, done: int) -> None:
-        """So many requests are through."""
+        """Record that `done` requests have ended."""
         self.busy -= done
         if self.spent and not self.busy:
             self.ended.set()
@@ -92,7 +92,7 @@ class Source:
 
 
 class GroupPlan(Struct):
-    """The work of one rate limit group: what is asked, the first of its sources first; its bound and its pace."""
+    """The work of one rate limit group: its sources, the first one first; its bound and its pace."""
 
     sources: list[Source]
     ceiling: Ceiling
@@ -100,13 +100,13 @@ class GroupPlan(Struct):
     policy: Policy | None = None
     """Retry policy of this group, where it differs from the run's."""
     sequential: bool = False
-    """One model after the other: they share what cannot hold two."""
+    """Whether to ask one model after the other, because memory cannot hold two."""
     drain: Callable[[], None] | None = None
     """Called when the run is told to finish: cancels the requests that are still queued."""
 
 
 async def carry_out(run: Run, groups: Mapping[str, GroupPlan]) -> None:
-    """Ask everything in `groups`. Returns when all is answered, failed or stopped.
+    """Ask everything in `groups`. Returns when all requests are answered, failed or stopped.
 
     Raises StorageError when an answer could not be written. Cancelling it drops what is in flight.
     """
@@ -140,7 +140,7 @@ class _Group:
             while self._workers or not all(source.spent for source in self._plan.sources):
                 await self._changed.wait()
                 self._changed.clear()
-                if self._problem is not None:  # a worker fails only for reasons that end the run: a disk, a defect
+                if self._problem is not None:  # a worker fails only for reasons that end the run: a full disk, a defect
                     raise self._problem
                 self._fill()
         finally:
@@ -150,9 +150,9 @@ class _Group:
             await asyncio.gather(*self._workers, *self._aside, return_exceptions=True)
 
     async def _await_first(self, source: Source, task: Task) -> None:
-        """Go on after CANARY_PATIENCE without the first reply, and show on the way why nothing comes.
+        """Admit more requests after CANARY_PATIENCE without the first reply, and show why none comes.
 
-        That is where the server can be found to say nothing at all.
+        The server is probed, in case it does not answer at all.
         """
         await asyncio.sleep(CANARY_PATIENCE)
         if not source.alone:
@@ -175,7 +175,7 @@ class _Group:
     def _ended(self, worker: asyncio.Task[None]) -> None:
         self._workers.discard(worker)
         if not worker.cancelled():
-            problem = worker.exception()  # of every worker: what nobody takes is printed by asyncio, with its traceback
+            problem = worker.exception()  # asyncio prints exceptions that are never retrieved, with a traceback
             self._problem = self._problem or problem
         self._changed.set()
 
@@ -205,7 +205,7 @@ class _Group:
         self.slots.give()
 
     def _next(self) -> tuple[Source, Task] | None:
-        """Return the next request that may be sent. Of each model the first goes ahead alone: see CANARY_PATIENCE."""
+        """Return the next request that may be sent. Each model's first one goes alone: see CANARY_PATIENCE."""
         for source in self._plan.sources:
             if source.spent:
                 continue
@@ -223,14 +223,14 @@ class _Group:
         return None
 
     def _send_alone(self, source: Source, task: Task) -> None:
-        """The first request of a source goes out."""
+        """Send the first request of a source, alone."""
         source.begun = True
-        source.alone = not (self._plan.sequential and self._open)  # there the group has shown already that it works
+        source.alone = not (self._plan.sequential and self._open)  # an open group has shown already that it works
         if source.alone:
             self._aside.add(asyncio.create_task(self._await_first(source, task)))
 
     def _admit(self, source: Source) -> None:
-        """Let more than one request of a source through."""
+        """Allow more than one request of a source."""
         source.alone = False
         if not self._open:
             self._open = True
@@ -238,12 +238,12 @@ class _Group:
         self._changed.set()
 
     async def _ask(self, source: Source, task: Task) -> None:
-        """Ask until there is an answer or no hope. Begins and ends with a place in flight."""
+        """Ask until there is an answer or retries are exhausted. Begins and ends holding a slot."""
         shared, policy, slots = source.run, self._policy, self.slots
         clock = asyncio.get_running_loop().time
         left = policy.question  # its clock runs while it is asked, not while it waits for its turn or for money
         attempt = rereads = counted = 0
-        unread: Usage | None = Usage()  # of the replies to this request that hold no verdict
+        unread: Usage | None = Usage()  # of replies without a readable verdict
         answered = slots.answered
         while True:
             taken = self._taken(task)
@@ -251,7 +251,7 @@ class _Group:
             if task.model.name in shared.refused:  # given up while it waited
                 return
             reserved = None if shared.stop else await shared.budget.reserve(task.request, task.price, task.model)
-            if reserved is None or shared.stop:  # there is no money, or it was told to finish while it waited for some
+            if reserved is None or shared.stop:  # the budget is used up, or the run was stopped while this waited
                 if reserved is not None:
                     shared.budget.settle(reserved, 0.0)
                 shared.finish("budget")
@@ -265,7 +265,7 @@ class _Group:
                 self._fill()
                 readable = task.readable(outcome)
                 unread = both(outcome.usage, unread) if outcome.usage and unread else None
-                if hold.refused:  # what came is cut off for want of money, and is asked for again when there is some
+                if hold.refused:  # the reply was cut short by the budget, and is asked for again by a resume
                     shared.finish("budget")
                     return
                 if readable or rereads >= policy.rereads or shared.stop:
@@ -276,12 +276,12 @@ class _Group:
                 rereads += 1
                 left = deadline - clock()
                 continue
-            if outcome.kind == "interrupted":  # given back: nobody worked on it
+            if outcome.kind == "interrupted":  # cancelled before anything was computed
                 return
             problem = self._first_reply.note(outcome)
             absent = self._first_reply.absent(problem)
-            # A server that answers others meanwhile is well: its refusals cost time, and not the question. But who
-            # wants one attempt means it.
+            # A server that answers other requests meanwhile works: refusals cost time but no attempts, unless
+            # the user wants a single attempt.
             counted += policy.attempts == 1 or not (problem.overload and slots.answered > answered)
             answered = slots.answered
             if absent:
@@ -305,7 +305,7 @@ class _Group:
         sent: dict[str, float],
         taken: tuple[int, float],
     ) -> Response | ModelError:
-        """Send it once, and book what it cost."""
+        """Send a request once, and book its cost."""
         shared, policy, slots = source.run, self._policy, self.slots
         clock = asyncio.get_running_loop().time
         started = clock()
@@ -317,7 +317,7 @@ class _Group:
                 first: list[float] = []
 
                 def heard(written: bool) -> None:
-                    """A reply that is streamed may take the question's time: what ends it before is silence."""
+                    """Note a streamed reply's progress: only silence, or the question's time limit, ends it."""
                     timer.reschedule(min(clock() + policy.attempt, started + left))
                     if written and not first:
                         first.append(clock() - started)
@@ -349,7 +349,7 @@ class _Group:
             shared.budget.settle(hold.amount, cost)
 
     async def _await_server(self, source: Source, task: Task, problem: ModelError, began: float) -> bool:
-        """Before a server's first reply: whether to ask it again, or to give the model up."""
+        """Return, before a server's first reply, whether to ask it again; otherwise give the model up."""
         shared, name = source.run, task.model.name
         shared.tally.last_error = f"{name}: {problem.message}"
         pause = self._first_reply.pause(self._policy.pause(1, None), began)
@@ -363,7 +363,7 @@ class _Group:
         return not shared.stop
 
     def _taken(self, task: Task) -> tuple[int, float]:
-        """Return the tokens that a request may use, and those that it probably will, where it matters."""
+        """Return the most tokens that a request may use, and an estimate; zeros where neither matters."""
         pace = self.slots.pace
         if not pace.counts_tokens:
             return 0, 0.0
@@ -380,7 +380,7 @@ class _Group:
         started: float,
         deadline: float,
     ) -> bool:
-        """Wait as long as it takes and say yes, or say that it is over."""
+        """Wait before the next try and return true, or return false where there is none."""
         shared = source.run
         shared.tally.last_error = f"{task.model.name}: {problem.message}"
         if problem.fatal:
@@ -395,7 +395,7 @@ class _Group:
         now = asyncio.get_running_loop().time()
         pause = self._policy.pause(counted, problem.retry_after)
         if problem.overload:
-            if problem.retry_after and attempt > 1:  # told so before: others came first
+            if problem.retry_after and attempt > 1:  # told so before: other requests came first
                 pause = max(pause, self._policy.pause(min(attempt, PATIENT) - 1, None))
             elif not problem.retry_after:
                 pause = self._policy.pause(min(attempt, PATIENT), None)
@@ -442,22 +442,20 @@ async def _reply(model: Model, request: Request) -> Response:
 LONGEST_PAUSE = 5.0
 """Seconds between two tries while a server is waited for."""
 CONNECTING = 5.0
-"""Seconds after which a request that got no reply had reached somebody: its patience begins when it is lost."""
+"""Seconds after which a request without a reply had reached the server: patience begins when it is lost."""
 
 
 @runtime_checkable
 class Inquiring(Protocol):
-    """A model that can find out why no reply comes."""
+    """A model that can probe why no reply comes."""
 
     async def silence(self) -> ModelError | None:
-        """Return the error for a server that answers nothing at all; None for one that is only slow. Takes a few
-        seconds.
-        """
+        """Return the error for a server that does not answer at all; None for a slow one. Takes a few seconds."""
         ...
 
 
 class FirstReply:
-    """What is known of one endpoint before its first reply. `patience`: seconds that it is waited for."""
+    """State of one endpoint before its first reply. `patience`: seconds to wait for that."""
 
     def __init__(self, patience: float) -> None:
         self.came = False
@@ -466,29 +464,27 @@ class FirstReply:
         self._silence: ModelError | None = None
 
     async def inquire(self, model: Model) -> ModelError | None:
-        """Ask a server that is silent for some seconds whether it is there; that counts once a request is lost."""
+        """Probe a server that is silent for some seconds; the result counts once a request is lost."""
         if not self.came and isinstance(model, Inquiring):
             self._since = asyncio.get_running_loop().time()
             self._silence = await model.silence()
         return self._silence
 
     def note(self, problem: ModelError) -> ModelError:
-        """Return the problem as it is to be seen: of a request without a reply, where the server was found to be
-        silent.
-        """
+        """Return the problem; for a timeout before the first reply, the server's silence where a probe found it."""
         if problem.kind == "timeout":
             return self._silence if self._silence and not self.came else problem  # its patience began with the inquiry
         self.came = self.came or not problem.unreachable
         return problem
 
     def absent(self, problem: ModelError) -> bool:
-        """Return whether the problem means that the server cannot be reached: it has not replied to anything yet."""
+        """Return whether the problem means that the server, which has not replied yet, cannot be reached."""
         return problem.unreachable and not self.came
 
     def pause(self, usual: float, began: float) -> float | None:
-        """Return seconds before the next try of a request that `began` then, by the event loop's clock.
+        """Return the seconds to the next try of a request that `began` at that time of the event loop.
 
-        None where the patience is over.
+        None where `patience` has run out.
         """
         now = asyncio.get_running_loop().time()
         self._since = self._since or (began if now - began < CONNECTING else now)

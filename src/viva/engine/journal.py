@@ -1,13 +1,11 @@
-"""A stage's journal: JSONL, append-only, a line is whole or it is not there.
+"""A stage's journal: JSONL, append-only, without partial lines.
 
-Every answer is handed to the operating system with one write as soon as it is there, so that killing the process at any
-instant loses only what was still in flight. A line that a crash tore is set aside, not guessed at; so is one of any
-other file of lines (`whole_lines`).
+Every answer is handed to the operating system with one write as soon as it comes, so that killing the process loses
+only requests in flight. A line that a crash tore is set aside; so is one of other files of lines (`whole_lines`).
 
-What makes two requests the same, here too: the key under which an answer is remembered, the seed that a request is
-sent, the nonce that a verdict must carry. The key covers everything that a reply depends on (provider, model, endpoint,
-prompt, sampling, seed, number of the sample) and nothing else, so that an earlier run's answer to the identical request
-can be reused, and no other.
+Also here: the key under which an answer is stored, a request's seed, and the nonce of a verdict. The key covers
+everything that a reply depends on (provider, model, endpoint, prompt, sampling, seed, number of the sample) and nothing
+else, so that exactly the answers to identical requests can be reused from earlier runs.
 """
 
 from __future__ import annotations
@@ -43,12 +41,12 @@ from viva.types import (
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 BALLAST = 4 << 20
-"""Bytes kept in reserve while a run is going on: on a full disk they make room for the answers still in flight."""
+"""Bytes of disk reserved during a run: on a full disk they make room for the answers still in flight."""
 MOST_BALLAST = 1 << 30
-"""It grows with what is in flight, up to this."""
+"""Most bytes of the reserve, which grows with the requests in flight."""
 MOST_SERVED = 1000
 NOBODY, OTHERS = Served(), Served(model="(others)")
-"""So many that answered are told apart in a journal; what is written of others, and of replies that do not say it."""
+"""Stand for a reply that names no served model, and for those after the first MOST_SERVED of a journal."""
 
 
 class Entry(Struct, kw_only=True, omit_defaults=True, gc=False):
@@ -95,20 +93,20 @@ class Entry(Struct, kw_only=True, omit_defaults=True, gc=False):
 
 
 class ServedChanges:
-    """Who answered the requests of a file's lines. A line says so where it is another than in the line of the same
-    model before: in full, or by the digest of one that an earlier line has in full (`by`).
+    """Which served models answered the requests of a file. A line names its own where that differs from the model's
+    previous line: in full, or by the digest (`by`) of an earlier line's.
 
-    A reply that does not say it, after one that did, has an empty one; a line without a reply says nothing.
+    A reply without that information, after one with it, has an empty entry; a line without a reply has none.
     """
 
     def __init__(self) -> None:
         self.known: dict[tuple[str, Served], Served] = {}
-        """(model, who answered for it), in the order in which they did first."""
+        """(model, served model) → the same, in the order of their first answers."""
         self._full: dict[str, Served] = {}
         self._last: dict[str, Served] = {}
 
     def resolve(self, entry: Entry) -> None:
-        """Fill in who answered the next line."""
+        """Fill in which served model answered the next line."""
         if entry.served is not None:
             self._full[_digest(entry.served)] = entry.served
         elif entry.by:
@@ -129,7 +127,7 @@ class ServedChanges:
         return msgspec.structs.replace(entry, served=None if same or by else served, by=by)
 
     def _kept(self, model: str, served: Served) -> Served:
-        """Return the same, kept once; one for all others of a server that makes up a name for every reply."""
+        """Return the stored equal value, or `OTHERS` beyond MOST_SERVED: a server may name every reply differently."""
         if served != NOBODY and (model, served) not in self.known and len(self.known) >= MOST_SERVED:
             served = OTHERS
         return self.known.setdefault((model, served), served)
@@ -140,7 +138,7 @@ def _digest(served: Served) -> str:
 
 
 class Requests:
-    """The keys of a journal's requests that were answered, or of those that only failed."""
+    """A set of the keys of a journal's answered requests, or of those that only failed."""
 
     def __init__(self, keys: KeyTable, failures: bytearray, failed: bool) -> None:
         self._keys = keys
@@ -157,17 +155,17 @@ class Requests:
 
 
 class Journal:
-    """One stage's file, indexed by request key. Open it for writing only under the run folder's lock."""
+    """One stage's file, indexed by request key. Opened for writing only under the run folder's lock."""
 
     def __init__(self, path: Path, *, write: bool) -> None:
         self.path = path
         self._keys = KeyTable()
         self._offsets, self._lengths = array("Q"), array("I")
         self._failures = bytearray()
-        """By a key's number: where its line begins, its bytes, and whether it says why there is no answer."""
+        """By a key's number: offset of its line, its length in bytes, and whether it is a failure."""
         self._changes = ServedChanges()
         self._served: list[Served | None] = []
-        """Who answered, by a key's number."""
+        """By a key's number: the served model that answered."""
         self.answered, self.failed = (Requests(self._keys, self._failures, failed) for failed in (False, True))
         self.full = False
         self._encode = msgspec.json.Encoder().encode
@@ -190,7 +188,7 @@ class Journal:
             self._reserve()
 
     def _index(self) -> int:
-        """Read every line, so that damage is found before anything is asked; returns the end of the last whole one."""
+        """Read every line, so that damage is found before anything is asked; return the end of the last whole line."""
         offset = 0
         for number, line in whole_lines(self._file, self.path):
             try:
@@ -237,7 +235,7 @@ class Journal:
         self._kept += blocks << 16
 
     def keep_reserve(self, in_flight: int) -> None:
-        """Have the ballast hold the answers still in flight, going by the ones that came; `full` where it cannot."""
+        """Size the ballast for the answers in flight by those that came; set `full` where the disk lacks room."""
         if self.full or not self._lines:
             return
         needed = min(MOST_BALLAST, 3 * in_flight * self._written // (2 * self._lines) + self._longest)
@@ -256,9 +254,9 @@ class Journal:
         self._ballast.unlink(missing_ok=True)
 
     def append(self, entry: Entry) -> bool:
-        """Write one line. On a full disk the ballast makes room, and `full` asks the caller to stop.
+        """Write one line. On a full disk the ballast makes room, and `full` tells the caller to stop.
 
-        Returns whether somebody answered who has not answered for this model before.
+        Returns whether the served model is new for this model.
         """
         known = len(self._changes.known)
         entry = self._changes.shortened(entry)
@@ -292,11 +290,11 @@ class Journal:
         return entry
 
     def served(self, model: str) -> list[Served]:
-        """Return all that answered for a model, in the order in which they did first."""
+        """Return all served models that answered for a model, in the order of their first answers."""
         return [served for name, served in self._changes.known if name == model]
 
     def lines(self) -> Iterator[Entry]:
-        """Yield every line, also those that a later one replaces: what was asked again was paid again."""
+        """Yield every line, also those that a later one replaces, since they were paid for, too."""
         changes = ServedChanges()
         for _, line in whole_lines(self._file, self.path) if self._file >= 0 else ():
             entry = self._decode(line)
@@ -304,12 +302,12 @@ class Journal:
             yield entry
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the latest word on every request, in the order in which they first came."""
+        """Yield the latest line on every request, in the order of the first ones."""
         for number in range(len(self._keys)):
             yield self._entry(number)
 
     def close(self) -> None:
-        """Write through to the disk and give the ballast back."""
+        """Flush to the disk, close the file and remove the ballast."""
         if self._file >= 0:
             if self._ballast.exists():
                 os.fsync(self._file)
@@ -319,7 +317,7 @@ class Journal:
 
 
 def whole_lines(file: int, name: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the whole lines of an open file with their numbers from 1; what a crash tore at its end is left out.
+    """Yield (number from 1, line) of an open file; an unfinished last line is left out.
 
     Raises StorageError where it cannot be read, or a line is too long.
     """
@@ -358,7 +356,7 @@ def set_torn_tail_aside(file: int, end: int, aside: Path) -> None:
 
 
 class Keys:
-    """Keys of one model's requests. `scope` keeps apart what must not share an answer."""
+    """Keys of one model's requests. Requests of different `scope` never share an answer."""
 
     def __init__(self, identity: Mapping[str, str], scope: str) -> None:
         self._encode = msgspec.json.Encoder().encode
@@ -387,8 +385,8 @@ class Keys:
 def with_seed(request: Generate, base: int, about: object) -> Generate:
     """Return the request with a seed of 31 bits, drawn from the run's `base`, what is asked `about`, and the sample.
 
-    Servers that start their random numbers from it would otherwise draw the answers to all questions alike. What an
-    exam makes of the run's seed (a level of a design) counts in place of the sample.
+    Servers that start their random numbers from it would otherwise draw the answers to all questions alike. Where an
+    exam sets the request's seed (a level of a design), that counts in place of the sample.
     """
     number = base + request.sample if request.seed is None else request.seed
     digest = hashlib.blake2b(msgspec.json.encode((base, number, about)), digest_size=4).digest()
@@ -420,9 +418,9 @@ def nonces() -> Callable[[bytes], str]:
 
 
 def with_nonce(request: Generate, nonce: str, form: VerdictFormat) -> Generate:
-    """Return the request as it is sent: with the nonce in every place where it speaks of the verdict line.
+    """Return the request as it is sent: with the nonce in every mention of the verdict line.
 
-    A prompt that speaks of none (a rubric of the user's) is told at its end.
+    A prompt without a mention (a rubric of the user's) gets it at its end.
     """
     if not nonce or isinstance(request.prompt, str):
         return request

@@ -1,7 +1,7 @@
 """Labels that judges give to answers: which of some types of error a wrong one shows (errors.jsonl in the run folder).
 
-What is asked and how replies are read, a benchmark says (`Labeller`); here is who is asked what is still missing, and
-what came back. Identical wrong answers to a question are labelled once.
+A benchmark defines the requests and reads the replies (`Labeller`); this module finds which labels are missing, and
+collects them. Identical wrong answers to a question are labelled once.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ STAGE = "errors"
 
 
 class Labeller(Protocol):
-    """What a benchmark says of labels: whose answers want some, what to ask, how to read it. Pure."""
+    """A benchmark's labelling: which answers to label, how to ask, how to read the reply. Pure functions."""
 
     def wrong(self, question: Question, score: Score) -> bool:
-        """Return whether this answer is one to label."""
+        """Return whether this answer is to be labelled."""
         ...
 
     def request(self, question: Question, response: Response, sample: int) -> Generate:
-        """Return what a judge is asked."""
+        """Return the request to a judge."""
         ...
 
     def labels(self, question: Question, reply: str) -> tuple[str, ...] | None:
-        """Return what a judge's reply names; () for nothing that fits, None where it cannot be read."""
+        """Return the labels in a judge's reply; () where none fits, None where it cannot be read."""
         ...
 
 
 class Labelling(Struct, kw_only=True):
-    """What is to be labelled: one model's answers to one exam, by these judges."""
+    """A labelling to do: one model's answers to one exam, by these judges."""
 
     evaluation: Evaluation
     labeller: Labeller
@@ -47,7 +47,7 @@ class Labelling(Struct, kw_only=True):
 
 
 class Labelled(Struct, frozen=True, kw_only=True):
-    """One wrong answer: whose, to what, and each judge's labels, None where there are none that can be read."""
+    """One wrong answer: model, question, and each judge's labels, None where none can be read."""
 
     exam: str
     model: str
@@ -56,12 +56,12 @@ class Labelled(Struct, frozen=True, kw_only=True):
     repeat: int
     outcome: Outcome
     answer: str
-    """What was read from it (hostile)."""
+    """The answer read from the reply (untrusted)."""
     tags: Mapping[str, str]
     votes: tuple[tuple[str, tuple[str, ...] | None], ...]
-    """Judge → labels, once a judge and sample."""
+    """(judge, labels), one for each judge and sample."""
     said: tuple[str, ...] = ()
-    """The judges' replies as they came (hostile)."""
+    """The judges' replies as they came (untrusted)."""
 
 
 class _Wrong(Struct, frozen=True):
@@ -72,7 +72,7 @@ class _Wrong(Struct, frozen=True):
 
 
 def labels_wanted(work: Labelling, judge: Judge, journal: Journal, tally: Tally, asked: set[bytes]) -> Iterator[Task]:
-    """Yield what one judge must still be asked. `asked` collects keys over all sittings."""
+    """Yield the requests still to ask one judge. `asked` collects keys over all evaluations."""
     benchmark = work.evaluation.exam.spec.benchmark
     for wrong in _wrong(work):
         for key, request in _requests(work, judge, wrong):
@@ -91,14 +91,14 @@ def labels_wanted(work: Labelling, judge: Judge, journal: Journal, tally: Tally,
 
 
 def keys_wanted(work: Labelling) -> set[bytes]:
-    """Return the keys of all that judges are asked, for the progress line."""
+    """Return the keys of all requests to judges, for the progress line."""
     return {
         key for wrong in _wrong(work) for judge in work.judge_panel.judges for key, _ in _requests(work, judge, wrong)
     }
 
 
 def labelled(work: Labelling, journal: Journal) -> Iterator[Labelled]:
-    """Yield every wrong answer with what the judges said of it, from the journals alone."""
+    """Yield every wrong answer with the judges' labels, from the journals alone."""
     evaluation = work.evaluation
     for wrong in _wrong(work):
         votes: list[tuple[str, tuple[str, ...] | None]] = []
@@ -124,7 +124,7 @@ def labelled(work: Labelling, journal: Journal) -> Iterator[Labelled]:
 
 
 def _whole(entry: Entry | None) -> bool:
-    """Return what the limit of tokens cut off may end in a quotation of the examinee."""
+    """Return whether the reply was not cut off: one that was may end in a quotation of the examinee."""
     return entry is not None and not entry.error and entry.stop_reason not in CUT_OFF
 
 

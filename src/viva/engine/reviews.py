@@ -1,4 +1,4 @@
-"""What experts said of answers: reviews.jsonl, an append-only file of who gave what, when, and what it was before.
+"""Experts' marks of answers: reviews.jsonl, an append-only file of reviewer, time, and the mark before and after.
 
 The last line of a reviewer about an aspect of an item counts; a line whose `after` is None takes the mark back. A line
 is known by its `id`, so one that is posted twice is written once. Several processes may read and append at the same
@@ -24,7 +24,7 @@ from viva.files import UNREADABLE, open_regular
 from viva.types import Mark
 
 LARGEST = 1 << 28
-"""Bytes of marks that are read at once."""
+"""Most bytes of marks that are read at once."""
 
 
 class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -38,18 +38,18 @@ class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
     item: str
     """Which answer: `item_key`."""
     about: dict[str, str] = {}
-    """The same for people: exam, model, question, sample."""
+    """The answer in readable form: exam, model, question, sample."""
     aspect: str
     before: float | None = None
     """This reviewer's mark until now."""
     after: float | None = None
     """This reviewer's mark from now on; None takes it back."""
     draft: float | None = None
-    """The verdict that was there."""
+    """The verdict before any review."""
     blind: bool = False
-    """Whether the reviewer marked without seeing it."""
+    """Whether the reviewer marked without seeing the verdict."""
     drawn: str = ""
-    """The random sample that it was marked as a part of ("random:30:seed0"); empty where it was picked by hand."""
+    """The random sample that the item was drawn in ("random:30:seed0"); empty where it was picked by hand."""
     comment: str = ""
     text_before: str | None = None
     text_after: str | None = None
@@ -59,19 +59,19 @@ class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Damage(Struct, frozen=True):
-    """A line of reviews.jsonl that cannot be read: its number from 1, and why. It is left where it is, and skipped."""
+    """A line of reviews.jsonl that cannot be read: its number from 1, and why. It is skipped and left in the file."""
 
     line: int
     reason: str
 
 
 def item_key(exam: str, model: str, question: str, sample: int, reply: str) -> str:
-    """32 hexadecimal digits for one answer; another reply to the same question is another item."""
+    """Return 32 hexadecimal digits for one answer; another reply to the same question is another item."""
     return _digest([exam, model, question, sample, reply])
 
 
 def line_id(*parts: str) -> str:
-    """32 hexadecimal digits for what a form says: posted again it is the same, with another mark it is another."""
+    """Return 32 hexadecimal digits for a form's content: equal for the same form posted again, else different."""
     return _digest(parts)
 
 
@@ -80,7 +80,7 @@ def _digest(parts: Sequence[object]) -> str:
 
 
 class ReviewLog:
-    """reviews.jsonl, indexed. Safe in several threads; `refresh` takes in what other processes appended."""
+    """reviews.jsonl, indexed. Safe in several threads; `refresh` reads what other processes appended."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -101,7 +101,7 @@ class ReviewLog:
         self._by: dict[str, list[Review]] = {}
 
     def refresh(self) -> None:
-        """Read what is new. A line still without its end is being written, or torn: it is not there yet."""
+        """Read new lines. A last line without its end is being written, or torn, and is not read yet."""
         with self._guard:
             try:
                 status = self.path.lstat()
@@ -143,7 +143,7 @@ class ReviewLog:
 
     @property
     def reviews(self) -> tuple[Review, ...]:
-        """Every line that can be read, in the order of the file."""
+        """All readable lines, in the order of the file."""
         with self._guard:
             return tuple(self._reviews)
 
@@ -154,7 +154,7 @@ class ReviewLog:
             return tuple(self._damaged)
 
     def latest(self, item: str) -> dict[tuple[str, str], Review]:
-        """Reviewer and aspect → the last line about it; its `after` is None where the mark was taken back."""
+        """Return (reviewer, aspect) → the last line about it; its `after` is None where the mark was taken back."""
         with self._guard:
             return dict(self._latest.get(item, {}))
 
@@ -167,7 +167,7 @@ class ReviewLog:
         )
 
     def append(self, reviews: Sequence[Review]) -> list[Review]:
-        """Write the lines that are not there yet, all or none, through to the disk; returns those written.
+        """Write the lines that are not in the file yet, all or none, and flush them to the disk; return those written.
 
         `before` is filled in here: only under the lock is it certain. Raises StorageError when nothing was written.
         """
@@ -176,9 +176,9 @@ class ReviewLog:
             return self._write(file, reviews)
 
     def undo(self, reviewer: str, form: str, at: float) -> list[Review]:
-        """Take back what a reviewer's last form said, step by step further back each time; returns the lines written.
+        """Take back a reviewer's last form that is still in force; return the lines written.
 
-        `form` is the id of the form that asks for it: asked again by the same one, nothing more is taken back.
+        `form` is the id of the form that asks for it; a repeated request with the same id takes nothing more back.
         """
         with self._guard, _Locked(self.path) as file:
             self._take_over(file)
@@ -211,7 +211,7 @@ class ReviewLog:
         return withdrawn
 
     def _take_over(self, file: int) -> None:
-        """Under the lock: what others wrote is read; a line that a killed writer left unfinished is set aside."""
+        """Read what others wrote, under the lock; set aside a line that a killed writer left unfinished."""
         self._read(file)
         set_torn_tail_aside(file, self._end, self.path.with_suffix(".torn"))
 
@@ -239,7 +239,7 @@ class ReviewLog:
 
 
 class _Locked:
-    """The file, open for appending, with no other writer; made where it is not there yet."""
+    """The file, open for appending and locked against other writers; created where missing."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

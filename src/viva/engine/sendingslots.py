@@ -14,9 +14,9 @@ from msgspec import Struct
 from viva.types import Quota
 
 STORM = 3
-"""So many refusals in a row, and at least as many as are in flight, pause the whole group."""
+"""Refusals in a row, if also as many as requests in flight, that pause the whole group."""
 SHARE = 0.3
-"""A pause of the group, as a share of the time since the server last answered, where it does not say how long."""
+"""Length of a group's pause, as a share of the time since the last answer, where the server names none."""
 NOTICE = 0.5
 """Seconds after which a waiting request checks again whether it may be sent."""
 
@@ -50,11 +50,9 @@ class Policy(Struct, frozen=True, kw_only=True):
     longest_pause: float = 30.0
 
     def pause(self, attempt: int, retry_after: float | None) -> float:
-        """Return seconds before the next try: what the server asked for, else exponential backoff; jitter spreads the
-        herd.
-        """
+        """Return the seconds before the next try: the server's `retry_after`, else exponential backoff, with jitter."""
         backoff = min(self.longest_pause, 0.5 * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)
-        if not retry_after:  # "at once" is what an overloaded server says by mistake: a wrong clock, a rounded second
+        if not retry_after:  # an overloaded server says 0 by mistake: a wrong clock, a rounded second
             return backoff
         return retry_after + random.uniform(0.0, 0.1 * retry_after + 0.05)
 
@@ -64,7 +62,7 @@ class Ceiling(Protocol):
 
     @property
     def limit(self) -> int:
-        """How many now."""
+        """The bound now."""
         ...
 
     @property
@@ -73,19 +71,19 @@ class Ceiling(Protocol):
         ...
 
     def answered(self, now: float, seconds: float, busy: int) -> None:
-        """A reply came after `seconds`; `busy` requests were in flight, this one included."""
+        """Record a reply after `seconds`; `busy` requests were in flight, this one included."""
         ...
 
     def refused(self, now: float, busy: int) -> None:
-        """The server said that it has too much to do, or did not answer in time."""
+        """Record that the server refused for overload, or did not answer in time."""
         ...
 
     def interrupted(self, now: float) -> None:
-        """Nothing was sent for a while: what is being measured says nothing."""
+        """Discard the measurement in progress, because nothing was sent for a while."""
         ...
 
     def doing(self) -> str:
-        """Return what it is doing, in a few words."""
+        """Describe its state in a few words."""
         ...
 
 
@@ -107,12 +105,12 @@ class Fixed:
         """Change nothing."""
 
     def doing(self) -> str:
-        """As the user said."""
+        """Return "fixed", the user's choice."""
         return "fixed"
 
 
 class _Turn(Struct, eq=False):
-    """A request that waits to be sent: since when, and the tokens that it will probably use."""
+    """A request that waits to be sent: its start of waiting, and an estimate of its tokens."""
 
     since: float
     tokens: float
@@ -156,7 +154,7 @@ class Slots:
 
     @property
     def _takes_more(self) -> bool:
-        """Not while others wait for a place, nor where as many as there are places wait for another try."""
+        """Whether a new question may start: none waits for a slot, and few wait for another try."""
         return not self._returning and self.resting < max(self.ceiling.limit, 2 * STORM)
 
     def give(self) -> None:
@@ -174,7 +172,7 @@ class Slots:
                 waiting.set_result(None)
 
     async def rest(self, seconds: float, refused: bool) -> None:
-        """Wait before another try. After a refusal the place is free after as long as an answer would have taken."""
+        """Wait before another try. After a refusal the slot is freed only once an answer would have come."""
         if not refused:
             await self._run.sleep(seconds)
             return
@@ -211,11 +209,11 @@ class Slots:
                 self._turns.remove(mine)
 
     def _dispatch(self) -> None:
-        """Grant the first turn; where it must wait, the smallest, if that need not.
+        """Grant the first turn; if it must wait, the smallest one that need not.
 
-        By a limit of the user's the pace sees to it that the first has its turn; by what the server says is left, it is
-        passed for as long as its own tokens take, and no longer. One at a time, so that what was granted is in flight
-        before the next is looked at.
+        Under a user's limit the pace guarantees the first its turn; under a server's quota smaller ones may pass it for
+        as long as its own tokens take. Turns are granted one at a time, so that each is in flight before the next is
+        decided.
         """
         loop = asyncio.get_running_loop()
         self._timer = None
@@ -296,7 +294,7 @@ class Slots:
         now = asyncio.get_running_loop().time()
         self.refused += 1
         self.late()
-        if started < self._open_at:  # sent before the lane was paused
+        if started < self._open_at:  # sent before the group was paused
             return ""
         self._row += 1
         storm = self._storm_since is not None
@@ -311,7 +309,7 @@ class Slots:
         calm = max(own, self._policy.pause(1, retry_after) if retry_after else 0.0)
         longest = self._policy.question
         if calm > longest or elapsed > longest:
-            self._storm_since, self._open_at = None, now  # nobody need wait any more
+            self._storm_since, self._open_at = None, now  # nothing waits for it any more
             self.notice()
             if calm > longest:
                 return f"the server asks to wait {retry_after or calm:,.0f} s, longer than a question may take"
@@ -322,49 +320,49 @@ class Slots:
 
 
 LATE = 0.05
-"""Seconds by which turns that were missed may be caught up."""
+"""Seconds of missed turns that may be caught up."""
 LONGEST_WAIT = 30.0
-"""Seconds that a header can keep requests back at a time."""
+"""Longest wait in seconds that a header can cause at a time."""
 BELIEVED = 2
-"""So many signs that a limit's headers mean what they are taken for, and it is kept to before it is hit."""
+"""Observations that confirm the meaning of a limit's headers; after these the limit is kept before it is hit."""
 
 
 class Pace:
-    """At most so many requests and tokens a minute, evenly spaced; and no more than the server says is left."""
+    """A limit of requests and tokens a minute, evenly spaced, and of the quotas that the server reports."""
 
     def __init__(self, per_minute: float | None = None, tokens_per_minute: float | None = None) -> None:
         self.per_minute = per_minute
         self.tokens_per_minute = tokens_per_minute
         self._next = {"requests": 0.0, "tokens": 0.0, "rate": 0.0}
         self._ahead = (0.0, 0.0)
-        """Seconds that the last request's tokens were ahead of the limit, when it was sent, and that moment."""
+        """Seconds that the last request's tokens were ahead of the limit when it was sent, and the time of that."""
         self._share = 1.0
         self._sent = {"requests": 0.0, "tokens": 0.0}
         self._stocks: dict[str, _Stock] = {}
 
     @property
     def open(self) -> bool:
-        """Whether nothing here makes anybody wait."""
+        """Whether no limit can make a request wait."""
         return not (self.per_minute or self.tokens_per_minute or self._stocks)
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether the size of a request matters."""
+        """Whether any limit counts tokens."""
         return bool(self.tokens_per_minute) or any(not name.startswith("requests") for name in self._stocks)
 
     def estimate(self, most: int) -> float:
-        """Return tokens that a request will be billed which may use `most`, by those before it."""
+        """Estimate the tokens billed for a request that may use `most`, from earlier requests."""
         return max(1.0, most * self._share)
 
     def patience(self, tokens: float) -> float:
-        """Return seconds for which a request may be passed by smaller ones: what its tokens take, where headers say the
-        limit; for ever where the user does, whose limit leaves it a half.
+        """Return the seconds for which smaller requests may pass one: as long as its tokens take under a server's
+        limit; infinite under the user's, of which half stays for it.
         """
         limits = [stock.limit for stock in self._stocks.values() if stock.unit == "tokens" and stock.limit]
         return max((60.0 * tokens / limit for limit in limits), default=math.inf if self.tokens_per_minute else 0.0)
 
     def wait(self, since: float, now: float, tokens: float, rate: float | None = None) -> float:
-        """Return seconds until a request that has been waiting since `since` may start; 0.0 for now. Takes nothing.
+        """Return the seconds until a request waiting since `since` may start; 0.0 for now. Takes nothing.
 
         Tokens are paid for after they were sent. While those of a large request are, half of the limit is left to
         requests that are small enough to fit in: never is more ahead of the limit than the large one was alone.
@@ -382,7 +380,7 @@ class Pace:
         return max([0.0, *(turn - now for turn in turns), *held])
 
     def take(self, since: float, now: float, tokens: float, rate: float | None = None) -> dict[str, float]:
-        """Return a request starts now. Returns what had been sent in all, itself included, for `told`."""
+        """Record that a request starts now; return what was sent in all, itself included, for `told`."""
         for name, seconds in self._costs(tokens, rate):
             if name == "tokens" and self._next[name] <= now:
                 self._ahead = (seconds, now)
@@ -403,7 +401,7 @@ class Pace:
             yield "rate", 1.0 / rate
 
     def settle(self, taken: float, most: int, used: int) -> None:
-        """A request for which `taken` tokens were set aside, and which might have used `most`, used so many."""
+        """Correct the count for a request: `taken` tokens were assumed, of at most `most`, and `used` were used."""
         if self.tokens_per_minute:
             less = 60.0 * (taken - used) / self.tokens_per_minute
             self._next["tokens"] -= less
@@ -411,7 +409,7 @@ class Pace:
         self._share += 0.1 * (min(2.0, used / max(1, most)) - self._share)
 
     def told(self, quotas: Iterable[Quota], sent: dict[str, float], now: float) -> None:
-        """What a server says is left, in the reply to a request at whose start `sent` was returned."""
+        """Take in the quotas in the reply to a request, at whose start `take` returned `sent`."""
         for quota in quotas:
             unit = "requests" if quota.what == "requests" else "tokens"
             stock = self._stocks.get(quota.what)
@@ -428,10 +426,10 @@ class Pace:
 
 
 class _Stock:
-    """What is left of one limit. Headers do not say how it comes back, so that is found out first.
+    """The remainder of one server limit. Headers do not say how it refills, so that is inferred first.
 
-    A bucket fills steadily: what is missing and the seconds until nothing is are proportional. A window ends at one
-    moment: that moment stays while what is left falls. Until one of the two has shown itself, nobody is kept waiting.
+    A bucket fills steadily: the missing amount and the seconds until full are proportional. A window ends at one
+    moment, which stays while the remainder falls. Until one of the two is confirmed, no request waits.
     """
 
     def __init__(self, unit: str) -> None:
@@ -445,7 +443,7 @@ class _Stock:
         self._signs = {"bucket": 0, "window": 0}
 
     def observe(self, quota: Quota, sent: float, now: float) -> None:
-        """What a reply says; `sent`: all that had been sent when its request was."""
+        """Take in a reply's quota; `sent`: the total sent when its request started."""
         if sent < self._sent:
             return  # overtaken by the reply to a later request
         missing = quota.limit - quota.remaining
@@ -454,7 +452,7 @@ class _Stock:
         if missing <= 0 or quota.reset <= 0:
             return
         rate = missing / quota.reset
-        # In a window the rate would have risen with what is missing, or with the time that has passed.
+        # In a window the rate would have changed with the missing amount, or with the time passed.
         telling = self._missing and (
             not 0.67 < missing / self._missing < 1.5 or now - self._since > 0.33 * (self._ends - self._since)
         )
@@ -470,7 +468,7 @@ class _Stock:
             self._missing, self._ends, self._since, self._rate = missing, ends, now, rate  # the next window
 
     def wait(self, now: float, sent: float, cost: float) -> float:
-        """Return seconds until so much is left again."""
+        """Return the seconds until `cost` is left."""
         left = self._left - (sent - self._sent)
         if self._signs["bucket"] >= BELIEVED:
             left = min(self.limit, left + self._rate * (now - self._at))

@@ -1,8 +1,8 @@
-"""The stages of a run, each from the files of the one before: answers, executions, similarities, verdicts, scores.
+"""The stages of a run: answers, executions, similarities, verdicts, scores, each computed from the files before it.
 
-A stage is an iterator: it renders one request at a time, skips what the journal holds, and takes over what an earlier
-run answered. What it is about comes from an iterator of answers, in the order in which they came in; None, there and
-here, says that nothing is ready now. Nothing here waits or sends; `groups.carry_out` does.
+A stage is an iterator: it renders one request at a time, skips those in the journal, and copies answers of earlier
+runs. Its input is an iterator of answers in the order in which they came; None, in input and output, means that nothing
+is ready now. Nothing here waits or sends; `groups.carry_out` does.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NO_REPLY_YET = Response(error=Failure(NOT_ASKED, "no answer has come in yet"))
 
 
 class Evaluation(Struct):
-    """One model sitting one exam: everything a stage needs to know."""
+    """One model on one exam: everything that a stage needs."""
 
     exam: Exam
     label: str
@@ -65,7 +65,7 @@ class Evaluation(Struct):
     dropped: int = 0
     """Exemplars that did not fit, each prompt counted once, once a first pass has rendered them all."""
     system: str = ""
-    """A text of the user's before every prompt of messages."""
+    """The user's system text before every prompt."""
     seed: int | None = None
     """The run's, from which the seed of each question is drawn; None where none is sent, or one for all questions."""
 
@@ -95,7 +95,7 @@ class Evaluation(Struct):
         self.digests, self.dropped = digests, dropped
 
     def answers(self, journal: Journal) -> Iterator[tuple[Question, int, Entry | None]]:
-        """Yield every question and sample with what the journal holds of it."""
+        """Yield every question and sample with its journal entry, None where there is none."""
         if not self.keyed:
             for question, key, request in self.requests():
                 yield question, request.sample, journal.read(key)
@@ -107,11 +107,11 @@ class Evaluation(Struct):
 
     @property
     def keyed(self) -> bool:
-        """Whether the keys of all requests are known."""
+        """Whether the keys of all requests are cached."""
         return len(self.digests) == len(self.exam) * self.samples * DIGEST
 
     def key(self, place: int) -> bytes:
-        """Return the key of the request at a place in the order of questions and samples, once they are known."""
+        """Return the key of the request at a place in the order of questions and samples, once all are cached."""
         return bytes(self.digests[place * DIGEST : (place + 1) * DIGEST])
 
 
@@ -123,7 +123,7 @@ class Judge(Struct):
 
 
 class JudgePanel(Struct):
-    """The judges, how often each is asked about an answer, and how it must write its verdict."""
+    """The judges, the number of requests to each about an answer, and the form of their verdicts."""
 
     judges: tuple[Judge, ...]
     samples: int
@@ -133,7 +133,7 @@ class JudgePanel(Struct):
     _nonces: list[Callable[[bytes], str]] = []
 
     def nonce(self, key: bytes) -> str:
-        """Return the nonce of a request. Raises StorageError where the user's secret is not to be had."""
+        """Return the nonce of a request. Raises StorageError where the user's secret cannot be read or created."""
         if not self._nonces:
             self._nonces.append(nonces())
         return self._nonces[0](key)
@@ -141,9 +141,9 @@ class JudgePanel(Struct):
     def requests(
         self, judge: Model, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
     ) -> Iterator[tuple[bytes, Generate]]:
-        """Yield what one judge must be asked about one answer, with keys; identical answers have identical keys.
+        """Yield (key, request) for one judge about one answer; identical answers have identical keys.
 
-        No request holds a nonce yet: its key does not depend on who asks.
+        The requests hold no nonce yet, so that keys do not depend on the user.
         """
         for request in exam.judgements(question, response, self.samples, similarities):
             yield self.key(judge, exam, request), request
@@ -159,9 +159,7 @@ class JudgePanel(Struct):
         return request if self.seed is None else with_seed(request, self.seed, request.prompt)
 
     def task(self, judge: Judge, exam: Exam, question: Question, key: bytes, request: Generate) -> Task:
-        """Return what is sent to a judge: the request with seed and nonce, and how to tell whether the reply can be
-        read.
-        """
+        """Return a judge's task: the request with seed and nonce, and the test whether a reply can be read."""
         form = self.form(judge.model, exam)
         nonce = "" if form == "line" else self.nonce(key)
         accept = _reader(exam, question, judge.model.name, request.aspect)
@@ -169,22 +167,20 @@ class JudgePanel(Struct):
         return Task(key, exam.spec.benchmark, sent, judge.model, judge.price, accept, nonce)
 
     def form(self, judge: Model, exam: Exam) -> VerdictFormat:
-        """Return how this judge must write its verdicts: as published there is no nonce, and a recorded reply knows
-        none.
-        """
+        """Return how this judge must write its verdicts: without a nonce in exams as published and recorded replies."""
         recorded = traits_of(judge.identity.get("provider", "")).recorded
         return "line" if exam.spec.as_published or recorded else self.verdicts
 
 
 class SimilarityStore(Struct):
-    """The similarities that are known: whose they are, and where they stand."""
+    """The known similarities: their encoder, and the journal that holds them."""
 
     identity: Mapping[str, str]
     """The encoder's."""
     journal: Journal
 
     def of(self, exam: Exam, question: Question, response: Response) -> dict[str, float]:
-        """Return aspect → similarity, as far as there are any."""
+        """Return aspect → similarity of one answer, as far as known."""
         similarities: dict[str, float] = {}
         for request in exam.comparisons(question, response):
             value = read_similarity(self.journal.read(comparison_key(self.identity, request)))
@@ -194,24 +190,24 @@ class SimilarityStore(Struct):
 
 
 class Ready(Struct, frozen=True):
-    """An answer that the next stages can begin with; what it says is read when they do."""
+    """An answer ready for the next stages, which read its text from the journal."""
 
     evaluation: Evaluation
     question: Question
     sample: int
     key: bytes
-    """Of the request that it answers."""
+    """Key of the request that it answers."""
 
 
 class Answered(Struct, frozen=True):
-    """One answer of a sitting, read."""
+    """One answer of an evaluation, read from the journal."""
 
     ready: Ready
     response: Response
 
 
 def taken(ready: Iterable[Ready | None], answers: Journal) -> Iterator[Answered | None]:
-    """Yield the answers that a feed brings, read."""
+    """Yield the answers of a feed, read from the journal."""
     for request in ready:
         entry = answers.read(request.key) if request is not None else None
         if request is None:
@@ -221,7 +217,7 @@ def taken(ready: Iterable[Ready | None], answers: Journal) -> Iterator[Answered 
 
 
 def journaled(evaluations: Sequence[Evaluation], answers: Journal) -> Iterator[Answered | None]:
-    """Yield all answers that are there, in the order of sittings, questions and samples."""
+    """Yield all answers in the journal, in the order of evaluations, questions and samples."""
     for evaluation in evaluations:
         for question, sample, entry in evaluation.answers(answers):
             if entry is not None and not entry.error:
@@ -235,9 +231,7 @@ def answers_wanted(
     tally: Tally,
     onward: Onward[Ready],
 ) -> Iterator[Task | None]:
-    """Yield the requests of one sitting that nobody has answered yet. Each answer is passed `onward` when it is
-    there.
-    """
+    """Yield the requests of one evaluation without an answer. Each answer is passed `onward` once it is journaled."""
     benchmark = evaluation.exam.spec.benchmark
     for number, (question, key, request) in enumerate(evaluation.requests()):
         while onward.full:
@@ -252,7 +246,7 @@ def answers_wanted(
 
 
 class VerdictQueue(Struct):
-    """What one judge must still be asked. Equal answers to a question share a verdict, also those of several models."""
+    """The requests still to ask one judge. Equal answers to a question share a verdict, also across models."""
 
     judge_panel: JudgePanel
     judge: Judge
@@ -260,7 +254,7 @@ class VerdictQueue(Struct):
     earlier: Sequence[tuple[str, Journal]]
     tally: Tally
     wanted: KeyTable
-    """All that the judges of a run are found to be asked: the tally's total."""
+    """Keys of all requests to the judges of a run found so far: the tally's total."""
     asked: KeyTable = msgspec.field(default_factory=KeyTable)
 
     def about(
@@ -276,7 +270,7 @@ class VerdictQueue(Struct):
             yield from self._about_one(exam, question, answer.response, similarities)
 
     def about_canaries(self, canaries: Sequence[Canary], exams: Sequence[Exam]) -> Iterator[Task]:
-        """Yield answers whose marks are known, asked about as about any other."""
+        """Yield the requests about answers with known marks, the same as about any other."""
         for exam, question, canary in with_questions(canaries, exams):
             yield from self._about_one(exam, question, Response(text=canary.text), {})
 
@@ -307,14 +301,14 @@ def with_questions(canaries: Sequence[Canary], exams: Sequence[Exam]) -> Iterato
 
 
 class _Waiting(Struct):
-    """An answer that goes on when `left` comparisons are settled."""
+    """An answer that is passed on once `left` comparisons are settled."""
 
     ready: Ready
     left: int
 
 
 class ComparisonQueue(Struct):
-    """The texts of answers that nobody has compared yet; `onward` get each answer whose comparisons are settled."""
+    """The comparisons still to make; answers whose comparisons are settled are passed `onward`."""
 
     identity: Mapping[str, str]
     journal: Journal
@@ -368,7 +362,7 @@ class ComparisonQueue(Struct):
 def programs_wanted(
     answered: Iterator[Answered | None], journal: Journal, earlier: Sequence[tuple[str, Journal]], tally: Tally
 ) -> Iterator[Program | None]:
-    """Yield the programs of answers that nobody has run yet."""
+    """Yield the programs of answers that were not run yet."""
     asked = KeyTable()
     for answer in answered:
         if answer is None:
@@ -391,7 +385,7 @@ def _reader(exam: Exam, question: Question, judge: str, aspect: str) -> Callable
 
 
 def is_kept(key: bytes, journal: Journal, earlier: Sequence[tuple[str, Journal]], tally: Tally) -> bool:
-    """Return whether the journal has the reply to a request, or an earlier one has, from which it is then copied."""
+    """Return whether the journal has the reply to a request, copying it from an earlier run's where that has it."""
     if key in journal.answered:
         tally.kept += 1
         return True
@@ -406,7 +400,7 @@ def is_kept(key: bytes, journal: Journal, earlier: Sequence[tuple[str, Journal]]
 
 
 class EvidenceStore(Struct):
-    """What was found out about a run's answers: the journals of encoder, judges and sandbox, and the experts' marks."""
+    """The evidence about a run's answers: journals of encoder, judges and sandbox, and the experts' marks."""
 
     judge_panel: JudgePanel | None = None
     verdicts: Journal | None = None
@@ -416,7 +410,7 @@ class EvidenceStore(Struct):
     """Item (`reviews.item_key`) → the experts' marks; None where no expert marked anything."""
 
     def about(self, evaluation: Evaluation, question: Question, sample: int, response: Response) -> Evidence:
-        """Return all about one answer."""
+        """Return all evidence about one answer."""
         if response.error or not (self.verdicts or self.executions or self.similarity_store or self.marks):
             return NOTHING
         exam = evaluation.exam
@@ -436,18 +430,14 @@ class EvidenceStore(Struct):
     def opinions(
         self, judge: Judge, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
     ) -> Iterator[Opinion | None]:
-        """Yield what one judge replied to all that it is asked about an answer; None where there is no reply to
-        read.
-        """
+        """Yield one judge's opinions about an answer; None for each request without a readable reply."""
         for opinion, whole in self._replies(judge, exam, question, response, similarities):
             yield opinion if whole else None
 
     def _replies(
         self, judge: Judge, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
     ) -> Iterator[tuple[Opinion | None, bool]]:
-        """Yield the same with whether it can be read; why there is no reply in place of one. None: it was not asked
-        yet.
-        """
+        """Yield (opinion, whether it can be read); a failure stands for a missing reply, None for one not asked yet."""
         if self.judge_panel is None or self.verdicts is None:
             return
         for key, request in self.judge_panel.requests(judge.model, exam, question, response, similarities):
@@ -458,7 +448,7 @@ class EvidenceStore(Struct):
             yield Opinion(judge.model.name, request.aspect, text, entry.nonce, lost=lost) if entry else None, whole
 
     def _executions(self, exam: Exam, question: Question, response: Response) -> list[Execution | None]:
-        """Return how the programs of one answer fared, in the order of `Exam.executions`."""
+        """Return the outcomes of one answer's programs, in the order of `Exam.executions`."""
         if self.executions is None:
             return []
         journal = self.executions
@@ -471,14 +461,14 @@ class EvidenceStore(Struct):
     def row(
         self, evaluation: Evaluation, question: Question, sample: int, entry: Entry | None, shown: frozenset[str]
     ) -> ScoreRow:
-        """Return one answer's score as a row, as `row_of`; `entry`: None where nothing has come in."""
+        """Return one answer's score as a row (see `row_of`); `entry`: None without a reply or failure."""
         response = entry.response() if entry else NO_REPLY_YET
         score = self.score(evaluation, question, sample, response)
         return row_of(evaluation, question, sample, response, score, shown)
 
 
 def recorded(evaluation: Evaluation) -> bool:
-    """Return whether the replies of a sitting were there before: nobody knows what they took."""
+    """Return whether an evaluation's replies are recorded ones, whose cost and time are unknown."""
     return traits_of(evaluation.model.identity.get("provider", "")).recorded
 
 
@@ -488,9 +478,10 @@ def scores(
     evidence_store: EvidenceStore,
     seen: Callable[[Entry, ScoreRow], None] = lambda _entry, _row: None,
 ) -> Iterator[ScoreRow]:
-    """Yield the score of every answer of a sitting, from the journals alone. What nobody answered yet is `not asked`.
+    """Yield the score of every answer of an evaluation, from the journals alone. Those without an entry are `not
+    asked`.
 
-    `seen` is shown every answer with its score, so that nobody need read the journal again.
+    `seen` is called with every entry and its score, which saves reading the journal again.
     """
     exam = evaluation.exam
     shown = parts_shown(exam)
@@ -530,6 +521,6 @@ def row_of(
 
 
 def parts_shown(exam: Exam) -> frozenset[str]:
-    """Return the parts of scores that the exam's tables have a column or row for; others stay out of scores.jsonl."""
+    """Return the parts of scores shown in the exam's tables; others stay out of scores.jsonl."""
     lines = [line for layout in exam.layouts() for line in (*layout.rows, *layout.columns)]
     return frozenset(part for line in (*lines, exam.headline()) for part in (line.part, line.given, line.per) if part)
