@@ -1,4 +1,4 @@
-"""The answers of a run one by one, with question, reply, verdict and evidence, and as text: what item browsers show."""
+"""The answers of a run one by one, with question, reply, verdict and evidence; also as text, for item browsers."""
 
 from __future__ import annotations
 
@@ -45,18 +45,17 @@ _ALL: Callable[[int], bool] = lambda place: True  # noqa: E731
 
 
 def answered(opened: OpenRun, wanted: Callable[[int], bool] = _ALL, *, by_question: bool = False) -> Iterator[Answer]:
-    """Yield every answer of a run, or the `wanted` ones: see `AnswerReader`."""
+    """Yield every answer of a run, or those at the `wanted` places: see `AnswerReader.answers`."""
     with ExitStack() as stack:
         yield from AnswerReader(opened.folder, opened, stack).answers(wanted, by_question=by_question)
 
 
 class AnswerReader:
-    """The answers of a run, whose files are opened once, however often answers are read.
+    """A reader of a run's answers, which opens the files once.
 
-    What an answer earned is taken from scores.jsonl where that is fresh, or `graded` says so, else graded here. Where
-    the questions are not at hand (no `opened`), answers come from scores.jsonl and responses.jsonl alone: without
-    prompt and gold, and without a reply where the run has several exams of that benchmark, in which questions share
-    their ids.
+    Scores are taken from scores.jsonl where that is fresh, or `graded` is true, else computed here. Without the
+    questions (`opened` is None), answers come from scores.jsonl and responses.jsonl alone: without prompt and gold, and
+    without a reply where the run has several exams of the benchmark, whose questions share ids.
     """
 
     def __init__(self, folder: RunFolder, opened: OpenRun | None, stack: ExitStack, *, graded: bool = False) -> None:
@@ -71,11 +70,11 @@ class AnswerReader:
     def answers(
         self, wanted: Callable[[int], bool] = _ALL, *, by_question: bool = False, only: int | None = None
     ) -> Iterator[Answer]:
-        """Yield every answer in the order of scores.jsonl; of these, the `wanted` places (from 0). `only`: of the
-        evaluation of this number.
+        """Yield answers in the order of scores.jsonl: those at `wanted` places (from 0). `only`: the number of an
+        evaluation, to read no other.
 
-        `by_question`: all models' answers to a question come together, with one request for those who are asked alike.
-        Raises StorageError where scores.jsonl is of other questions than the run.
+        `by_question`: all models' answers to a question come together, and share a request if their prompts are equal.
+        Raises StorageError where scores.jsonl does not match the run's questions.
         """
         if self._opened is None or self._evidence is None:
             yield from self._without_questions(wanted)
@@ -102,7 +101,7 @@ class AnswerReader:
 def _asked(
     opened: OpenRun, wanted: Callable[[int], bool], *, by_question: bool, only: int | None
 ) -> Iterator[tuple[int, Evaluation, Question, Request]]:
-    """Yield the wanted places of scores.jsonl with what each is about."""
+    """Yield evaluation, question and request of each wanted place of scores.jsonl."""
     groups: dict[object, list[tuple[int, int, Evaluation]]] = {}
     ways: list[object] = []
     start = 0
@@ -129,7 +128,7 @@ def _asked(
 
 
 def of_answer(row: ScoreRow | None, path: Path, evaluation: Evaluation, question: Question, sample: int) -> ScoreRow:
-    """Return a row of scores.jsonl, which must be of this answer."""
+    """Return the row. Raises StorageError unless it is this answer's."""
     whose = (evaluation.label, evaluation.model.name, question.id, sample)
     if row is None or (row.exam, row.model, row.question, row.sample) != whose:
         raise StorageError(f"{path / SCORES} is not of this run's questions; `viva score {path}` makes it anew")
@@ -137,7 +136,7 @@ def of_answer(row: ScoreRow | None, path: Path, evaluation: Evaluation, question
 
 
 def keys_of_answers(journal: Journal, record: RunRecord) -> dict[tuple[str, str, str, int], bytes]:
-    """(benchmark, model, question, sample) → where the journal has the reply, of exams that share no benchmark."""
+    """Map (benchmark, model, question, sample) to the key of the reply, for exams that share no benchmark."""
     benchmarks = [exam.spec.benchmark for exam in record.exams]
     return {
         (entry.benchmark, entry.model, entry.question, entry.sample): bytes.fromhex(entry.key)
@@ -147,11 +146,11 @@ def keys_of_answers(journal: Journal, record: RunRecord) -> dict[tuple[str, str,
 
 
 _LINES, _CHARACTERS = 2, 300
-"""Of a thought that is folded, so many lines and characters are shown."""
+"""Lines and characters shown of a shortened thought."""
 
 
 class Described(Struct, frozen=True):
-    """An answer as text for a terminal, and what it is chosen by."""
+    """An answer as text for a terminal, with the fields that filters use."""
 
     text: str
     exam: str
@@ -161,10 +160,10 @@ class Described(Struct, frozen=True):
     response: Response
     score: Score
     shared: bool
-    """Whether a program passed that shared a process with its test."""
+    """Whether a program passed in the same process as its test."""
 
     def data(self) -> dict[str, object]:
-        """Return the same for programs: outcomes and texts as the journals have them."""
+        """Return the answer as data: outcomes and texts as in the journals."""
         return {
             "exam": self.exam,
             "model": self.model,
@@ -181,7 +180,7 @@ class Described(Struct, frozen=True):
 
 
 def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reasoning: bool) -> Iterator[Described]:
-    """Yield every answer, with its prompt where asked, and all that the model thought where `reasoning`."""
+    """Yield every answer, with its `prompts`, and with all of the model's thoughts where `reasoning`."""
     answers = opened.folder.journal("responses")
     stack.callback(answers.close)
     evidence_store = open_evidence(opened, stack)
@@ -198,7 +197,7 @@ def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reaso
             whose = f"{evaluation.label} {question.id}, {which}, {evaluation.model.name}"
             lines = [escape_invisible(f"=== {whose}: {outcome_name(score.outcome)}")]
             if prompts:
-                # The key covers the prompt: that the answer was found under it proves this is what was sent.
+                # The key covers the prompt: finding the answer under it proves that this prompt was sent.
                 lines += [f"--- prompt (request {key.hex()})", escape_invisible(prompt_text(request.prompt))]
             lines += [*_thought(response, whole=reasoning), *_replied(request, response)]
             if entry and isinstance(request, Generate) and not entry.error:
@@ -228,7 +227,7 @@ def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reaso
 
 
 def _thought(response: Response, *, whole: bool) -> list[str]:
-    """Return what the model thought before its reply: its beginning and how long it is, or all of it."""
+    """Return the model's thoughts before its reply: their beginning and length, or, with `whole`, all of them."""
     size = thought_size(response)
     if not size:
         return []
@@ -243,7 +242,7 @@ def _thought(response: Response, *, whole: bool) -> list[str]:
 
 
 def _circumstances(entry: Entry) -> list[str]:
-    """Return what the reply took, and why it ended, as far as that is known."""
+    """Return tokens, time and end of the reply, as far as known."""
     cut = CUT_OFF_WORDS.get(entry.stop_reason)
     if not entry.usage:
         return [f"    ({cut})"] if cut else []
@@ -253,7 +252,7 @@ def _circumstances(entry: Entry) -> list[str]:
 
 
 def _replied(request: Request, response: Response) -> list[str]:
-    """Return what came back: a text, or how probable each continuation is."""
+    """Return the reply: a text, or the probability of each continuation."""
     if not isinstance(request, Choose) or response.error:
         return ["--- reply", escape_invisible(response.text, limit=4000)]
     lines = [f"--- log-probability, by {request.by}"]
@@ -265,22 +264,22 @@ def _replied(request: Request, response: Response) -> list[str]:
 
 
 class Reported(Struct, kw_only=True):
-    """One run, read once."""
+    """All results of one run, read once."""
 
     folder: RunFolder
     report: Report
     estimates: list[str]
-    """Those of its notes that say what the scores of an adaptive run are."""
+    """Those of its notes that explain the scores of an adaptive run."""
     judging: dict[str, Consumed]
-    """What each judge took."""
+    """Judge → tokens, cost and time of its replies."""
     strata: array[int]
     """For every row of scores.jsonl, in order: a number for its exam, model and outcome."""
     opened_run: OpenRun | None
     warnings: list[str]
 
     def items(self, wanted: Callable[[int], bool], name: Callable[[str, str], str]) -> Iterator[Answer]:
-        """Yield the wanted answers (places in scores.jsonl), those to a question together. `name`: what the report
-        calls (exam, model).
+        """Yield the answers at `wanted` places of scores.jsonl, those to a question together. `name`: (exam, model) →
+        the label in the report.
         """
         designs = {e.spec.label: e.spec.vary for e in self.folder.record.exams if e.spec.vary is not UNSET}
         with ExitStack() as stack:
@@ -296,9 +295,9 @@ class Reported(Struct, kw_only=True):
 
 
 def read_run(path: Path, beside: str) -> Reported:
-    """Return all results of a graded run. Asks nobody and writes nothing.
+    """Return all results of a graded run. Sends and writes nothing.
 
-    Raises StorageError for one whose scores.jsonl is missing, damaged, or not what was made of the other files.
+    Raises StorageError where scores.jsonl is missing, damaged, or was not made from the run's other files.
     """
     folder = RunFolder.open(path)
     opened_run, warnings = _opened(folder)
@@ -323,7 +322,7 @@ def read_run(path: Path, beside: str) -> Reported:
 
 
 def _opened(folder: RunFolder) -> tuple[OpenRun | None, list[str]]:
-    """Return the run opened for its prompts; where that cannot be (its data moved, say), why not."""
+    """Return the run, opened for its prompts; or None and why not (its data moved, say)."""
     try:
         return prepare(folder), []
     except VivaError as problem:
@@ -334,7 +333,7 @@ def _opened(folder: RunFolder) -> tuple[OpenRun | None, list[str]]:
 
 
 def _layouts(opened: OpenRun | None, record: ExamRecord, index: int) -> tuple[Aggregate, tuple[TableSpec, ...]] | None:
-    """Return the exam's headline and tables: of the exam itself, else of its bundled sample; None for neither."""
+    """Return headline and tables of the exam, else of its bundled sample; None without either."""
     if opened:
         exam = opened.exams[index]
         return exam.headline(), exam.layouts()
@@ -346,7 +345,7 @@ def _layouts(opened: OpenRun | None, record: ExamRecord, index: int) -> tuple[Ag
 
 
 def _noted(rows: Iterator[ScoreRow], number: int, strata: array[int]) -> Iterator[ScoreRow]:
-    """Yield the rows of the result of a number, noting each one's stratum."""
+    """Yield the rows of result `number`, noting each one's stratum."""
     first = len(OUTCOMES) * number
     stratum = {outcome: first + place for place, outcome in enumerate(OUTCOMES)}
     for row in rows:
@@ -362,14 +361,14 @@ FINER: dict[str, tuple[str, str]] = {
     "length": ("truncated", CUT_OFF_WORDS["length"]),
     WRONG_REASON: ("", "right for the wrong reason"),
 }
-"""Word → the outcome that all of these have ("" for any), and what it is called."""
+"""Word → the outcome that all its answers have ("" for any), and its label."""
 
 
 def finer(scored: Score | ScoreRow, stopped: StopReason) -> str:
     """Return which of `FINER` an answer is; "" for none.
 
-    Right for the wrong reason is a right answer whose rationale earns nothing: a guess (CLR-Bench, section 3.3). What
-    names several answers and commits to none is unparsed, and its explanation begins with "several".
+    Right for the wrong reason is a right answer whose rationale earns nothing: a guess (CLR-Bench, section 3.3). A
+    reply that names several answers and commits to none is unparsed; its explanation begins with "several".
     """
     if scored.outcome == "truncated" and stopped in CUT_OFF:
         return stopped

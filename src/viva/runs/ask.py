@@ -1,5 +1,5 @@
-"""Ask what is in queues, within the user's limits: stages side by side, each model's group once for all of them; or
-hand it in to the batch APIs of providers."""
+"""Ask the requests in queues within the user's limits, stages side by side, or hand them in to batch APIs of providers;
+and change limits during a run."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ from viva.runs.progress import Stage, ending_of_asking, notify, say_endings, tog
 
 YEAR = 365 * 86400.0  # seconds
 PATIENT = Policy(attempt=YEAR, question=YEAR, attempts=1, rereads=0)
-"""A model on this machine takes as long as it takes: most of that is waiting for its turn."""
+"""Policy for models on this machine: no time limit, since most of the time is waiting for a turn."""
 
 
 class Queues(Struct, frozen=True):
-    """What the models of one stage are asked. Its journal is `name`.jsonl.
+    """The requests of one stage, whose journal is `name`.jsonl.
 
-    `after`, where it is set: nothing is asked before. `vital`: a model that refuses from the first stops the run.
+    `after`: an event before which nothing is asked. `vital`: a model that refuses its first request stops the run.
     """
 
     name: str
     run: Run
     queues: Sequence[Queue]
     ended: asyncio.Event
-    """Set when all is answered, or given up."""
+    """Set when all requests are answered or given up."""
     after: asyncio.Event | None = None
     vital: bool = False
 
 
 def new_run(limits: LimitOptions, journal: Journal, budget: Budget, total: int = 0, beside: Run | None = None) -> Run:
-    """Return the state of a stage that begins."""
+    """Return the state of a new stage."""
     policy = Policy(
         attempt=limits.timeout,
         question=limits.question_timeout,
@@ -71,7 +71,9 @@ def new_run(limits: LimitOptions, journal: Journal, budget: Budget, total: int =
 
 
 def ending_of(dispatcher: BatchDispatcher | None, stage: str, resume: str = "") -> Callable[[Run, Path], int]:
-    """Return what is said at the end of a stage that asks; `resume` is how to go on, if not by `viva resume`."""
+    """Return the function that reports the end of an asking stage; `resume`: the command to go on, if not `viva
+    resume`.
+    """
     if dispatcher:
         return dispatcher.ending(stage, resume)
     return functools.partial(ending_of_asking, resume=resume, verdicts=stage == "annotations")
@@ -80,7 +82,7 @@ def ending_of(dispatcher: BatchDispatcher | None, stage: str, resume: str = "") 
 def ask_one_stage(
     opened: OpenRun, name: str, stage: Stage, queues: Sequence[Queue], dispatcher: BatchDispatcher | None
 ) -> int:
-    """Ask what is in the queues, watched. The stage's journal is `name`.jsonl. Returns the exit code."""
+    """Ask the queues of one stage, with progress. The stage's journal is `name`.jsonl. Returns the exit code."""
     asked = Queues(name, stage.run, queues, asyncio.Event())
     asyncio.run(watched([stage], opened.limits.progress, lambda end: ask_all([asked], opened, dispatcher, stage.run)))
     code, more = say_endings([stage], opened.folder.path)
@@ -98,9 +100,9 @@ def ask_judges(
     total: int,
     dispatcher: BatchDispatcher | None,
 ) -> int:
-    """Ask the judges of a panel what a study wants of each, in all `total` requests. Returns the exit code.
+    """Ask the judges of a panel a study's `total` requests. Returns the exit code.
 
-    The journal is `name`.jsonl; `doing` says in a word what the judges do. The same command goes on.
+    The journal is `name`.jsonl; `doing`: a word for the progress line. Repeating the command resumes.
     """
     run = new_run(opened.limits, journal, Budget(opened.limits.max_requests, opened.limits.max_cost), total)
     judges = judge_panel.judges
@@ -112,7 +114,7 @@ def ask_judges(
 
 
 async def ask_all(asked: Sequence[Queues], opened: OpenRun, dispatcher: BatchDispatcher | None, run: Run) -> None:
-    """Ask all that is in the queues within the limits: through batches where there is a way, else group by group.
+    """Ask all queues within the limits: through batches where the dispatcher takes a model, else group by group.
 
     Models of one group, of whatever stage, share its limits. The later stage comes first, so that little waits; of
     weights on this machine, which open one after the other, the earlier.
@@ -152,7 +154,7 @@ async def _carry_part(
     dispatcher: BatchDispatcher | None,
     left: asyncio.Event,
 ) -> None:
-    """What one stage does through batches; it has ended when its sources have, too."""
+    """Carry out a stage's batches; set its `ended` once its other sources have ended, too."""
     if part.after:
         await part.after.wait()
     if dispatcher and in_batches:
@@ -168,9 +170,7 @@ async def _carry_part(
 
 
 def is_local(model: Model) -> bool:
-    """Return whether a model is weights that are computed here, or on the cluster of --backend: one opens after the
-    other.
-    """
+    """Return whether a model's weights are computed here or on the cluster of --backend: such models open in turn."""
     return _opens_weights(model.rate_limit_group)
 
 
@@ -181,7 +181,7 @@ def _opens_weights(rate_limit_group: str) -> bool:
 def _plan(rate_limit_group: str, sources: list[Source], limits: LimitOptions) -> GroupPlan:
     provider = rate_limit_group.split(maxsplit=1)[0]
     if traits_of(provider).recorded:
-        return GroupPlan(sources, Fixed(1), Pace())  # they answer at once; more workers would only take turns
+        return GroupPlan(sources, Fixed(1), Pace())  # they answer at once; more workers gain nothing
     if rate_limit_group == "hf ray":
         from viva.distributed import replicas
 
@@ -205,18 +205,18 @@ def _plan(rate_limit_group: str, sources: list[Source], limits: LimitOptions) ->
 
 
 NAMED = 3
-"""So many batches are named where it is said that they stay; batches.jsonl has all."""
+"""Batches named in the message that they stay at the provider; batches.jsonl has all."""
 
 
 class Queue(Struct, frozen=True):
-    """What one model is still to be asked: `wanted` renders it, and counts in the tally what is there already."""
+    """The requests still to ask one model: `wanted` renders them, and counts known answers in the tally."""
 
     model: Model
     wanted: Callable[[Tally], Iterator[Task | None]]
 
 
 class BatchDispatcher(Struct, frozen=True):
-    """The way to the batch APIs: the log of the run's batches, and how long to wait."""
+    """Access to the batch APIs: the log of the run's batches, and how long to wait."""
 
     log: BatchLog
     patience: Patience
@@ -226,12 +226,12 @@ class BatchDispatcher(Struct, frozen=True):
         return isinstance(model, BatchModel)
 
     async def leave(self, run: Run, stage: str, queues: Sequence[Queue]) -> None:
-        """Cancel the batches of these queues, and read what was done of them; the rest is asked the normal way."""
+        """Cancel the batches of these queues and read what they have done; the rest is asked without batches."""
         await self.carry_out(run, stage, queues)
-        run.tally.answered = run.tally.failed = 0  # the normal way counts what is there already
+        run.tally.answered = run.tally.failed = 0  # asking without batches counts known answers again
 
     def carry_out(self, run: Run, stage: str, queues: Sequence[Queue]) -> Coroutine[None, None, None]:
-        """Ask what is in these queues, of models that are taken."""
+        """Ask these queues, whose models are taken, through batches."""
         jobs = [
             BatchJob(queue.model, queue.model.batches(), functools.partial(_whole, queue))
             for queue in queues
@@ -240,19 +240,19 @@ class BatchDispatcher(Struct, frozen=True):
         return carry_out_batches(run, self.log, stage, jobs, self.patience)
 
     def ending(self, stage: str, resume: str = "") -> Callable[[Run, Path], int]:
-        """Return what is said at the end of a stage that was asked through batches."""
+        """Return the function that reports the end of a stage asked through batches."""
         return functools.partial(_ending, self, stage, resume)
 
 
 def _whole(queue: Queue, tally: Tally) -> Iterator[Task]:
-    """Return all of a queue: what goes into batches waits for the whole of the stage before."""
+    """Yield all tasks of a queue; batches start once the earlier stage is complete."""
     return (task for task in queue.wanted(tally) if task is not None)
 
 
 def open_batch_dispatcher(opened: OpenRun, stack: ExitStack, file: str = BATCHES) -> BatchDispatcher | None:
-    """Return the way to the batch APIs, if this run takes it. From now on it does: batches.jsonl (or `file`) is there.
+    """Return the dispatcher if this run asks through batches, which batches.jsonl (or `file`) records from now on.
 
-    With --no-batch it is the way out of them, where there is still something to come.
+    With --no-batch, one that only leaves open batches, where there are any.
     """
     limits, folder = opened.limits, opened.folder
     leave = limits.batch is False and folder.batched(file)
@@ -266,15 +266,15 @@ def open_batch_dispatcher(opened: OpenRun, stack: ExitStack, file: str = BATCHES
 
 
 def _left(log: BatchLog) -> None:
-    """From now on the run asks the normal way, if there is nothing to come."""
+    """Record that the run asks without batches from now on, if none is open."""
     if not any(log.waiting()):
         log.note(Left(at=time.time()))
 
 
 def refuse_unbatched(opened: OpenRun, asked: Sequence[Model] = ()) -> None:
-    """Refuse --batch where nobody could be asked so, or only at a price that was not meant; say who is asked otherwise.
+    """Refuse --batch where no model takes batches, or only at an unintended price; say which are asked otherwise.
 
-    `asked` are those who will be, if not all models and judges. Asks nobody.
+    `asked`: the models to be asked, by default all models and judges. Sends nothing.
     """
     limits = opened.limits
     if not limits.batch:
@@ -331,7 +331,7 @@ def _names(batches: Sequence[Batch]) -> str:
 
 ASKED, TOLD = ".limits.json", ".limits.told.json"
 LONGEST = 1 << 16
-"""Bytes that are read of such a file."""
+"""Most bytes read of a request or answer file."""
 LOOK = 1.0
 """Seconds between two looks for a request."""
 AUTO, NONE = 0, 0.0
@@ -343,7 +343,9 @@ T = TypeVar("T")
 
 
 class LimitRequest(Struct, kw_only=True, forbid_unknown_fields=True):
-    """What process `pid` is asked to change, by provider ("" for all); nothing, to be told only."""
+    """Changes of limits that process `pid` is asked for, by provider ("" for all); none, to ask for the limits
+    alone.
+    """
 
     pid: int
     number: Annotated[str, Meta(max_length=64)]
@@ -353,7 +355,7 @@ class LimitRequest(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class GroupLimits(Struct, kw_only=True, rename={"rate_limit_group": "lane"}):
-    """One endpoint: its bound, what is in flight, what came back so far, and what bounds it."""
+    """One endpoint: its bound, requests in flight, answers and refusals so far, and what bounds it."""
 
     rate_limit_group: str
     limit: int
@@ -366,7 +368,7 @@ class GroupLimits(Struct, kw_only=True, rename={"rate_limit_group": "lane"}):
 
 
 class LimitAnswer(Struct, kw_only=True, rename={"groups": "lanes"}):
-    """The limits after request `number`, and what of it was not applied."""
+    """The limits after request `number`, and which changes were not applied."""
 
     number: str
     groups: list[GroupLimits]
@@ -374,7 +376,7 @@ class LimitAnswer(Struct, kw_only=True, rename={"groups": "lanes"}):
 
 
 def read_file(path: Path, kind: type[T]) -> T | None:
-    """Return what a file of the two holds; None where there is none. Raises ValueError for one that cannot be used."""
+    """Return the content of a request or answer file; None where missing. Raises ValueError for an unusable one."""
     try:
         return msgspec.json.decode(read_regular(path, LONGEST), type=kind)
     except FileNotFoundError:
@@ -386,12 +388,12 @@ def read_file(path: Path, kind: type[T]) -> T | None:
 
 
 def write_file(path: Path, content: Struct) -> None:
-    """Write it as a whole. Raises OSError."""
+    """Write a request or answer file atomically. Raises OSError."""
     write_whole(path, msgspec.json.encode(content))
 
 
 async def limited(run: Run, opened: OpenRun, asking: Coroutine[None, None, None]) -> None:
-    """Ask, and meanwhile do what `viva limits` asks for. What it changes holds for the stages after this one too."""
+    """Run `asking`, and meanwhile apply changes by `viva limits`, which hold for later stages, too."""
     listening = asyncio.create_task(_listen(run, opened))
     try:
         await asking
@@ -409,13 +411,13 @@ async def _listen(run: Run, opened: OpenRun) -> None:
         except OSError:
             status = None
         if status and (status.st_ino, status.st_mtime_ns) != ignored:
-            ignored = (status.st_ino, status.st_mtime_ns)  # what cannot be removed is looked at once
+            ignored = (status.st_ino, status.st_mtime_ns)  # a file that cannot be removed is read only once
             request, wrong = None, ""
             try:
                 request = read_file(folder / ASKED, LimitRequest)
             except ValueError as problem:
                 wrong = str(problem)
-            with contextlib.suppress(OSError):  # before anything is told: who hears of it may ask again at once
+            with contextlib.suppress(OSError):  # before the answer is written: its reader may ask again at once
                 (folder / ASKED).unlink(missing_ok=True)
             if request and request.pid == os.getpid():
                 problem_text = _apply(run, opened, request)
@@ -443,14 +445,14 @@ def _now(rate_limit_group: str, slots: Slots) -> GroupLimits:
 
 
 def forget(folder: Path) -> None:
-    """Remove what is left in the folder when its run ends."""
+    """Remove request and answer files from the folder when its run ends."""
     for name in (ASKED, TOLD):
         with contextlib.suppress(OSError):
             (folder / name).unlink(missing_ok=True)
 
 
 def _apply(run: Run, opened: OpenRun, request: LimitRequest) -> str:
-    """Change what a request asks for. Returns what cannot be, in words."""
+    """Apply a request's changes. Returns which were not possible, in words."""
     named = {*request.concurrency, *request.requests_per_minute, *request.tokens_per_minute}
     unknown = sorted(name for name in named - {""} if name not in PROVIDERS or traits_of(name).unbounded)
     if unknown:
@@ -481,13 +483,13 @@ def _apply(run: Run, opened: OpenRun, request: LimitRequest) -> str:
 
 
 def _said(before: tuple[str, ...], wanted: Mapping[str, float], zero: str) -> tuple[str, ...]:
-    """As options of the command line, the later before the earlier; one for all providers is over what each had."""
+    """Merge values as options of the command line: new ones first; one for all providers replaces those of each."""
     words = tuple(f"{provider}={n or zero}" if provider else f"{n or zero}" for provider, n in wanted.items())
     return words if "" in wanted else before + words
 
 
 PATIENCE = 10.0
-"""Seconds that the run has to answer."""
+"""Seconds to wait for the run's answer."""
 
 
 def describe(group: GroupLimits) -> str:
@@ -502,7 +504,7 @@ def describe(group: GroupLimits) -> str:
 
 
 def asking_process(folder: Path) -> int:
-    """Return the number of the process that holds the run. Raises VivaError where none does."""
+    """Return the id of the process that holds the run. Raises VivaError where none does."""
     try:
         os.close(lock(folder / ".lock", os.O_RDONLY, shared=True))
     except LockedError as locked:
@@ -523,7 +525,7 @@ def _still(folder: Path) -> VivaError:
 
 
 def answer_to(folder: Path, number: str) -> LimitAnswer | None:
-    """Return what the run answers to the request of this number; None where it says nothing in PATIENCE seconds."""
+    """Return the run's answer to the request of this number; None if none comes within PATIENCE seconds."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         time.sleep(0.1)

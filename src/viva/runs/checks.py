@@ -1,5 +1,5 @@
-"""Checks of an exam before anybody is asked: gold answers graded as replies, rationales, rubrics, question files,
-and what models and servers can do."""
+"""Checks before anything is asked: gold answers graded as replies, rationales, rubrics, question files, and abilities
+of models and servers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _ANYWHERE = ("{0}", "{0}.", "**{0}**", "\\boxed{{{0}}}")
 
 
 def sample(exam: Exam, at_most: int) -> list[Question]:
-    """So many questions of an exam, evenly spread, and the first of each kind."""
+    """Return at most `at_most` questions of an exam, evenly spread, and the first of each kind."""
     chosen = frozenset(spread(len(exam), at_most))
     kinds: set[Kind] = set()
     drawn = []
@@ -75,7 +75,7 @@ def sample(exam: Exam, at_most: int) -> list[Question]:
 
 
 def failures(exam: Exam, questions: Iterable[Question] | None = None) -> list[str]:
-    """Return what went wrong in the self-test of these questions, of all where None, in words."""
+    """Return the failures of the self-test of these questions (None: all), in words."""
     return [
         f"question {escape_invisible(question.id)}: {problem}"
         for question in (exam.questions() if questions is None else questions)
@@ -94,14 +94,14 @@ def _problems(exam: Exam, question: Question) -> Iterator[str]:
 
 
 def _written_problems(exam: Exam, question: Question) -> Iterator[str]:
-    """Yield an answer that is written: the gold one scores 1, a wrong one 0, in every phrasing."""
+    """Yield failures of a question with a written answer: in every phrasing the gold must score 1, a wrong one 0."""
     if question.answer is None:
         score = exam.score(question, Response(text="A"))
         if score.outcome != "unsound":
             yield f"has no usable gold answer, yet an answer is {outcome_name(score.outcome)}"
         return
     if exam.spec.as_published:
-        return  # the authors' readings are wrong for some gold answers: that is what --as-published is for
+        return  # --as-published reproduces the authors' readings, which are wrong for some gold answers
     empty = exam.score(question, Response(text=" \n"))
     if empty.value is not None or empty.outcome != "empty":
         yield f"an empty reply is {outcome_name(empty.outcome)}, not empty"
@@ -109,14 +109,14 @@ def _written_problems(exam: Exam, question: Question) -> Iterator[str]:
         yield from explained_problems(exam, question)
         return
     if question.kind == "free":
-        return  # what a rubric must give is said by example answers: see checkfile.py
+        return  # rubrics are checked by example answers: see `example_problems`
     if question.kind in ("blank", "open"):
         yield from _judged_problems(exam, question)
         return
     for what, answer, value in (("gold", question.answer, 1.0), ("wrong", wrong_answer(question), 0.0)):
-        for reply in phrasings(question, answer) if answer else ():  # "": all options are right, and no answer is wrong
+        for reply in phrasings(question, answer) if answer else ():  # "": all options are right, no wrong answer exists
             score = exam.score(question, Response(text=reply))
-            # What strict does not read is what it is for.
+            # --strict is meant not to read some phrasings.
             if score.value != value and not (exam.spec.extraction == "strict" and score.outcome == "unparsed"):
                 shown = f"{what} {one_line(answer, 60)} as {one_line(reply, 60)!r}"
                 yield f"{shown} scores {score.value} ({outcome_name(score.outcome)})"
@@ -150,11 +150,11 @@ def wrong_answer(question: Question) -> str:
         return "xyzzy"  # shares no word with any phrase
     if question.kind == "term" and re.fullmatch("[A-G]+(?: [A-G]+)*", str(question.answer)):  # letters: the next ones
         return str(question.answer).translate(str.maketrans("ABCDEFG", "BCDEFGA"))
-    if question.kind == "term":  # a number is answered with another one
+    if question.kind == "term":  # numbers: return another one
         return _OTHER if re.search(r"\d", str(question.answer)) else "xyzzy"
     if question.kind == "choices":
         rest = [letter for letter in LETTERS[: len(question.options)] if letter not in str(question.answer)]
-        return "".join(rest)  # "" where every option is right: then nothing is wrong altogether
+        return "".join(rest)  # "" where every option is right
     if question.kind == "truth":
         return "false" if question.answer == "true" else "true"
     letters = LETTERS[: len(question.options)]
@@ -162,7 +162,9 @@ def wrong_answer(question: Question) -> str:
 
 
 def _chosen_problems(exam: Exam, question: Question, options: int) -> Iterator[str]:
-    """Yield a chosen answer: each option in turn is nearly certain, and one of them is right."""
+    """Yield failures of a question answered by probability: each option in turn is nearly certain, one must be
+    right.
+    """
     scores = [
         exam.score(
             question,
@@ -180,9 +182,7 @@ def _chosen_problems(exam: Exam, question: Question, options: int) -> Iterator[s
 
 
 def _judged_problems(exam: Exam, question: Question) -> Iterator[str]:
-    """Yield a judged question: the judge is asked about the gold answer, and its best and worst verdicts count as
-    such.
-    """
+    """Yield failures of a judged question: the best and worst verdicts on the gold answer must count as such."""
     gold = Response(text=str(question.answer))
     requests = exam.judgements(question, gold, 1, {})
     if len(requests) != 1 or str(question.answer) not in prompt_text(requests[0].prompt):
@@ -200,14 +200,12 @@ JUDGED = ("blank", "open")
 
 
 def said(verdict: str, *aspects: str) -> Evidence:
-    """Return what a judge replied about the answer (and other aspects)."""
+    """Return evidence with one judge's `verdict` on the answer (and other aspects)."""
     return Evidence(opinions=[Opinion("self-test", aspect, verdict) for aspect in (aspects or (ANSWER,))])
 
 
 def explained_problems(exam: Exam, question: Question) -> Iterator[str]:
-    """Yield what is wrong with the grading of one question: its gold must earn full marks, a wrong answer none for
-    Q→A.
-    """
+    """Yield failures of one question with a rationale: its gold must earn full marks, a wrong answer none for Q→A."""
     rationale = question.explanation or "It follows from the definition, as every other reading contradicts it."
     gold = str(question.answer)
     if question.kind in JUDGED:
@@ -243,18 +241,20 @@ def _judged(exam: Exam, question: Question, reply: str) -> Iterator[str]:
 
 
 def reply_of(rationale: str, answer: str) -> str:
-    """Return a reply in the form that is asked for."""
+    """Return a reply in the form that the prompt asks for."""
     return json.dumps({"Rationale": rationale, "Answer": answer}, ensure_ascii=False)
 
 
 ECHO = ("the question said back, in full", "the question said back, in part")
-"""Kinds of defects: what an answer that repeats the question earns."""
+"""Kinds of defects: an answer that repeats the question earns points."""
 _TOLD_OTHERWISE = ("the question's own text matches", "unreachable total")
-"""Kinds of traps that the echo tells, and that the loader of cases has noted."""
+"""Kinds of traps that the echo check or the loader of cases reports already."""
 
 
 class RubricCheck(Struct, frozen=True, kw_only=True):
-    """What was found, and what saying every question back earns: `echo` of `asked` questions, as a mean from 0 to 1."""
+    """Defects found, and what repeating every question earns: `echo`, the mean score (0 to 1) over `asked`
+    questions.
+    """
 
     defects: tuple[Defect, ...]
     asked: int
@@ -263,7 +263,7 @@ class RubricCheck(Struct, frozen=True, kw_only=True):
 
     @property
     def summary(self) -> str:
-        """One line about saying the questions back."""
+        """One line about the score of repeating the questions."""
         full, part = (sum(defect.kind == kind for defect in self.defects) for kind in ECHO)
         if not full and not part:
             return "saying the question back earns nothing anywhere"
@@ -274,7 +274,7 @@ class RubricCheck(Struct, frozen=True, kw_only=True):
 
 
 def check_rubrics(exam: RubricExam, *, unsafe: bool = False) -> RubricCheck:
-    """Return every trap of an exam's rubrics; the tests are run on the questions' own text, in the sandbox."""
+    """Return every trap of an exam's rubrics; tests are run on the questions' own text, in the sandbox."""
     wanted: dict[bytes, Execute] = {}
     sound = [question for question in exam.questions() if question.answer is not None]
     for question in sound:
@@ -306,13 +306,13 @@ def check_rubrics(exam: RubricExam, *, unsafe: bool = False) -> RubricCheck:
 
 
 def weak_tests(exam: RubricExam, *, unsafe: bool = False) -> list[Defect]:
-    """Return the questions whose tests a program passes that solves nothing."""
+    """Return the questions whose tests pass for a program that solves nothing."""
     requests = {question.id: _trivial(exam, question) for question in exam.questions() if question.answer is not None}
     return list(_weak(requests, run_programs(_requests(requests), [], unsafe=unsafe)))
 
 
 def proposed_calls(exam: RubricExam) -> list[list[str]]:
-    """For every test that runs in its program's process: the calls that it can be instead, or why it can be none."""
+    """Describe, for every test that runs in its program's process, the calls that can replace it, or why none can."""
     proposals = []
     for question in exam.questions():
         tests = exam.rubric_of(question).tests
@@ -330,7 +330,7 @@ def proposed_calls(exam: RubricExam) -> list[list[str]]:
 
 
 Trivial = Mapping[str, Mapping[str, tuple[Execute, ...]]]
-"""Question → what a program that solves nothing does → its requests, one a test."""
+"""Question → trivial program, in words → its requests, one a test."""
 
 
 def _requests(trivial: Trivial) -> dict[bytes, Execute]:
@@ -351,9 +351,7 @@ def _weak(trivial: Trivial, fared: Mapping[bytes, Execution]) -> Iterator[Defect
 
 
 def _trivial(exam: RubricExam, question: Question) -> dict[str, tuple[Execute, ...]]:
-    """Return what a program that solves nothing does → its requests, one a test; nothing for a question without
-    tests.
-    """
+    """Return trivial program, in words → its requests, one a test; {} for a question without tests."""
     tests = exam.rubric_of(question).tests
     if tests is None:
         return {}
@@ -370,7 +368,7 @@ def _placed(trap: Trap) -> str:
 
 
 def _earned(graded: Graded) -> str:
-    """Return the points, and the lines that gave them."""
+    """Return the points and the lines that gave them, in words."""
     lines = [f"{name}: {line}" for name, part in graded.parts.items() for line in part.details]
     giving = [line for line in lines if ": +" in line and ": +0 " not in line]
     return f"{graded.points:g} of {graded.total:g} points: {'; '.join(giving)}"
@@ -379,7 +377,7 @@ def _earned(graded: Graded) -> str:
 def example_problems(
     questions: Sequence[OwnQuestion], exam: RubricExam, notes: list[str], *, unsafe: bool = False
 ) -> list[Problem]:
-    """Return every example that does not score as it should, its tests run in the sandbox."""
+    """Return the problems of all examples that do not score as stated; tests are run in the sandbox."""
     answers = ((own, example.answer) for own in questions for example in own.examples)
     grade = grader(exam, answers, notes, unsafe=unsafe)
     return [problem for own in questions for problem in check_examples(own, grade)]
@@ -393,8 +391,8 @@ def grader(
     unsafe: bool,
     announced: bool = False,
 ) -> Callable[[OwnQuestion, str], Graded]:
-    """Return what grades these answers. All their programs run once, in one sandbox; where there is none, `notes` says
-    so.
+    """Return a grader of these answers. Their programs run once, in one sandbox; without one, `notes` gets a
+    sentence.
     """
     asked = {question.id: question for question in exam.questions()}
     wanted: dict[bytes, Execute] = {}
@@ -415,7 +413,7 @@ def grader(
 
 
 def run_programs(wanted: dict[bytes, Execute], notes: list[str], *, unsafe: bool) -> dict[bytes, Execution]:
-    """Run each program once. Where there is no sandbox, none is run, and `notes` gets a sentence."""
+    """Run each program once. Without a sandbox, none is run and `notes` gets a sentence."""
     if not wanted:
         return {}
     from viva.sandbox import Sandbox
@@ -436,10 +434,9 @@ def run_programs(wanted: dict[bytes, Execute], notes: list[str], *, unsafe: bool
 
 
 def check_supported(opened: OpenRun, samples: Sequence[Sequence[Question]]) -> None:
-    """Show every model a question of each kind; `samples` has some of each exam, of every kind.
+    """Check that every model supports a question of each kind; `samples`: questions of each exam, of every kind.
 
-    Raises VivaError where one can answer none of them. Where it can answer some, the others stay unanswered, and that
-    is said.
+    Raises VivaError where a model supports none. Where it supports some, the user is told that others stay unanswered.
     """
     firsts = {id(exam): _first_of_each_kind(some) for exam, some in zip(opened.exams, samples, strict=True)}
     for evaluation in opened.evaluations:
@@ -455,7 +452,7 @@ def check_supported(opened: OpenRun, samples: Sequence[Sequence[Question]]) -> N
 
 
 def refuse_unopened(opening: WeightsOptions, form: str, models: Sequence[str]) -> None:
-    """Refuse what would be said of weights where there are none, and a template where there are no messages."""
+    """Refuse options of weights where no model has any, and a template together with --form base."""
     if opening.template and form == "base":
         raise VivaError(
             f"{opening.template!r} writes messages, and {option('form', 'base')} sends a text as it is: leave one out",
@@ -478,7 +475,7 @@ def _first_of_each_kind(questions: Sequence[Question]) -> dict[Kind, Question]:
 
 
 def _troubles(evaluation: Evaluation, firsts: Mapping[Kind, Question]) -> dict[Kind, str]:
-    """Kind of question → why it cannot be answered; "" where it can."""
+    """Return kind of question → why the model cannot answer it; "" where it can."""
     troubles: dict[Kind, str] = {}
     for kind, question in firsts.items():
         request = evaluation.request(question, 0)
@@ -500,7 +497,7 @@ class Works(Struct, frozen=True):
 
 
 def commands(report: Report) -> list[Works]:
-    """Return what can be done with a server that answers so."""
+    """Return which commands work with a server, by the report of its probes."""
     findings = report.findings
     chat, text = findings["chat"].usable, findings["completions"].usable
 

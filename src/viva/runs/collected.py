@@ -1,7 +1,7 @@
-"""Answers as other people's tools wrote them, as files of answers that a run keeps: what `viva grade` is given.
+"""Answers written by other tools, converted to files that a run keeps, for `viva grade`.
 
-A file of our own form is played back from where it lies; any other is read once, its items are matched with the
-benchmark's questions, and what was matched goes into the run folder, so that the run needs the original no more.
+A file in Viva's form is read from its place; any other is read once, its items are matched with the benchmark's
+questions, and the matched ones go into the run folder, so that the original is no longer needed.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ from viva.types import Question, ScoreRow
 from viva.visible import csv_safe, one_line
 
 UNMATCHED = "unmatched.jsonl"
-"""What was in the files and is none of the questions, in a run folder."""
+"""File in a run folder with the items that match no question."""
 _TELLING = 10
-"""Of so few questions a model may say all golds, or repeat them all."""
+"""Fewest questions for which replies that are all golds, or all questions, are suspicious."""
 _SHOWN = 20
 """Unmatched items that are listed on the terminal; the file has all."""
 
 
 class Collected(Struct, kw_only=True):
-    """Answers, a replay a model, and how run.json names them."""
+    """Answers, one replay for each model, and their records for run.json."""
 
     replays: list[Replay]
     models: list[ModelRecord]
@@ -64,7 +64,7 @@ class Collected(Struct, kw_only=True):
 
     @property
     def samples(self) -> int:
-        """How many answers a question has at most."""
+        """Most answers to any question."""
         return max(replay.samples for replay in self.replays)
 
     @property
@@ -76,8 +76,8 @@ class Collected(Struct, kw_only=True):
 def collect(
     benchmark: str, paths: Sequence[Path], choice: TaskOptions, foreign: AnswerFileOptions, *, quiet: bool = False
 ) -> Collected:
-    """Return the answers in the files. Raises DataError for files that cannot be read, or hold nothing of this
-    benchmark's.
+    """Return the answers in the files. Raises DataError for unreadable files, and those without an answer to this
+    benchmark.
     """
     if foreign.wrote is not None and foreign.wrote not in FORMS:
         raise DataError(f"{foreign.wrote!r}: there is no such form; there are: {', '.join(FORMS)}", field="wrote")
@@ -107,7 +107,7 @@ def collect(
 
 
 def _is_ours(path: Path, benchmark: str, choice: TaskOptions) -> bool:
-    """Tell whether a file is played back: its first row has a question's id and a text, and no model; or it is no
+    """Tell whether a file is in Viva's form: its first row has a question's id and a text, but no model; or it is no
     table.
     """
     if path.is_dir():
@@ -129,7 +129,7 @@ def _is_ours(path: Path, benchmark: str, choice: TaskOptions) -> bool:
 
 
 def draws_order(benchmark: str) -> bool:
-    """Tell whether a card puts options in an order of Viva's own, which letters from elsewhere do not mean."""
+    """Tell whether a card reorders options, so that another tool's letters do not fit."""
     own = question_file(benchmark)
     if own is None or file_benchmark(own) != CARD:
         return False
@@ -149,14 +149,14 @@ def _refuse_unknown_order(benchmark: str, matching: Matching) -> None:
 
 
 def _are_parts(matchings: Sequence[Matching]) -> bool:
-    """Return whether no question was answered in two files: then they are the parts of one model's answers."""
+    """Return whether no question was answered in two files: they are parts of one model's answers."""
     answered = [{match.question.id for match in matching.found} for matching in matchings]
     return len(set[str]().union(*answered)) == sum(map(len, answered))
 
 
 def _as_they_are(paths: Sequence[Path]) -> Collected:
-    """Return a model a file. Raises DataError for several that answer different questions, and would be parts of
-    one.
+    """Return one model for each file. Raises DataError for files with different questions, which may be parts
+    of one.
     """
     named = [plain_stem(path) if len(paths) > 1 else "" for path in paths]
     shown = [f"{name}#{number}" if name and named.count(name) > 1 else name for number, name in enumerate(named, 1)]
@@ -174,7 +174,7 @@ def _as_they_are(paths: Sequence[Path]) -> Collected:
 
 
 def _answer_the_same(replays: Sequence[Replay]) -> bool:
-    """Return whether a question was answered in two files: then each is a model's."""
+    """Return whether a question was answered in two files: each file is one model's."""
     known, first = KeyTable(), array("I")  # by a question's number: the file that answers it first
     for index, replay in enumerate(replays):
         for question in replay.questions():
@@ -187,9 +187,7 @@ def _answer_the_same(replays: Sequence[Replay]) -> bool:
 
 
 def _questions(benchmark: str, choice: TaskOptions) -> list[Question]:
-    """Return all questions of the benchmark, whatever part is to be graded; in all its languages, unless one is
-    named.
-    """
+    """Return all questions of the benchmark, not only the part to grade; in all its languages, unless one is named."""
     everything = msgspec.structs.replace(choice, limit=None, questions=None, shard=None, only="")
     languages = languages_of(benchmark)
     if len(languages) == 1 or choice.language:
@@ -202,12 +200,12 @@ def _questions(benchmark: str, choice: TaskOptions) -> list[Question]:
                 question for exam, _ in open_exams((benchmark,), one_language) for question in exam.questions()
             ]
     if not questions:
-        open_exams((benchmark,), everything)  # says what is wrong
+        open_exams((benchmark,), everything)  # raises with the reason
     return questions
 
 
 def _progress(total: int, *, quiet: bool) -> Callable[[int], None]:
-    """Return a line every few seconds, where matching takes longer."""
+    """Return a function that prints the progress of a long matching every few seconds."""
     screen = Screen("quiet" if quiet else "plain")
 
     def told(done: int) -> None:
@@ -218,7 +216,7 @@ def _progress(total: int, *, quiet: bool) -> Callable[[int], None]:
 
 
 def _refuse_strange(logs: Sequence[Log], matchings: Sequence[Matching], paths: Sequence[Path]) -> None:
-    """Files of which nothing is this benchmark's: another benchmark's, most likely."""
+    """Raise DataError for files without a question of this benchmark: they are another's, most likely."""
     for log, matching in zip(logs, matchings, strict=True):
         if not matching.found:
             first = matching.missed[0]
@@ -259,19 +257,19 @@ def _kept(logs: Sequence[Log], matchings: Sequence[Matching]) -> Collected:
 
 
 def _shown(model: str, number: int, models: Sequence[str]) -> str:
-    """Return what tables call a model: as its log does."""
+    """Return a model's name in tables: that of its log."""
     name = one_line(model, 120) or "replay/answers"
     return name if models.count(model) == 1 else f"{name}#{number}"
 
 
 def samples_and_repeats(answers: int, exams: list[Exam]) -> tuple[int, int]:
-    """So many answers to a question as samples and repeats: in groups of the size that the paper takes the best of."""
+    """Return `answers` to a question as (samples, repeats): groups of the size from which the paper takes the best."""
     group = find_benchmark(exams[0].spec.benchmark).about.draws.samples
     return (group, -(-answers // group)) if answers > group > 1 else (answers, 1)
 
 
 def language_of(benchmark: str, answered: set[str], choice: TaskOptions) -> tuple[str, ...]:
-    """Return the language whose ids the answers carry: CS-Bench numbers its languages apart."""
+    """Return the language whose question ids the answers have: CS-Bench numbers its languages separately."""
     languages = languages_of(benchmark)
     named: list[str] = []
     for language in languages:
@@ -279,16 +277,16 @@ def language_of(benchmark: str, answered: set[str], choice: TaskOptions) -> tupl
         try:
             exam = open_exams((benchmark,), candidate)[0][0]
         except DataError:
-            continue  # this language's files are not there; if no other fits either, grading says so below
+            continue  # files missing; if no other language fits either, grading says so
         if any(question.id in answered for question in exam.questions()):
             named.append(language)
     return tuple(named) or languages[:1]
 
 
 def check_gaps(replay: Replay, answers: Path) -> None:
-    """Say which sample numbers no question has: their answers are missing.
+    """Say which sample numbers have no answer at all.
 
-    Raises DataError where they were most likely counted from 1, or are seeds.
+    Raises DataError where samples were most likely counted from 1, or are seeds.
     """
     numbers = replay.sample_numbers
     gaps = [sample for sample in range(replay.samples) if sample not in numbers] if numbers else []
@@ -300,9 +298,9 @@ def check_gaps(replay: Replay, answers: Path) -> None:
 
 
 def look_for_golds(replays: Sequence[Replay], exams: Sequence[Exam], answers: Path) -> None:
-    """Say where every reply is the gold answer, letter for letter: that is the questions' own table, most likely.
+    """Say where every reply is exactly the gold answer: the file is most likely the question set itself.
 
-    Raises DataError where every reply is the question itself.
+    Raises DataError where every reply is its question.
     """
     column = option("text_column", "NAME")
     for replay in replays if sum(map(len, exams)) >= _TELLING else ():
@@ -328,7 +326,9 @@ def _copied(question: Question, reply: str) -> str:
 
 
 def refuse_strangers(replays: Sequence[Replay], exams: list[Exam], answers: Path, *, limited: bool) -> None:
-    """Answers to questions that are not asked: a wrong file, unless the user narrowed the questions down."""
+    """Raise DataError for answers to questions that the exam lacks, unless the user `limited` the questions and some
+    fit.
+    """
     known, shown = KeyTable(), ""
     for question in (question for exam in exams for question in unsharded(exam).questions()):
         known.add(text_key(question.id))
@@ -350,8 +350,8 @@ def refuse_strangers(replays: Sequence[Replay], exams: list[Exam], answers: Path
 
 
 def scores_csv(rows: Iterable[ScoreRow], question_column: str = "question") -> str:
-    """Return a row an answer; the score is empty where an answer is unscored. The mean of a run is that of `points`: an
-    answer that cannot be read counts as 0. Both are exact: they can be compared.
+    """Return scores as CSV, a row an answer; `score` is empty where unscored. A run's mean is that of `points`, in
+    which an unreadable answer counts as 0. Both are exact, so that files can be compared.
     """
     table = CsvText([question_column, "sample", "score", "outcome", "read", "cluster", "points", "model"])
     for row in rows:
@@ -362,7 +362,7 @@ def scores_csv(rows: Iterable[ScoreRow], question_column: str = "question") -> s
 
 
 def _exactly(value: float | None) -> str:
-    """As short as it can be without becoming another number; empty for none."""
+    """Return the shortest text that reads back as the same number; empty for None."""
     if value is None:
         return ""
     short = f"{value:g}"

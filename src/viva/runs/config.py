@@ -1,4 +1,4 @@
-"""What may be asked of a run: one struct for each group of options, with defaults, bounds and descriptions.
+"""The options of a run: one struct for each group, with defaults, bounds and descriptions.
 
 The only declaration of an option: click options (cli/options.py), the keyword arguments of the Python API and the
 fields of a run configuration file (runs/configfile.py) derive from these structs.
@@ -238,7 +238,7 @@ class WeightsOptions(Struct, frozen=True, kw_only=True):
     batch_size: Annotated[Positive | None, note("hf/: rows at once.  [default: automatic]")] = None
 
     def weights(self) -> Weights:
-        """As a model takes it; revisions are told apart elsewhere."""
+        """Return the options as a model takes them; the revision is part of the model's name."""
         return Weights(
             dtype=self.dtype,
             device=self.device,
@@ -366,9 +366,7 @@ SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
 
 
 def form_of(form: str | None, out: Path | None, usual: str = "terminal") -> str:
-    """Return the form that is asked for, else that of the file's name, else the usual one. Raises VivaError for
-    another.
-    """
+    """Return the `form`, else that of the file's suffix, else the `usual` one. Raises VivaError for an unknown one."""
     known = {".html" if usual == "html" else ".txt": usual, **SUFFIXES}
     suffix = out.suffix.lower() if out else ""
     if not form and suffix not in ("", ".bib", *known):  # a paper's entry is a text
@@ -394,7 +392,7 @@ class OutputOptions(PublishedRows, frozen=True, kw_only=True):
 
     @property
     def everything(self) -> bool:
-        """Whether nothing may be left out: files and other forms have all of it."""
+        """Whether to show everything, as in files and in forms other than the terminal's."""
         return self.all or self.out is not None or self.form != "terminal"
 
     @property
@@ -425,7 +423,7 @@ class AnswerFileOptions(Struct, frozen=True, kw_only=True):
 
 
 BUNDLED = "bundled"
-"""In place of a rubric file: the benchmark's own rubric."""
+"""Value in place of a rubric file, for the benchmark's own rubric."""
 
 
 class RejudgeOptions(Struct, frozen=True, kw_only=True):
@@ -464,9 +462,11 @@ class RejudgeOptions(Struct, frozen=True, kw_only=True):
 
 
 CONSENT = ("trust_endpoints", "trust_remote_code", "unsafe_host_execution")
-"""What only the user agrees to, on the command line or in a program: no run folder and no file does."""
+"""Options by which the user gives consent, on the command line or in a program; never read from run folders or
+files.
+"""
 NOT_IN_RUNS = ("env_file", "progress", "run", "reuse")
-"""What of a plan is of the process that carries it out: run.json does not keep it."""
+"""Options that concern only the process, not the run: run.json does not keep them."""
 RUN = (
     ModelOptions,
     ServerOptions,
@@ -478,7 +478,7 @@ RUN = (
     FolderOptions,
     PublishedRows,
 )
-"""What `viva.run` and a run configuration take."""
+"""Options of `viva.run` and of a run configuration file."""
 GRADE = (AnswerFileOptions, TaskOptions, JudgeOptions, LimitOptions, FolderOptions, PublishedRows)
 RESUME = (LimitOptions, FolderOptions, PublishedRows)
 
@@ -498,7 +498,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     models: tuple[str, ...] = ()
     usual: ModelPlan = ModelPlan()
     own: dict[str, ModelPlan] = {}
-    """Of models that have options of their own, by their names in `models`."""
+    """Name in `models` → that model's own options."""
     task: TaskOptions = TaskOptions()
     draw: SamplingOptions = SamplingOptions()
     judging: JudgeOptions = JudgeOptions()
@@ -506,7 +506,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     folder: FolderOptions = FolderOptions()
     rows: PublishedRows = PublishedRows()
     command: tuple[str, ...] = ()
-    """What began it, for run.json."""
+    """The command line, for run.json."""
 
     @classmethod
     def of(
@@ -517,12 +517,12 @@ class RunPlan(Struct, frozen=True, kw_only=True):
         settings: Mapping[str, Mapping[str, Any]],
         command: Sequence[str],
     ) -> RunPlan:
-        """Return the plan that options say, by their names; `settings`: options of single models."""
+        """Make a plan from option values by name; `settings`: options of single models."""
         own = {name: pick(ModelPlan, {**values, "revision": None, **changes}) for name, changes in settings.items()}
         return pick(cls, values, benchmarks=(*benchmarks,), models=(*models,), own=own, command=(*command,))
 
     def kept(self, without: Collection[str] = ()) -> dict[str, Any]:
-        """Return what is not at its default, as a configuration file says it; never what only the user agrees to."""
+        """Return the options that differ from their defaults, as in a configuration file; never those of `CONSENT`."""
 
         def non_default(options: Struct) -> dict[str, Any]:
             left_out = (*_NOT_OPTIONS, *CONSENT, *without)
@@ -542,23 +542,23 @@ _NOT_OPTIONS = ("benchmarks", "models", "own", "command")
 
 
 class ResumePlan(Struct, frozen=True, kw_only=True):
-    """What changes when a run is gone on with."""
+    """Changes of options when a run is resumed."""
 
     rejudging: RejudgeOptions = RejudgeOptions()
     limits: LimitOptions = LimitOptions()
     given: frozenset[str] = frozenset()
-    """Names of the limits that a resumed run is given again; it keeps its own values of the others."""
+    """Names of the limits given on resuming; the run keeps its values of the others."""
     folder: FolderOptions = FolderOptions()
     rows: PublishedRows = PublishedRows()
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> ResumePlan:
-        """Return the plan that options say, by their names; None and () are not given."""
+        """Make a plan from option values by name; None and () mean not given."""
         given = {name: value for name, value in values.items() if value not in (None, ())}
         return pick(cls, given, given=frozenset(given))
 
     def limits_after(self, known: RunLimits | None) -> LimitOptions:
-        """Return the limits: those of the run where none are given. Caps count all that the run ever spent."""
+        """Return the given limits, and the run's for the others. Caps count all that the run ever spent."""
         kept = asdict(known or RunLimits())
         return replace(self.limits, **{name: value for name, value in kept.items() if name not in self.given})
 
@@ -578,7 +578,7 @@ class GradePlan(Struct, frozen=True, kw_only=True):
 
 
 def per_provider(values: tuple[str, ...], field: str) -> dict[str, str]:
-    """Return `64` and `openai=32` → {"": "64", "openai": "32"}."""
+    """Parse `64` and `openai=32` as {"": "64", "openai": "32"}."""
     amounts: dict[str, str] = {}
     for value in values:
         provider, _, amount = value.rpartition("=")
@@ -589,7 +589,7 @@ def per_provider(values: tuple[str, ...], field: str) -> dict[str, str]:
 
 
 def refuse_unjudged(choice: TaskOptions, judging: JudgeOptions) -> None:
-    """Refuse a rubric that nobody would go by."""
+    """Refuse a rubric where no judge is named."""
     if choice.rubric and not judging.judge:
         raise VivaError(
             f"{choice.rubric} is for a judge, and there is none: add {option('judge', 'MODEL')}, or leave it out "

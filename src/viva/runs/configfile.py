@@ -1,4 +1,4 @@
-"""A run configuration file: what `viva run` takes, as YAML, and settings per model.
+"""A run configuration file: the options of `viva run` as YAML, and settings per model.
 
     benchmarks: [cmmlu, csbench]
     model:
@@ -40,15 +40,15 @@ class Configuration(Struct, kw_only=True, frozen=True):
     benchmarks: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     settings: dict[str, dict[str, Any]] = {}
-    """Of models that have their own, by the models' names: options and values."""
+    """Model → its own options and their values."""
     values: dict[str, Any] = {}
     """Options that the file sets, by their names in `runs/config.py`."""
 
 
 def read_config(path: Path, own: Map[str, Option] = MappingProxyType({})) -> Configuration:
-    """Return the file's content; `own`: options that a way of asking has beside those of every run.
+    """Return the file's content; `own`: options of a way of asking, in addition to those of every run.
 
-    Raises DataError, naming file and line, for what is not allowed.
+    Raises DataError, naming file and line, for anything that is not allowed.
     """
     known = {**own, **KNOWN}
     try:
@@ -73,14 +73,12 @@ def read_config(path: Path, own: Map[str, Option] = MappingProxyType({})) -> Con
 def config_text(
     plan: RunPlan, given: Map[str, Any] = MappingProxyType({}), own: Map[str, Option] = MappingProxyType({})
 ) -> str:
-    """Return the file that says what the plan says, and of the options `own` to a way of asking those that are
-    `given`.
-    """
+    """Return the plan as a configuration file, with those options `own` to a way of asking that are `given`."""
     import yaml
 
     chosen = {name: written(given[name]) for name, option in own.items() if given[name] != option.default}
     content = {**plan.kept(), **chosen}
-    bare = "\\x85" not in repr(content)  # a line's end to YAML: PyYAML writes it as it is, and reads a blank
+    bare = "\\x85" not in repr(content)  # U+0085 ends a line in YAML: PyYAML writes it as it is, and reads a blank
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=bare, width=1000))
 
 
@@ -89,7 +87,7 @@ def _items(node: Node) -> tuple[Node, ...]:
 
 
 class _Reader:
-    """Turns nodes into options and values, and says where something is wrong."""
+    """A converter from YAML nodes to options and values, whose errors name the place."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,7 +1,7 @@
-"""What an adaptive run drew (draws.jsonl), and the full scores that its answers give.
+"""Questions that an adaptive run drew (draws.jsonl), and estimates of full scores from their answers.
 
-draws.jsonl has a line a question in the order drawn, written before it is asked: with which probability it was drawn,
-and all that the estimate takes besides the answers (`analysis.weightedsampling`).
+draws.jsonl has a line a question in the order drawn, written before it is asked: the probability of the draw, and all
+other inputs of the estimate besides the answers (`analysis.weightedsampling`).
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 
 DRAWS = "draws.jsonl"
 HALVES = (0.16, 0.08, 0.04, 0.02, 0.01)
-"""Half widths that bets aim at where a decision is waited for: nobody knows how narrow the interval must become."""
+"""Half widths that bets aim at when a run waits for a decision: the width that decides is not known in advance."""
 _UNTIL = re.compile(r"(?P<name>[a-z]*)\s*(?P<sign>[<>]?)\s*(?P<value>[0-9]+(?:\.[0-9]+)?|b)")
 
 
 class Until(Struct, frozen=True):
-    """When an adaptive run stops: at a number of questions, at an interval so narrow, or once it is known on which side
-    of a line the score is or which of two models is better. `value` is in questions, or a share of 1."""
+    """When an adaptive run stops: after a number of questions, at a width of the interval, or once it is decided on
+    which side of a line the score is, or which of two models is better. `value`: in questions, or a share of 1."""
 
     kind: Literal["number", "interval", "score", "difference"]
     value: float = 0.0
 
     @property
     def halves(self) -> tuple[float, ...]:
-        """What the bets of the interval aim at; none where the interval need hold at one time only."""
+        """Half widths that the interval's bets aim at; none where the interval need hold at one time only."""
         return {"number": (), "interval": (self.value / 2,)}.get(self.kind, HALVES)
 
 
 def read_until(text: str) -> Until:
-    """Return `500`, `interval<2`, `score>60`, `a>b`. Raises VivaError for what is none of these."""
+    """Parse `500`, `interval<2`, `score>60` or `a>b`. Raises VivaError for anything else."""
     match = _UNTIL.fullmatch(text.strip().lower())
     name, sign, value = match.group("name", "sign", "value") if match else ("", "?", "")
     if (name, sign) == ("", "") and value.isdecimal() and int(value) >= 2:
@@ -65,7 +65,7 @@ def read_until(text: str) -> Until:
 
 
 def read_draws(folder: RunFolder) -> tuple[Until, list[Draw]]:
-    """Return when an adaptive run stops, and what it drew so far. Raises StorageError for a damaged folder."""
+    """Return when an adaptive run stops, and its draws so far. Raises StorageError for a damaged folder."""
     path, record = folder.path, folder.record
     until = read_until(record.adaptive.until if record.adaptive else "")
     wanted = 2 if until.kind == "difference" else 1
@@ -87,7 +87,7 @@ def read_draws(folder: RunFolder) -> tuple[Until, list[Draw]]:
 
 
 def question_scores(scores: Columns, headline: Aggregate) -> dict[str, float]:
-    """Return question → its score as the headline counts it, of one model's scores; without those that have none."""
+    """Return question → its score as the headline counts it, from one model's scores; unscored ones are left out."""
     from viva.analysis.items.itemscores import item_scores
 
     scored = item_scores("", {"": scores}, headline)
@@ -95,9 +95,9 @@ def question_scores(scores: Columns, headline: Aggregate) -> dict[str, float]:
 
 
 def estimate(draws: Sequence[Draw], scores: Sequence[Mapping[str, float]], target: int, until: Until) -> Estimate:
-    """Return a mean over all questions, from the `scores` of one model, or of two for the difference of the two.
+    """Estimate the mean over all questions from the `scores` of one model, or the difference of two models.
 
-    Where drawn questions have no score, the interval holds whatever they would score.
+    The interval holds for any score of drawn questions without one.
     """
     import numpy as np
 
@@ -122,11 +122,9 @@ def estimate(draws: Sequence[Draw], scores: Sequence[Mapping[str, float]], targe
 def estimated_cell(
     cell: Estimate, draws: Sequence[Draw], scores: Mapping[str, float], target: int, until: Until
 ) -> Estimate:
-    """Return a model's score: the cell of the questions drawn, with the estimate for all questions in place of their
-    mean.
-    """
+    """Return a model's score: the cell of the drawn questions, with the estimate for all questions as its mean."""
     if not any(draw.question in scores for draw in draws):
-        return cell  # what is predicted alone is no score
+        return cell  # a prediction without answers is no score
     estimated = estimate(draws, [scores], target, until)
     numbers = {name: getattr(estimated, name) for name in ("mean", "low", "high", "floor", "ceiling")}
     return msgspec.structs.replace(cell, **numbers, lacks=(), groups=0, scored_groups=0)

@@ -1,5 +1,5 @@
-"""Opening exams: from options for a new run, from run.json for an old one; and the settings that options come
-to, lists of questions, and published files to download."""
+"""Opening exams, from options for a new run or from run.json; the settings that options stand for, lists of questions,
+and sets to download."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def open_exams(
 ) -> list[tuple[Exam, Path | None]]:
     """Return every exam that the options ask for, with its data folder (None for the bundled sample).
 
-    `asking`: whether models are to be asked, as a card says where the options do not. `change`: what a way of asking
-    makes of the settings and templates of each.
+    `asking`: whether models are to be asked, so that a card's settings apply where the options have none. `change`: a
+    way of asking's function of the settings and templates of each exam.
     """
     names = list(dict.fromkeys(part for name in benchmarks for part in parts_of(name)))
     if choice.shard is not None:
@@ -95,9 +95,7 @@ def open_exams(
 
 
 def _published(name: str, card: Path | None) -> Path | None:
-    """Return the files of a set that is named in place of a card, fetched where they are not there yet; None for a
-    card.
-    """
+    """Return the files of a set named in place of a card, fetched if missing; None for a card."""
     if card is None or not is_set(name):
         return None
     can_ask = terminal() and caller() is None
@@ -105,11 +103,11 @@ def _published(name: str, card: Path | None) -> Path | None:
 
 
 def _as_its_card_says(choice: TaskOptions, path: Path, *, asking: bool) -> TaskOptions:
-    """Return the options with what a card says where they say nothing: its task of lm-eval, its published exemplars."""
+    """Return the options, with a card's settings where they are unset: its lm-eval task, its published exemplars."""
     card = read_card(path)
     task = card.lm_eval
     if task is None and card.shown.text and choice.shots is None:
-        return msgspec.structs.replace(choice, shots=3, cot=True)  # as its text shows them
+        return msgspec.structs.replace(choice, shots=3, cot=True)  # as the card's text shows them
     if task is None:
         return choice
     shots = (task.num_fewshot or 0) if choice.shots is None else choice.shots
@@ -136,7 +134,7 @@ def languages_of(benchmark: str) -> tuple[Language, ...]:
 
 
 def refuse_unused(rubric: Mapping[str, object], asked: Iterable[ExamSpec]) -> None:
-    """Refuse a rubric for rationales where nobody is asked for one: it would be as if it had counted."""
+    """Refuse a rubric for rationales where no exam asks for one: it would have no effect."""
     if RATIONALE_EXAM in rubric and not any(spec.rationale for spec in asked):
         raise DataError(
             f"the rubric file has a table [rationale], and no rationale is asked for: give {option('rationale')} too"
@@ -147,7 +145,7 @@ def read_rubric(path: Path) -> dict[str, object]:
     """Return a rubric file as templates of an exam: `[answer]` for the answer's judge, `[rationale]` for the
     rationale's.
 
-    Raises DataError for a file that does not say what it is.
+    Raises DataError for a file without `name` and `version`, or otherwise invalid.
     """
     content = read_templates(path)
     for name, table in content.items():
@@ -186,18 +184,18 @@ def _templates(path: Path | None, names: list[str]) -> dict[str, dict[str, objec
 
 
 _PASSAGE = 100
-"""Characters from which a line that questions share is a passage."""
+"""Characters from which a line shared by questions counts as a passage."""
 _LOOKED_AT = 20_000
 _FEW = 0.05
-"""Of all questions, too few to change an interval."""
+"""Share of all questions that is too small to change an interval."""
 
 
 def reopen(record: ExamRecord) -> Exam:
-    """Return an exam as run.json describes it. Raises DataError when its data is not what it was."""
+    """Open an exam as run.json describes it. Raises DataError when its data has changed."""
     data = Path(record.data) if record.data else None
     templates: dict[str, Any] = record.templates
     if "data" in templates and not Path(templates["data"]).exists() and (here := fetched_folder(record.spec.name)):
-        templates = {**templates, "data": str(here)}  # the run was made where the set lies elsewhere
+        templates = {**templates, "data": str(here)}  # the run was made on a machine where the set has another path
     exam = open_exam(record.spec, data, templates)
     if exam.fingerprint != record.fingerprint:
         where = record.data or "the bundled sample"
@@ -210,7 +208,7 @@ def reopen(record: ExamRecord) -> Exam:
 
 
 def remember(exam: Exam, data: Path | None) -> ExamRecord:
-    """Return an exam for run.json."""
+    """Return an exam's record for run.json."""
     return ExamRecord(
         spec=exam.spec,
         data=str(data) if data else None,
@@ -223,7 +221,7 @@ def remember(exam: Exam, data: Path | None) -> ExamRecord:
 
 
 def sample_note(exams: Sequence[tuple[str, int]]) -> str:
-    """That these exams (label, number of questions) ask the bundled samples; one sentence for them all."""
+    """Return one sentence: that these exams (label, number of questions) ask the bundled samples."""
     if len(exams) == 1:
         ((name, count),) = exams
         return f"{name}: Viva's own bundled sample of {count} questions, not the published set ({flag('data', 'DIR')})."
@@ -232,12 +230,12 @@ def sample_note(exams: Sequence[tuple[str, int]]) -> str:
 
 
 def data_notes(exam: Exam, data: Path | None) -> list[str]:
-    """Return what a user should know about an exam's data before trusting a number."""
+    """Return notes on an exam's data that matter for trusting its scores."""
     return [*([sample_note([(exam.spec.label, len(exam))])] if data is None else []), *set_notes(exam)]
 
 
 def set_notes(exam: Exam) -> list[str]:
-    """Return the same, whatever set is asked: which part of it, and what is wrong with it."""
+    """Return the notes that do not depend on the folder: the part of the set that is asked, and its defects."""
     notes: list[str] = []
     name = exam.spec.label
     if exam.spec.shard:
@@ -273,10 +271,9 @@ def set_notes(exam: Exam) -> list[str]:
 
 @functools.lru_cache(maxsize=4)
 def _shared_texts(exam: Exam) -> str:
-    """Return what questions have in common: their clusters, or else a paragraph that more than a few share with some
-    others.
+    """Return a note where questions belong together: by clusters, or by a paragraph that more than a few share.
 
-    A paragraph that most questions have is an instruction.
+    A paragraph that most questions have is taken for an instruction.
     """
     from viva.analysis.estimate import clusters_text
 
@@ -305,7 +302,7 @@ def _named(choice: TaskOptions) -> list[Language]:
 
 
 def languages(choice: TaskOptions, supported: tuple[Language, ...], *, more: bool = False) -> list[Language]:
-    """Return the languages asked for, of those a benchmark has; its first by default. With `more`, data may be in any.
+    """Return the languages asked for, of those `supported`; the first by default. With `more`, any language is allowed.
 
     Raises VivaError for an unknown one.
     """
@@ -319,7 +316,7 @@ def languages(choice: TaskOptions, supported: tuple[Language, ...], *, more: boo
 
 
 def specs(choice: TaskOptions, about: BenchmarkInfo) -> list[ExamSpec]:
-    """Return one exam for each language asked for. A benchmark of one language is asked in that one."""
+    """Return an exam's settings for each language asked for. A benchmark of one language is asked in that one."""
     supported = about.languages
     encoder = about.encoder if choice.encoder is None else choice.encoder
     wanted = languages(choice, supported, more=about.more_languages) if len(supported) > 1 else list(supported)
@@ -349,9 +346,9 @@ def specs(choice: TaskOptions, about: BenchmarkInfo) -> list[ExamSpec]:
 
 
 def sampling(draw: SamplingOptions, seed: int | None, paper: Sampling | None = None) -> Sampling:
-    """Return the sampling that `draw` describes, and the paper's where it says nothing.
+    """Return the sampling that `draw` describes, with the paper's values where unset.
 
-    Raises VivaError for a temperature that is none.
+    Raises VivaError for an invalid temperature.
     """
     paper = paper or Sampling()
     temperature = paper.temperature
@@ -364,15 +361,13 @@ def sampling(draw: SamplingOptions, seed: int | None, paper: Sampling | None = N
             temperature = -1.0
         if not 0 <= temperature <= 10:
             raise VivaError(f"{draw.temperature!r} is neither a number from 0 on nor `server`", field="temperature")
-    # The paper's nucleus belongs to the paper's temperature: with another one it is not sent unless asked for.
+    # The paper's top-p belongs to its temperature: with another temperature it is sent only if asked for.
     top_p = draw.top_p if draw.top_p is not None or draw.temperature is not None else paper.top_p
     return Sampling(temperature=temperature, top_p=top_p, max_tokens=draw.max_tokens or paper.max_tokens, seed=seed)
 
 
 def read_listed(path: Path) -> tuple[str, ...]:
-    """Return the ids in their order, each once. Raises DataError where there is no such file, no column of ids, or no
-    id.
-    """
+    """Return the ids in a file, in order, each once. Raises DataError where file, column of ids or ids are missing."""
     kind = path.name.removesuffix(".gz").rpartition(".")[2].lower()
     ids = _of_rows(path) if kind in ("csv", "jsonl") else _of_lines(path)
     if not ids:
@@ -381,7 +376,7 @@ def read_listed(path: Path) -> tuple[str, ...]:
 
 
 def read_level_file(path: Path) -> dict[str, int]:
-    """Return question → its published level of difficulty. Raises DataError for what cannot be read, with the line."""
+    """Return question → its published level of difficulty. Raises DataError with the line for unreadable content."""
     try:
         return read_levels(path.read_text(encoding="utf-8-sig"), str(path))
     except FileNotFoundError:
@@ -401,7 +396,7 @@ def _of_rows(path: Path) -> list[str]:
 
 
 def unguarded(text: str) -> str:
-    """Return a CSV field as it was before `viva.visible.csv_safe` kept a spreadsheet from running it."""
+    """Return a CSV field without the escape that `viva.visible.csv_safe` adds."""
     return text[1:] if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@") else text
 
 
@@ -416,9 +411,7 @@ def _of_lines(path: Path) -> list[str]:
 
 
 def drawn(exam: ExamRecord, draw: SamplingOptions, seed: int | None) -> ExamRecord:
-    """Return the exam with its paper's way of drawing answers, where the user did not say another and it is not the
-    usual.
-    """
+    """Return the exam with its paper's sampling, where that is special and the user set none."""
     about = find_benchmark(exam.spec.benchmark).about
     paper = (about.few_shot if exam.spec.shots else None) or about.draws
     own = sampling(draw, seed, paper.sampling)

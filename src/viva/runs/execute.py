@@ -1,7 +1,7 @@
-"""Carry a run through its stages: answers, executions, similarities, verdicts. What asks or grades meets here.
+"""Carry a run through its stages: answers, executions, similarities, verdicts.
 
-The stages work side by side: an answer goes on to sandbox, encoder and judges as soon as it is journaled. What is
-handed in as a batch, and weights that open one after the other, wait for the whole of the stage before.
+The stages work side by side: an answer goes on to sandbox, encoder and judges as soon as it is journaled. Batches, and
+weights that open in turn, wait for the whole stage before.
 """
 
 from __future__ import annotations
@@ -60,9 +60,10 @@ EVERY, SPENT = 0.5, 0.025
 
 
 class RunningScore:
-    """Grades answers of a feed during the run, as many as the time allows, and says in the tally what they come to.
+    """A grader of the answers of a feed during the run, as far as time allows; it writes the score so far into the
+    tally.
 
-    What needs a sandbox, an encoder or a judge is not in it: tables alone have the score.
+    Answers that need a sandbox, an encoder or a judge are left out, so this is not the final score.
     """
 
     def __init__(self, feed: Feed[Ready], answers: Journal, tally: Tally, *, several: bool) -> None:
@@ -110,8 +111,8 @@ class RunningScore:
 
 
 def spent(opened: OpenRun) -> Spent:
-    """Return what the run has spent so far: as it remembers or, where the last to ask was killed, as its journals
-    say.
+    """Return what the run has spent so far; under a budget, journals count, too: run.json lacks what a killed process
+    spent.
     """
     known, limits = opened.folder.record.spent, opened.limits
     if limits.max_cost is None and limits.max_requests is None:
@@ -137,12 +138,12 @@ End = Callable[[Stage], Awaitable[None]]
 def execute_run(opened: OpenRun, earlier: list[RunFolder], more: Callable[[], bool] | None = None) -> int:
     """Ask what is missing, and grade what comes. Returns the exit code; the folder holds everything that came back.
 
-    `more`: of a run in rounds. Called when all is answered and graded, it gives the exams the questions of the next
-    round, and says whether there are any.
+    `more`: for a run in rounds. Called when all is answered and graded, it gives the exams the questions of the next
+    round and returns whether there are any.
     """
     folder = opened.folder
     if opened.judge_panel and opened.judge_panel.verdicts != "line":
-        opened.judge_panel.nonce(b"")  # a secret that cannot be had is said before anything is paid for
+        opened.judge_panel.nonce(b"")  # fail without a secret before anything is paid for
     folder.keep(opened.kept)
     with ExitStack() as stack:
         stack.callback(forget, folder.path)
@@ -157,7 +158,7 @@ def execute_run(opened: OpenRun, earlier: list[RunFolder], more: Callable[[], bo
 
 
 class _Execution:
-    """The stages of a run at work, and what goes from one to another."""
+    """The stages of a run at work, and the feeds between them."""
 
     def __init__(
         self, opened: OpenRun, earlier: list[RunFolder], stack: ExitStack, more: Callable[[], bool] | None
@@ -175,7 +176,7 @@ class _Execution:
         asking = new_run(limits, self._answers, budget)
         name = "reading" if all(model.identity.get("provider") == "replay" for model in opened.models) else "asking"
         self._asking = Stage(name, asking, ending_of(self._dispatcher, "responses"), opened.models)
-        # Programs are found in answers: their journal is opened with the first.
+        # Programs are found in answers: their journal is opened with the first one.
         running = new_run(limits, self._answers, Budget(), beside=asking)
         self._running = Stage("running", running, ending_of_running)
         self.stages = [self._asking, self._running]
@@ -193,7 +194,7 @@ class _Execution:
         self._begin_round()
 
     def _begin_round(self) -> None:
-        """Count what is to be asked, and open the ways from stage to stage."""
+        """Count the requests to ask, and create the feeds between stages."""
         opened, asking = self._opened, self._asking.run
         asking.tally.total += opened.answers_wanted
         self._programs: Feed[Ready] = Feed(
@@ -207,7 +208,7 @@ class _Execution:
         if (panel := opened.judge_panel) and not self._judges_wait(panel):
             self._verdicts = [Feed(self._judging.run, bounded=self._bounded) for _ in panel.judges]
         following = self._texts if opened.encoder else self._verdicts
-        # The mean over the questions of an adaptive run is no score.
+        # The mean over the drawn questions of an adaptive run is no score.
         watching = Screen(opened.limits.progress).live and self._more is None
         self._watched: list[Feed[Ready]] = [Feed(asking, bounded=False)] if watching else []
         feeds = [self._programs, *following, *self._watched]
@@ -215,16 +216,16 @@ class _Execution:
 
     @property
     def _bounded(self) -> bool:
-        """Whether a stage may hold up the one before: what comes out of a batch comes at once, and is seen again."""
+        """Whether a slow stage may hold up the one before; not with batches, whose results come all at once."""
         return self._dispatcher is None
 
     @property
     def _share_memory(self) -> bool:
-        """Whether models and encoder are computed here: the one waits until the others are released."""
+        """Whether models and encoder are computed here: the encoder waits until the models are released."""
         return self._opened.encoder is not None and any(map(is_local, self._opened.models))
 
     def _judges_wait(self, judge_panel: JudgePanel) -> bool:
-        """Return whether nobody is judged before all answers are there."""
+        """Return whether judges wait for all answers."""
         models = [judge.model for judge in judge_panel.judges]
         local = sum(map(is_local, models))
         if local > 1 or (local and any(map(is_local, self._opened.models))):
@@ -232,7 +233,7 @@ class _Execution:
         return any(self._dispatcher.takes(model) for model in models) if self._dispatcher else False
 
     async def work(self, end: End) -> None:
-        """Do all of it; `end` is told of each stage that is over. What is used stays open between rounds."""
+        """Run all stages and rounds; `end` is called for each finished stage. Resources stay open between rounds."""
         end = end if self._more is None else self._end_round
         await self._carry_out(end)
         while self._more and all(complete(stage.run) for stage in self.stages) and self._more():
@@ -271,7 +272,7 @@ class _Execution:
             self._opened.folder.remember(record)
 
     def count_the_rest(self) -> None:
-        """Note in the tallies where it is not known how much is left to do."""
+        """Mark in the tallies where more work may follow."""
         self._asking.run.tally.more = self._more is not None and bool(self._asking.run.stop)
         stopped = self._asking.run.stop not in ("", "budget")
         for stage in self.stages[1:]:
@@ -316,7 +317,7 @@ class _Execution:
         answered = itertools.chain([first], answered)
         try:
             sandbox, jobs = open_sandbox(limits)
-        except VivaError as problem:  # the answers are kept, and can be graded where there is a sandbox
+        except VivaError as problem:  # the answers are kept, to be graded where a sandbox works
             await self._run_none(answered, problem)
             return
         if limits.unsafe_host_execution:
@@ -330,7 +331,7 @@ class _Execution:
         await end(self._running)
 
     async def _run_none(self, answered: Iterator[Answered | None], problem: VivaError) -> None:
-        """Count the programs that are not run. A new run stops, if answers cost money; who resumes it knows why."""
+        """Count the programs that are not run. A new run stops if its answers cost money; a resumed one goes on."""
         run = self._running.run
         run.refused["sandbox"] = str(problem)
         if self._new and any(traits_of(model.identity.get("provider", "")).paid for model in self._opened.models):
@@ -369,7 +370,7 @@ class _Execution:
 
         def of(number: int, judge: Judge) -> Callable[[Tally], Iterator[Task | None]]:
             def wanted(tally: Tally) -> Iterator[Task | None]:
-                # A batch brings no verdict for some: what is wanted is computed again each time, until all are there.
+                # Some requests get no verdict from a batch: the rest is computed again each time, until all have one.
                 asked = KeyTable() if self._dispatcher else self._verdicts_asked[number]
                 queue = VerdictQueue(judge_panel, judge, verdicts, earlier, tally, self._every, asked)
                 answered = (
@@ -390,7 +391,7 @@ class _Execution:
     # Files
 
     def _journal(self, stage: str, folder: RunFolder | None = None) -> Journal:
-        """Of the run, or of an earlier one; opened once for all rounds."""
+        """Return a stage's journal of the run, or of an earlier one; opened once for all rounds."""
         folder = folder or self._opened.folder
         name = str(folder.path / stage)
         if name not in self._journals:
@@ -419,7 +420,7 @@ def _mixed(canaries: Iterator[Task], others: Iterator[Task | None]) -> Iterator[
 
 
 def keep_adaptations(opened: OpenRun) -> None:
-    """From now on, of every model and judge of a run."""
+    """Store the adaptations of every model and judge in run.json, as they are found."""
     record = opened.folder.record
     judges = [judge.model for judge in opened.judge_panel.judges] if opened.judge_panel else []
     for model, known in zip((*opened.models, *judges), (*record.models, *record.judges), strict=False):

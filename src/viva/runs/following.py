@@ -1,7 +1,7 @@
-"""A journal that somebody else is writing, followed: each look reads only what is new.
+"""Following a journal that another process is writing: each look reads only new lines.
 
-`engine.journal.Journal` belongs to whoever works on a run; it stops at damage. Whoever only looks on goes on: what
-cannot be read is counted, a last line without its end is not there yet, and a file that was replaced is read anew.
+`engine.journal.Journal` is for the process that works on a run, and stops at damage. A `Followed` journal goes on:
+lines that cannot be read are counted, an unfinished last line waits, and a replaced file is read again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Reader: TypeAlias = Callable[[bytes], Entry | None]
 
 
 class Line(Struct, frozen=True):
-    """What is remembered of a line: everything but the text."""
+    """A journal line without its texts."""
 
     key: str
     model: str = ""
@@ -65,22 +65,22 @@ class Followed:
     def _forget(self) -> None:
         self._file = (0, 0)  # device and inode
         self.end = 0
-        """Bytes read so far: where the last whole line ends."""
+        """Bytes read so far: the end of the last whole line."""
         self.lines = 0
         self.answered: dict[bytes, int] = {}
         self.failed: dict[bytes, int] = {}
         self.failed_of = Counter[str]()
-        """The same by model."""
+        """Failed requests by model."""
         self.failures = Counter[str]()
-        """Kind of failure → how often, of requests that have no answer yet; of all lines, a retried one again."""
+        """Kind of failure → lines, of requests without an answer yet; a retried request counts again."""
         self.used = defaultdict[tuple[str, str], Tokens](Tokens)
-        """By model and benchmark."""
+        """(model, benchmark) → tokens."""
         self.times: list[float] = []
-        """When each new answer came, in the order of the lines."""
+        """Times of new answers, in the order of the lines."""
         self.damaged: list[str] = []
 
     def refresh(self, most: int | None = None) -> bool:
-        """Read what is new, at most about `most` bytes of it; whether all was read. Raises StorageError."""
+        """Read new lines, about `most` bytes at most; return whether all were read. Raises StorageError."""
         try:
             file = open_regular(self.path)
         except FileNotFoundError:
@@ -141,15 +141,13 @@ class Followed:
             self.failures[entry.error.kind] += 1
 
     def place(self, key: bytes) -> int:
-        """Return where the latest word on a request stands: another number for every other word; 0 where there is
-        none.
-        """
+        """Return a number that identifies the latest line on a request; 0 where there is none."""
         return self.answered.get(key, self.failed.get(key, -1)) + 1
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
-        """Give what reads, from the open file, the answer to a request or its latest failure; None for neither, also
-        where the file is another by now.
+        """Open the file and yield a function from a request's key to its answer or latest failure; None for neither,
+        also where the file was replaced.
         """
         try:
             file = open_regular(self.path)
@@ -173,7 +171,7 @@ class Followed:
             return None
 
     def rate(self, now: float, window: float = 60.0) -> float:
-        """New answers a second over the last `window` seconds; 0.0 where there was none."""
+        """Return new answers a second over the last `window` seconds; 0.0 without any."""
         recent = list(itertools.takewhile(lambda moment: moment >= now - window, reversed(self.times)))
         since = max(now - window, self.times[0]) if self.times else now
         return len(recent) / max(now - since, 1.0)
@@ -186,19 +184,19 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 
 class RunEntry(Struct, frozen=True):
-    """A folder that is a run, or looks like one."""
+    """A run folder, possibly damaged, in a list of runs."""
 
     path: Path
     slug: str
-    """What it is called in addresses."""
+    """Its name in addresses."""
     changed: float
-    """When something was last written, in seconds since 1970."""
+    """Time of the last change, in seconds since 1970."""
     graded: int
-    """When its scores were, in nanoseconds since then; 0 where there are none."""
+    """Time when its scores were written, in nanoseconds since 1970; 0 without scores."""
 
 
 def slug(text: str) -> str:
-    """Return a word for a text in addresses: itself where that is plain, else a hash of it. Never a path."""
+    """Return a word that stands for a text in addresses: the text itself if plain, else its hash. Never a path."""
     return (
         text
         if _PLAIN.fullmatch(text)
@@ -230,17 +228,17 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def is_run(path: Path) -> bool:
-    """Return whether a folder is a run, or was one: it has run.json, or answers without it."""
+    """Return whether a folder is a run, or was one: it has run.json, or answers alone."""
     named = (path / name for name in ("run.json", "responses.jsonl"))
     return any(os.path.lexists(file) and not file.is_dir() for file in named)
 
 
 Sizes = tuple[tuple[int, int, int], ...]
-"""Inode, bytes and time of change of files: what tells whether anything is new."""
+"""Inode, bytes and time of change of files, to detect changes."""
 
 
 def sizes(path: Path, names: Iterable[str]) -> Sizes:
-    """Return what tells whether files of a folder are others than before; zeros for one that is not there."""
+    """Return the `Sizes` of files of a folder; zeros for a missing one."""
     stamps = []
     for name in names:
         try:
@@ -257,7 +255,7 @@ def _found(path: Path) -> RunEntry:
 
 
 def answers_wanted(path: Path, record: RunRecord) -> int:
-    """Return how many answers a run is to have in all; an adaptive one: of the questions drawn so far."""
+    """Return how many answers a run is to have in all; for an adaptive one, to the questions drawn so far."""
     drawn = None
     if record.adaptive:
         try:

@@ -1,4 +1,4 @@
-"""`viva run --estimate`: what it would be, without asking anybody."""
+"""`viva run --estimate`: requests, tokens and cost, without asking any model."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from viva.types import Choose, ExamSpec, Generate, Kind, Question, Response, Usa
 SHORT_REPLY: dict[Kind, int] = {
     "choice": 8, "choices": 10, "truth": 8, "blank": 24, "term": 12, "open": 300, "free": 300, "span": 16,
 }  # fmt: skip
-"""Tokens of a typical reply without chain of thought: an assumption, said as such."""
+"""Tokens of a typical reply without chain of thought: an assumption, shown as such."""
 THOUGHT = 400
 """Tokens of a typical chain of thought."""
 REASONING = {"none": 0, "minimal": 200, "low": 1_000, "": 3_000, "medium": 3_000, "high": 8_000, "xhigh": 16_000}
-"""Tokens of a typical thought of a model that reasons, by effort: an assumption, said as such."""
+"""Tokens of a reasoning model's typical thoughts, by effort: an assumption, shown as such."""
 TRIES = 1 + Policy().rereads
-"""How often a judge is asked for one verdict, as long as its replies cannot be read."""
+"""How often a judge is asked for one verdict at most, while its replies cannot be read."""
 JUDGE_REPLY = 80
 """Tokens of a typical verdict with its reasons."""
 WORD = "because "
-"""Two tokens by `estimate_tokens`: what a rationale is made of where the set has none."""
+"""Two tokens by `estimate_tokens`: filler of an assumed rationale where the set has none."""
 
 
 class Judged(Struct):
-    """What one judge is asked about the answers of one sitting; tokens."""
+    """The requests to one judge about the answers of one evaluation; numbers are tokens."""
 
     judge: Judge
     thought: int
-    """Of a typical verdict, before it."""
+    """Thoughts before a typical verdict."""
     requests: int = 0
     prompts: int = 0
     replies: int = 0
-    """Typical ones."""
+    """Typical replies."""
     most_prompts: int = 0
-    """With replies of the examinee's that are as long as they may be."""
+    """Prompts, if the judged answers are as long as allowed."""
     most_replies: int = 0
 
     def asked(self) -> bool:
@@ -53,7 +53,7 @@ class Judged(Struct):
         return self.requests > 0
 
     def add(self, requests: Sequence[Generate], times: int, longest: int) -> None:
-        """All that is asked about one question, of `times` answers that are at most `longest`."""
+        """Add the requests about one question: `times` answers of at most `longest` tokens."""
         for request in requests:
             worst = worst_case(request, self.judge.model)
             self.requests += times
@@ -88,7 +88,7 @@ def estimate(opened: OpenRun) -> Iterator[str]:
         thought = thoughts[evaluation.model.name]
         design = evaluation.exam.spec.vary
         cells = 1 if design is UNSET else len(design.cells)
-        times = evaluation.samples // cells  # of each cell, whose prompts differ in length
+        times = evaluation.samples // cells  # for each cell of a design, since prompts differ in length
         for question, cell in itertools.product(evaluation.exam.questions(), range(cells)):
             request = evaluation.request(question, cell)
             worst = worst_case(request, evaluation.model)
@@ -133,7 +133,7 @@ def estimate(opened: OpenRun) -> Iterator[str]:
 def estimate_verdicts(
     judges: Sequence[Judge], records: Sequence[ModelRecord], requests: Sequence[Sequence[Generate]]
 ) -> Iterator[str]:
-    """Yield what it is to ask every judge its own requests once, a line each."""
+    """Yield requests, tokens and cost of asking every judge its own requests once, a line each."""
     thoughts = _thoughts([judge.model for judge in judges], records)
     yield from _assumed(thoughts)
     for judge, asked in zip(judges, requests, strict=True):
@@ -164,7 +164,7 @@ def _assumed(thoughts: Mapping[str, int]) -> Iterator[str]:
 
 
 def _judging(judged: Judged, what: str = "") -> tuple[tuple[float, float], str]:
-    """Return what one judge is asked: what it costs, about and at most, and the line that says so."""
+    """Return one judge's costs in US dollars, (typical, at most), and a line with its requests and tokens."""
     judge = judged.judge
     typical, most = Usage(judged.prompts, judged.replies), Usage(judged.most_prompts, judged.most_replies)
     costs = _costs(judge.price, typical, most)
@@ -185,9 +185,9 @@ def _money(price: Price | None, costs: tuple[float, float]) -> str:
 
 
 def _typical(spec: ExamSpec, question: Question) -> Response:
-    """Return the gold answer, with the gold rationale where one is asked for: what a judge would be shown of it.
+    """Return a typical answer for a judge: the gold one, with the gold rationale where one is asked for.
 
-    Similarity may settle some of it before a judge does, and equal answers are judged once: there is less to ask then.
+    An upper estimate: similarity may decide some answers, and equal answers are judged once.
     """
     answer = str(question.answer or WORD)
     if spec.rationale:

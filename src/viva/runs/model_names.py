@@ -1,10 +1,10 @@
-"""Which models a command names: folders of a pattern, revisions of one model, the rows of a file of checkpoints.
+"""Models named by a command: folders of a pattern, revisions of one model, rows of a file of checkpoints.
 
     --model hf/EleutherAI/pythia-70m --revision step1000=2.1B,step143000=300B    two revisions, and their tokens
     --model 'hf/checkpoints/step*'                                               folders, step2 before step10
     --checkpoints steps.csv                                                      models, revisions and tokens
 
-Everything here only looks at names and folders: nothing is loaded, and nobody is asked.
+Everything here only looks at names and folders: nothing is loaded or requested.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from viva.visible import one_line, some
 
 _DIGITS = re.compile(r"([0-9]+)")
 _MOST = 1e30
-"""No training is so long: a number above it is none."""
+"""Larger numbers of training tokens are refused as mistakes."""
 
 
 class Named(Struct, frozen=True, kw_only=True):
@@ -40,12 +40,12 @@ class Named(Struct, frozen=True, kw_only=True):
     name: str
     """For run.json: PROVIDER/NAME, hf/NAME@REVISION, or hf/ and a folder's full path."""
     shown: str = ""
-    """What tables call it; "" where its provider says."""
+    """Its name in tables; "" for the provider's default."""
     revision: str = ""
     trained: float | None = None
     """Tokens."""
     own: ModelPlan | None = None
-    """Options of this model alone; None where those hold that hold for every model."""
+    """Options of this model alone; None without any."""
 
 
 def named_models(
@@ -56,9 +56,9 @@ def named_models(
 ) -> list[Named]:
     """Return every model to ask, once: those of --model with their revisions, then those of the file of checkpoints.
 
-    `settings` are options that a model has for itself, by the model's name in `given`.
+    `settings`: name in `given` → that model's own options.
 
-    Raises VivaError for a pattern that fits nothing, and for revisions of what has none.
+    Raises VivaError for a pattern without a match, and for revisions of a model that has none.
     """
     listed = [model for pattern in given if pattern not in settings for model in _named(pattern)]
     if revision is not None:
@@ -84,7 +84,7 @@ def named_models(
 
 
 def separate_benchmarks_and_models(arguments: Iterable[str], models: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Benchmarks and models: a shell that finds folders for hf/step* makes arguments of all but the first."""
+    """Return (benchmarks, models): a shell that expands hf/step* makes arguments of all but the first folder."""
     benchmarks: list[str] = []
     more: list[str] = []
     for argument in arguments:
@@ -94,12 +94,12 @@ def separate_benchmarks_and_models(arguments: Iterable[str], models: Iterable[st
 
 
 def in_natural_order(paths: Iterable[str]) -> list[str]:
-    """Return numbers by their value: step2 before step10."""
+    """Sort paths with numbers by value: step2 before step10."""
     return sorted(paths, key=_natural)
 
 
 def tails(paths: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Of each path, given as its parts, the shortest end that no other one has. Equal paths stay whole."""
+    """Return for each path, given as its parts, the shortest end that no other one has. Equal paths stay whole."""
     return [_tail(path, [other for other in paths if tuple(other) != tuple(path)]) for path in paths]
 
 
@@ -116,7 +116,7 @@ def _named(pattern: str) -> list[Named]:
 
 
 def _natural(path: str) -> tuple[list[tuple[str, int, str]], str]:
-    parts = _DIGITS.split(path)  # texts and numbers take turns; a number by its length first, however long it is
+    parts = _DIGITS.split(path)  # texts and numbers alternate; a number sorts by its length first, without a limit
     numbers = [number.lstrip("0") for number in parts[1::2]] + [""]
     return [(text, len(number), number) for text, number in zip(parts[::2], numbers, strict=True)], path
 
@@ -139,7 +139,7 @@ def _expanded(name: str) -> list[str]:
 
 
 def _revisions(text: str) -> dict[str, float | None]:
-    """Return `step1=2.1B,main` → {"step1": 2.1e9, "main": None}. Raises VivaError for what names no revision."""
+    """Parse `step1=2.1B,main` as {"step1": 2.1e9, "main": None}. Raises VivaError for an invalid revision."""
     revisions: dict[str, float | None] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, tokens = part.rpartition("=")
@@ -164,7 +164,7 @@ def _revisions(text: str) -> dict[str, float | None]:
 
 
 def _revised(listed: Sequence[Named], revisions: dict[str, float | None]) -> list[Named]:
-    """With the revisions in the place of the only model that has any."""
+    """Return the list with the revisions in place of the only model that can have any."""
     first = next(iter(revisions))
     weights = [model for model in listed if model.name.startswith(HF)]
     if not weights:
@@ -172,7 +172,7 @@ def _revised(listed: Sequence[Named], revisions: dict[str, float | None]) -> lis
             f"{first[:80]} is of weights on the Hugging Face Hub: it needs one {option('model')} hf/OWNER/NAME",
             field="revision",
         )
-    # An error about one folder says more than one about many.
+    # An error about one folder is clearer than one about many.
     for weight in weights:
         if folder_of(weight.name) or not HUB_NAME.fullmatch(split_revision(weight.name)[0]):
             raise VivaError(
@@ -199,14 +199,14 @@ def _revised(listed: Sequence[Named], revisions: dict[str, float | None]) -> lis
 
 
 def _listed(checkpoints: Checkpoints | None) -> list[tuple[str, float | None]]:
-    """Name and training tokens of every row; a file may count steps, which are no tokens."""
+    """Return name and training tokens of every row; None for tokens where the file counts steps."""
     if checkpoints is None:
         return []
     return [(name, row.at if checkpoints.in_tokens else None) for name, row in models_of(checkpoints)]
 
 
 def _shown(names: Sequence[str]) -> list[str]:
-    """Return what tables call them: a folder by the shortest end of its path that tells it from the others."""
+    """Return names for tables: of a folder, the shortest end of its path that no other one has."""
     parts: list[tuple[str, ...]] = []
     for name in names:
         folder = typed_folder(name)
@@ -220,7 +220,7 @@ def _shown(names: Sequence[str]) -> list[str]:
 
 
 def _merged(model: Named, same: Named) -> Named:
-    """Return a model that is named twice."""
+    """Return one entry for a model that is named twice."""
     if None not in (model.trained, same.trained) and model.trained != same.trained:
         raise VivaError(
             f"{one_line(model.name, 200)} is there twice, after {model.trained:g} and {same.trained:g} tokens"
@@ -229,7 +229,7 @@ def _merged(model: Named, same: Named) -> Named:
 
 
 def _said_by_itself(model: Named) -> Named:
-    """With the tokens that a folder of transformers' Trainer says it has seen, where nobody said anything else."""
+    """Return the model with the training tokens stored in a folder of transformers' Trainer, unless they are given."""
     folder = folder_of(model.name)
     if model.trained is not None or not folder:
         return model
@@ -243,14 +243,14 @@ def _said_by_itself(model: Named) -> Named:
 
 HF = "hf/"
 _NOT_IN_REVISIONS = re.compile(r"[\s\x00-\x1f\x7f~^:?*\[\\@]|\.\.|^[/-]")
-"""What git allows in no name of a branch or a tag, and what would be a path."""
+"""Text that git allows in no name of a branch or tag, or that would be a path."""
 
 
 def existing(path: str, beside: str = "") -> str:
-    """Return a folder by its whole path, with links as they were typed; "" if there is none. It is looked for here,
-    then in `beside`.
+    """Return a folder's full path, with links as typed; "" if there is none. It is looked for here, then in
+    `beside`.
     """
-    # os.path, since Path raises for an unknown user and for what can be no path.
+    # os.path, since Path raises for an unknown user and for an invalid path.
     for start in dict.fromkeys(("", beside)):
         folder = os.path.join(start, os.path.expanduser(path))  # noqa: PTH111, PTH118
         if path and os.path.isdir(folder):  # noqa: PTH112
@@ -264,7 +264,7 @@ def is_model(folder: str) -> bool:
 
 
 def resolve_path(path: str) -> str:
-    """Return the full path, links followed, of what need not be there any more."""
+    """Return the full path, links followed, of a file or folder that may be missing."""
     return os.path.realpath(os.path.expanduser(path))  # noqa: PTH111
 
 
@@ -284,13 +284,13 @@ def typed_folder(name: str, beside: str = "") -> str:
 
 
 def folder_of(name: str, beside: str = "") -> str:
-    """Return the same with links followed, so that it stays the same folder when a link is changed."""
+    """Return `typed_folder` with links followed, so that it stays the same folder when a link is changed."""
     typed = typed_folder(name, beside)
     return resolve_path(typed) if typed else ""
 
 
 def split_revision(name: str) -> tuple[str, str]:
-    """Return `hf/NAME@REVISION` as NAME and REVISION; "" for the revision of a folder, and where none is named.
+    """Split `hf/NAME@REVISION` into NAME and REVISION; "" for a folder's revision, and where none is named.
 
     Raises VivaError for FOLDER@REVISION.
     """
@@ -304,15 +304,14 @@ def split_revision(name: str) -> tuple[str, str]:
 
 
 def is_revision(text: str) -> bool:
-    """Return whether a branch, tag or commit can be called so."""
+    """Return whether a branch, tag or commit can have this name."""
     return bool(text) and not _NOT_IN_REVISIONS.search(text)
 
 
 def placed(name: str) -> str:
-    """Return a name for run.json: a replay's file or a folder of weights by its full path, so that it is found from
-    anywhere.
+    """Return a name for run.json: with the full path of a replay's file or a folder of weights.
 
-    Raises VivaError for a folder that run.json cannot name.
+    Raises VivaError for a folder whose path run.json cannot hold.
     """
     if name.startswith("replay/") and name != "replay/":
         return f"replay/{resolve_path(name.removeprefix('replay/'))}"
@@ -325,16 +324,16 @@ def placed(name: str) -> str:
 
 
 AXES = {"tokens": "training tokens", "steps": "training steps"}
-"""Column → what the axis counts; the first that the header has."""
+"""Column → label of the axis; the first column that the header has counts."""
 COLUMNS = ("model", "base_url", "run", "revision", *AXES)
 _PATHS = ("/", "./", "../", "~")
-"""How a name begins that can only be a folder's."""
+"""Beginnings of names that can only be folders."""
 _SIZES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
 _NUMBER = re.compile(r"([0-9]{1,30}(?:\.[0-9]{0,30})?(?:e[+-]?[0-9]{1,3})?) ?([kmbgt]?)", re.IGNORECASE)
 
 
 class Checkpoint(Struct, frozen=True, kw_only=True):
-    """One row."""
+    """One row of a file of checkpoints."""
 
     line: int
     model: str = ""
@@ -344,11 +343,11 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
     at: float | None = None
     """Tokens or steps; None where the file does not say."""
     beside: str = ""
-    """The file's folder."""
+    """The folder of the file of checkpoints."""
 
     @property
     def name(self) -> str:
-        """The model as --model names it, a folder of weights by its full path; "" where the row is about a run."""
+        """The model as for --model, a folder of weights by its full path; "" where the row names a run."""
         if not self.model:
             return ""
         if self.model.startswith(HF):
@@ -365,9 +364,9 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
         return f"{name}@{self.base_url}" if self.base_url else name
 
     def is_of(self, run: Path, model: str, recorded: str = "") -> bool:
-        """Return whether it is this model of this run. A model without an address is meant at any.
+        """Return whether the row is about this model of this run. A model without an address matches any.
 
-        `model` is what tables call it, and `recorded` how run.json names one from weights: hf/ and a full path, or
+        `model`: its name in tables; `recorded`: its name in run.json if from weights: hf/ and a full path, or
         hf/NAME@REVISION.
         """
         if self.run and self.run.rstrip("/") not in (str(run), run.name) and Path(self.run).resolve() != run.resolve():
@@ -377,13 +376,11 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
         if recorded:
             return bool(self._names(folder=recorded.startswith(f"{HF}/")) & {model, recorded})
         provider, _, rest = self.name.partition("/")
-        name = f"replay/{Path(rest).name}" if provider == "replay" else self.name  # as runs call it
+        name = f"replay/{Path(rest).name}" if provider == "replay" else self.name  # its name in runs
         return name == model or (not self.base_url and model.partition("@http")[0] in (name, self.model))
 
     def _names(self, *, folder: bool) -> set[str]:
-        """Return what a model from weights may be called. A folder is known by its path, even if it is not there any
-        more.
-        """
+        """Return the possible names of a model from weights. A folder is recognised by its path, even if it is gone."""
         if not folder:
             return {self.name}
         path = self.model.removeprefix(HF)
@@ -391,7 +388,7 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
 
 
 class Checkpoints(Struct, frozen=True, kw_only=True):
-    """A file of them."""
+    """A file of checkpoints."""
 
     path: Path
     axis: str
@@ -399,7 +396,7 @@ class Checkpoints(Struct, frozen=True, kw_only=True):
 
     @property
     def in_tokens(self) -> bool:
-        """Whether it counts tokens, and not steps."""
+        """Whether it counts tokens rather than steps."""
         return self.axis == AXES["tokens"]
 
     def find(self, run: Path, model: str, recorded: str = "") -> Checkpoint | None:
@@ -435,9 +432,9 @@ def read_checkpoints(path: Path) -> Checkpoints:
 
 
 def models_of(checkpoints: Checkpoints) -> list[tuple[str, Checkpoint]]:
-    """Return every checkpoint that can be asked, as --model names it.
+    """Return every checkpoint that can be asked, with its name for --model.
 
-    Raises DataError for a row without a model, for one that cannot be, and for the same one twice.
+    Raises DataError for a row without a model, an invalid one, and a repeated one.
     """
     rows: dict[str, Checkpoint] = {}
     for row in checkpoints.rows:
@@ -462,7 +459,7 @@ def _check_weights(where: str, row: Checkpoint) -> None:
     if row.base_url:
         raise DataError(f"{where}: weights on this machine have no address; leave base_url out, or name a server's")
     if row.name.startswith(f"{HF}/"):
-        return  # a folder: `revision` is only what it is called
+        return  # a folder: its `revision` is only a label
     _, named = split_revision(row.name)
     if row.revision and row.revision != named:
         raise DataError(
@@ -473,7 +470,7 @@ def _check_weights(where: str, row: Checkpoint) -> None:
 
 
 def amount(text: str) -> float | None:
-    """Return `300B`, `2.1e9`, `1000`, `1.5 T` as a number; None for what is none."""
+    """Parse `300B`, `2.1e9`, `1000`, `1.5 T` as a number; None for anything else."""
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
         return None

@@ -1,9 +1,9 @@
-"""A run opened for work: its exams, models, judges and encoder, and what its folder holds about its answers.
+"""Opening a run for work: its exams, models, judges and encoder, and the evidence in its folder.
 
-What a run folder cannot agree to in its user's place: where keys are sent, and that code of weights is run.
+Also the user's consent, which a run folder cannot give: where keys are sent, and whether code of weights is run.
 
-A folder may come from anybody. Options that gave such consent count for the command that they were given to, and
-addresses count where `runs/open.py` knows that this user agreed to them.
+A folder may come from a stranger. Options of consent count only for the command that they were given to; addresses
+count if this user is known to have approved them (`is_approved`).
 """
 
 from __future__ import annotations
@@ -56,24 +56,24 @@ class OpenRun(Struct, kw_only=True):
     judge_panel: JudgePanel | None
     limits: LimitOptions
     encoder: Encoder | None = None
-    """Open only where something may have to be compared."""
+    """Open only if texts may have to be compared."""
     kept: dict[str, bytes] = {}
-    """Files that a new run keeps in its folder: answers that another tool wrote."""
+    """Files that a new run keeps in its folder, such as converted answers of another tool."""
     resumable: bool = False
     """Whether a stage left something undone that `viva resume` may do."""
 
     @property
     def models(self) -> list[Model]:
-        """Every examined model once."""
+        """All examined models, each once."""
         return list({id(evaluation.model): evaluation.model for evaluation in self.evaluations}.values())
 
     @property
     def answers_wanted(self) -> int:
-        """How many answers there are to get in all."""
+        """Number of answers to collect in all."""
         return sum(len(evaluation.exam) * evaluation.samples for evaluation in self.evaluations)
 
     def notes(self) -> list[str]:
-        """Return the notes that belong to the numbers."""
+        """Return the notes to show with the scores."""
         records = self.folder.record.exams
         samples = [
             (exam.spec.label, record.questions)
@@ -85,7 +85,7 @@ class OpenRun(Struct, kw_only=True):
         return [*first, *about_data, *self._left_out(), *self.conflicts()]
 
     def _left_out(self) -> Iterator[str]:
-        """Yield exemplars that did not fit, an exam; and a model, where one fits more than another."""
+        """Yield a note on exemplars that did not fit, for each exam, or each model where their numbers differ."""
         for name in dict.fromkeys(evaluation.label for evaluation in self.evaluations):
             evaluations = [evaluation for evaluation in self.evaluations if evaluation.label == name]
             same = len({evaluation.dropped for evaluation in evaluations}) == 1
@@ -95,7 +95,7 @@ class OpenRun(Struct, kw_only=True):
                     yield f"{name}: {evaluation.dropped} exemplars did not fit {whose} and were left out."
 
     def conflicts(self) -> list[str]:
-        """Return who judges themselves: models tend to like their own answers."""
+        """Return notes on models that judge their own answers, which they tend to prefer."""
         judges = {
             tuple(sorted(judge.model.identity.items()))
             for judge in (self.judge_panel.judges if self.judge_panel else ())
@@ -108,7 +108,7 @@ class OpenRun(Struct, kw_only=True):
 
 
 QUIET = LimitOptions(progress="quiet")
-"""To look at a run, or to grade it."""
+"""Limits for reading or grading a run."""
 
 
 def prepare(
@@ -119,16 +119,16 @@ def prepare(
     *,
     asking: bool = False,
 ) -> OpenRun:
-    """Open what run.json describes: exams (unless given), models (unless `own` has one so named), judge, prices.
+    """Open what run.json describes: exams (unless given), models (unless `own` has one of the name), judges, prices.
 
-    Only where it is `asking` do models get their keys and weights their code, and not by the folder's word alone:
-    addresses of a run that is gone on with are confirmed before (`trust.confirm_endpoints`).
+    Only if `asking`, models get their keys and code of weights may run; on resuming, `confirm_endpoints` must have
+    confirmed the folder's addresses before.
     """
     read_environment(limits.env_file)
     record = folder.record if asking else without_consent(folder.record)
     if asking:
         refuse_inherited_code((*record.models, *record.judges), limits)
-    if limits.batch is None and folder.batched():  # as a run of an earlier Viva was begun
+    if limits.batch is None and folder.batched():  # runs of an earlier Viva do not store the option
         limits = msgspec.structs.replace(limits, batch=True)
     opened = exams or [_drawn(reopen(exam), folder) for exam in record.exams]
     prices = prices_of(record, prices_said(limits.price))
@@ -176,7 +176,7 @@ def prepare(
 
 
 def _drawn(exam: Exam, folder: RunFolder) -> Exam:
-    """Of an adaptive run the questions drawn so far; else the exam."""
+    """Return the exam; for an adaptive run, only the questions drawn so far."""
     if folder.record.adaptive is None:
         return exam
     _, draws = read_draws(folder)
@@ -184,7 +184,7 @@ def _drawn(exam: Exam, folder: RunFolder) -> Exam:
 
 
 def _mended(replay: Replay) -> str:
-    """Return which answers are not as they are in the file."""
+    """Return a note on answers whose text had to be altered."""
     numbers = ", ".join(map(str, replay.mended[:5])) + (" ..." if replay.mended[5:] else "")
     return (
         f"{replay.name}: half of a surrogate pair in line {numbers}, which nobody can write down: a question mark "
@@ -193,7 +193,7 @@ def _mended(replay: Replay) -> str:
 
 
 def _located(model: ModelRecord, folder: RunFolder) -> ModelRecord:
-    """Return a model with the path of a file that its run keeps in its name."""
+    """Return a replay's record with the full path of a file that its run keeps."""
     inside = kept_file(model.name)
     if inside is None:
         raise DataError(f"run.json names {model.name[:200]!r}, which is no file of its folder")
@@ -201,14 +201,14 @@ def _located(model: ModelRecord, folder: RunFolder) -> ModelRecord:
 
 
 def kept_file(model: str) -> str | None:
-    """Return the file in its run's folder that a replay plays; "" where it plays another, None for no file's name."""
+    """Return the file in its run's folder that a replay reads; "" for a file elsewhere, None for an invalid name."""
     start = f"replay/{KEPT}"
     name = model.removeprefix(start) if model.startswith(start) else ""
     return None if model == start or "/" in name or name in (".", "..") else name
 
 
 def open_judge_panel(records: Sequence[ModelRecord], samples: int, seed: int, limits: LimitOptions) -> JudgePanel:
-    """Return judges that are asked apart from a run's own. Raises VivaError for limits that nobody can keep."""
+    """Open judges for requests besides a run's own. Raises VivaError for limits that cannot be kept."""
     refuse_inherited_code(records, limits)
     prices = prices_said(limits.price)
     models = [placed(reach(record, seed, "judge_base_url"), limits) for record in records]
@@ -231,9 +231,9 @@ def _check_limits(limits: LimitOptions, asked: Sequence[Model], prices: Mapping[
 
 
 def open_encoder_of(opened: OpenRun, *, new: bool) -> None:
-    """Load the encoder that the exams compare with, and write into run.json what its numbers depend on.
+    """Load the exams' encoder, and write into run.json what its similarities depend on.
 
-    Raises MissingEncoderError where it cannot be loaded, VivaError where it is another than this run began with.
+    Raises MissingEncoderError where it cannot be loaded, VivaError where it differs from the run's.
     """
     wanted = {exam.spec.encoder for exam in opened.exams if exam.spec.encoder}
     if not wanted:
@@ -279,7 +279,7 @@ def reach(record: ModelRecord, seed: int, field: str = "base_url") -> Model:
 
 
 def prices_said(values: tuple[str, ...]) -> dict[str, Price]:
-    """Return `--price` by model, "" for all. Raises VivaError for what is no price."""
+    """Parse `--price` values: model ("" for all) → price. Raises VivaError for an invalid one."""
     prices: dict[str, Price] = {}
     for value in values:
         name, _, amounts = value.rpartition("=")
@@ -294,26 +294,26 @@ def prices_said(values: tuple[str, ...]) -> dict[str, Price]:
 
 
 def prices_of(record: RunRecord, given: Mapping[str, Price]) -> dict[str, Price]:
-    """Return a run's prices with those `said` now, which come first: one for all is over what each model had."""
+    """Return a run's prices, overridden by those `given` now; one for all models replaces each model's."""
     return dict(given) if "" in given else {**record.prices, **given}
 
 
 def price_of(model: Model, given: Price | None) -> Price | None:
-    """Return what a model costs: as the user says, nothing for a replay, else the vendor's list price if known."""
+    """Return a model's price: the user's, zero for providers without cost, else the vendor's list price if known."""
     provider = model.identity.get("provider", "")
     kind = traits_of(provider)
     if given or not kind.paid:
         return given or Price(0.0, 0.0)
     if kind.priced_at not in model.identity.get("endpoint", ""):
-        return None  # a server of one's own: its list price would be somebody else's
+        return None  # a server of the user's own has no list price
     return list_price(kind.priced_as or provider, model.identity.get("model", ""))
 
 
 def recorded_price(model: ModelRecord, given: Mapping[str, Price], *, batched: bool = False) -> Price | None:
-    """Return what a model of run.json costs: as the user says, else the vendor's list price, of batches its share."""
+    """Return the price of a model in run.json: the user's, else the vendor's list price, with the batch discount."""
     provider, _, name = model.name.partition("/")
     traits, price = traits_of(model.name), given.get(model.shown or model.name) or given.get("")
-    if price or model.base_url is not None:  # a server of one's own: its list price would be somebody else's
+    if price or model.base_url is not None:  # a server of the user's own has no list price
         return price
     listed = list_price(traits.priced_as or provider, name)
     return listed.times(traits.batch_share) if listed and batched else listed
@@ -329,12 +329,12 @@ def _price(model: Model, given: Mapping[str, Price], limits: LimitOptions) -> Pr
 
 
 def earlier_runs(reuse: tuple[Path, ...]) -> list[RunFolder]:
-    """Return the runs whose answers may be taken over. Raises VivaError for one that is none."""
+    """Return the runs whose answers may be reused. Raises VivaError for a folder that is no run."""
     return [open_run_folder(path) for path in reuse]
 
 
 def ceilings(limits: LimitOptions) -> dict[str, int]:
-    """Return requests in flight by provider; 0 is `auto`. Raises VivaError for what is no number."""
+    """Parse `--concurrency`: provider → requests in flight, 0 for `auto`. Raises VivaError for an invalid number."""
     ceilings_by_provider: dict[str, int] = {}
     for provider, amount in per_provider(limits.concurrency, "concurrency").items():
         if provider == "hf":
@@ -349,7 +349,7 @@ def ceilings(limits: LimitOptions) -> dict[str, int]:
 
 
 def paces(values: tuple[str, ...], field: str) -> dict[str, float]:
-    """So many a minute by provider; 0.0 for `none`. Raises VivaError for what is no positive number."""
+    """Parse limits a minute: provider → number, 0.0 for `none`. Raises VivaError unless positive."""
     pace_by_provider: dict[str, float] = {}
     for provider, amount in per_provider(values, field).items():
         try:
@@ -363,7 +363,7 @@ def paces(values: tuple[str, ...], field: str) -> dict[str, float]:
 
 
 def open_evidence(opened: OpenRun, stack: ExitStack) -> EvidenceStore:
-    """Return all that the run folder holds about its answers, to read."""
+    """Open all evidence in the run folder, for reading."""
     folder = opened.folder
     verdicts, executions, similarities = (
         folder.journal(stage, write=False) for stage in ("annotations", "executions", "similarities")
@@ -381,7 +381,7 @@ def open_evidence(opened: OpenRun, stack: ExitStack) -> EvidenceStore:
 
 
 def open_sandbox(limits: LimitOptions) -> tuple[Sandbox, int]:
-    """Return a sandbox, and how many programs to give it at once. Raises VivaError where no program can be run."""
+    """Return a sandbox, and the number of programs to run at once. Raises VivaError where none can be run."""
     unsafe = limits.unsafe_host_execution
     if limits.backend == "local":
         from viva.sandbox import Sandbox as Bubble
@@ -402,7 +402,7 @@ def open_sandbox(limits: LimitOptions) -> tuple[Sandbox, int]:
 
 
 def open_encoder(name: str, limits: LimitOptions) -> Encoder:
-    """Return an encoder, here or there. Raises VivaError where it cannot be used."""
+    """Open an encoder, here or on the cluster. Raises VivaError where it cannot be used."""
     if limits.backend == "local":
         from viva.models.encoder import open_encoder as open_here
 
@@ -414,7 +414,7 @@ def open_encoder(name: str, limits: LimitOptions) -> Encoder:
 
 
 def placed(model: Model, limits: LimitOptions) -> Model:
-    """Weights on a disk are opened where --backend says; models of other providers are asked from here."""
+    """Return the model; weights on a disk as a model of the cluster that --backend names."""
     if limits.backend == "local" or model.rate_limit_group != "hf":
         return model
     from viva.distributed.replicas import RemoteModel
@@ -437,7 +437,7 @@ LARGEST = 1 << 20
 
 
 def read_environment(path: Path | None) -> None:
-    """Set the variables of a file that the environment lacks; none is repeated. Raises VivaError for no such file."""
+    """Set the variables of a file that the environment lacks, without printing any. Raises VivaError if missing."""
     if path is None:
         return
     from dotenv.parser import parse_stream
@@ -457,17 +457,17 @@ def read_environment(path: Path | None) -> None:
 
 
 _NO_KEY = "VIVA_SENDS_NOTHING"
-"""Stands for the variable of a key: a model is opened for its name alone, and nothing is sent."""
+"""Placeholder of a key's variable, for models opened without sending anything."""
 _SHOWN = 8
-"""Addresses that an error or a question names."""
+"""Most addresses named in an error or a question."""
 
 
 def confirm_endpoints(folder: RunFolder, limits: LimitOptions, ask: Callable[[str, str], bool] | None = None) -> None:
-    """Before anything is sent for a run that is gone on with: did its user agree to its addresses and key variables?
+    """Check, before anything is sent for a resumed run, that its user approved its addresses and key variables.
 
-    `ask` is given what would be sent where and the question, and says whether the user agrees; without it the run is
-    refused, and `--trust-endpoints` agrees. What was agreed to is kept with the run.
-    Raises VivaError where nobody agreed.
+    `ask` gets a text of what would be sent where, and a question, and returns whether the user agrees; without `ask`
+    the run is refused, unless `--trust-endpoints` is given. Approval is stored with the run. Raises VivaError without
+    it.
     """
     if is_approved(folder.path, folder.record):
         return
@@ -486,7 +486,7 @@ def confirm_endpoints(folder: RunFolder, limits: LimitOptions, ask: Callable[[st
 
 
 def keep_approval(folder: RunFolder) -> None:
-    """Write down that the run's addresses are its user's: those of a command line, or confirmed."""
+    """Store that the user approved the run's addresses, given on the command line or confirmed."""
     if problem := approve(folder.path, folder.record):
         notify(
             f"{problem}; going on with {folder.path} will ask whether its addresses are yours "
@@ -505,7 +505,7 @@ def _described(model: ModelRecord) -> str:
 
 
 def refuse_inherited_code(records: Sequence[ModelRecord], limits: LimitOptions) -> None:
-    """Raise VivaError where run.json alone says that code which comes with weights is to be run."""
+    """Raise VivaError where only run.json allows the code that comes with weights to run."""
     for record in records:
         if record.weights and record.weights.trust_remote_code and not limits.trust_remote_code:
             raise VivaError(
@@ -516,7 +516,7 @@ def refuse_inherited_code(records: Sequence[ModelRecord], limits: LimitOptions) 
 
 
 def without_consent(record: RunRecord) -> RunRecord:
-    """Return the same run with models that are opened for their names: no key is read, no code of theirs is run."""
+    """Return the run's record changed so that opening its models reads no key and runs no code of theirs."""
     os.environ[_NO_KEY] = "none"
 
     def named(models: list[ModelRecord]) -> list[ModelRecord]:
@@ -537,14 +537,14 @@ _PURPOSE = b"endpoints 1"
 
 
 class Approval(Struct, kw_only=True):
-    """All of endpoints.json. `secret` tells under which secret it was made, as 16 digits of its hash."""
+    """All of endpoints.json. `secret`: 16 digits of the hash of the secret that signed it."""
 
     mac: str
     secret: str
 
 
 def addressed(record: RunRecord) -> list[ModelRecord]:
-    """Return the models and judges for which run.json names an address or the variable of a key."""
+    """Return the models and judges with an address or a key variable in run.json."""
     return [
         model
         for model in (*record.models, *record.judges)
@@ -553,7 +553,7 @@ def addressed(record: RunRecord) -> list[ModelRecord]:
 
 
 def is_approved(folder: Path, record: RunRecord) -> bool:
-    """Return whether this user agreed to the run's addresses, or it has none. Raises StorageError without a secret."""
+    """Return whether this user approved the run's addresses, or it has none. Raises StorageError without a secret."""
     if not addressed(record):
         return True
     try:
@@ -567,7 +567,7 @@ def is_approved(folder: Path, record: RunRecord) -> bool:
 
 
 def approve(folder: Path, record: RunRecord) -> str:
-    """Write down that this user agrees to them; returns why that could not be, or "".
+    """Store this user's approval of the addresses; return why that failed, or "".
 
     Raises StorageError where the folder cannot be written.
     """
@@ -586,12 +586,12 @@ def approve(folder: Path, record: RunRecord) -> str:
 
 
 def _headers(model: ModelRecord) -> tuple[tuple[str, str], ...]:
-    """Headers may have variables of the environment in them."""
+    """Return a model's headers, which may name variables of the environment."""
     return model.request.headers if model.request else ()
 
 
 def _mac(secret: bytes, record: RunRecord) -> str:
-    """Over names, addresses and variables of models and judges; whatever else run.json says, it chooses no address."""
+    """Sign names, addresses and variables of models and judges: nothing else in run.json chooses an address."""
     content = [
         [[model.name, model.base_url, model.key_variable, *_headers(model)] for model in many]
         for many in (record.models, record.judges)

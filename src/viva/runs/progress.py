@@ -1,5 +1,5 @@
-"""What a run says of itself while it goes on: one live line on a terminal, a line now and then in a log, or nothing;
-and to the program that embeds Viva.
+"""Progress and messages of a run: a live line on a terminal, lines in a log, or nothing; and the program that embeds
+Viva.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from viva.visible import dollars, escape_invisible, one_line, plural
 
 @runtime_checkable
 class Closing(Protocol):
-    """What a stage uses and gives back: models, a sandbox."""
+    """A resource that a stage closes at its end: a model, a sandbox."""
 
     async def close(self) -> None:
-        """Give back what it holds."""
+        """Release its resources."""
         ...
 
 
 class Stage(Struct, frozen=True):
-    """What a stage is called, its state, what it uses and gives back, what is said at its end."""
+    """A stage: its name, state, resources to close, and the report at its end."""
 
     name: str
     run: Run
@@ -47,9 +47,9 @@ class Stage(Struct, frozen=True):
 async def watched(
     stages: Sequence[Stage], mode: Mode, work: Callable[[Callable[[Stage], Awaitable[None]]], Coroutine[Any, Any, None]]
 ) -> None:
-    """Do the work of some stages. Ctrl-C once finishes what is in flight, twice drops it.
+    """Run the work of some stages with progress. Ctrl-C once lets requests in flight end, twice drops them.
 
-    `work` gets a function to call when a stage is over; those of which it did not say so are over when it returns.
+    `work` gets a function to call when a stage ends; the others end when it returns.
     """
     progress = Progress(mode, {stage.name: stage.run.tally for stage in stages})
     shown = asyncio.create_task(progress.show())
@@ -79,11 +79,11 @@ async def watched(
 
 
 def say_endings(stages: Sequence[Stage], path: Path) -> tuple[int, bool]:
-    """Say how every stage ended. Returns the exit code, and whether `viva resume` may do what was left undone."""
+    """Report how every stage ended. Returns the exit code, and whether `viva resume` may complete the run."""
     code, more = EXIT_OK, False
     for stage in stages:
         if code == EXIT_INTERRUPTED and not stage.run.refused:
-            break  # that is said
+            break  # reported already
         ended = stage.ending(stage.run, path)
         more |= ended != EXIT_OK and resumable(stage.run)
         code = max(code, ended)  # incomplete, refused, interrupted
@@ -91,7 +91,7 @@ def say_endings(stages: Sequence[Stage], path: Path) -> tuple[int, bool]:
 
 
 async def together(run: Run, *works: Awaitable[None]) -> None:
-    """Do several works side by side. Where one fails, what is in flight may end; then the others are cancelled.
+    """Run several works side by side. If one fails, requests in flight may end; then the others are cancelled.
 
     Raises what the first raised.
     """
@@ -112,8 +112,8 @@ async def together(run: Run, *works: Awaitable[None]) -> None:
 
 
 def _listen(run: Run, asking: asyncio.Task[None]) -> None:
-    """Ctrl-C once: finish what is in flight. Twice: stop at once."""
-    program = caller()  # here: a signal's handler runs in another context
+    """Handle Ctrl-C: once lets requests in flight end, twice stops at once."""
+    program = caller()  # read here: a signal's handler runs in another context
 
     def interrupt() -> None:
         if run.stop == "interrupted":
@@ -129,7 +129,7 @@ def _listen(run: Run, asking: asyncio.Task[None]) -> None:
 
 
 def on_interrupt(interrupt: Callable[[], None]) -> None:
-    """Have Ctrl-C, or the program that called Viva, call this."""
+    """Call `interrupt` on Ctrl-C, or when the embedding program interrupts."""
     if (program := caller()) is not None:
         program.listen(interrupt)
         return
@@ -139,7 +139,9 @@ def on_interrupt(interrupt: Callable[[], None]) -> None:
 
 
 def ending_of_asking(run: Run, path: Path, resume: str = "", *, verdicts: bool = False) -> int:
-    """After asking examinees, or the judge for `verdicts`. `resume` is how to go on, if not by `viva resume`."""
+    """Report the end of asking models, or judges for `verdicts`. `resume`: the command to go on, if not `viva
+    resume`.
+    """
     tally = run.tally
     elsewhere = "" if resume else "; another address is another viva run"
     resume = resume or f"viva resume {path}"
@@ -181,13 +183,13 @@ def ending_of_asking(run: Run, path: Path, resume: str = "", *, verdicts: bool =
 
 
 def _missing(tally: Tally) -> tuple[int, str]:
-    """Return how much is left to do, and that in words: there may be more than what is known."""
+    """Return the number of missing answers, and in words, where there may be more than is known."""
     missing = max(0, tally.total - tally.answered - tally.kept)
     return missing or int(tally.more), f"{missing:,}{' or more' if tally.more else ''}"
 
 
 def complete(run: Run) -> bool:
-    """Return whether a stage has done all that there was to do, so far."""
+    """Return whether a stage has done all its known work."""
     return not (run.stop or run.refused or _missing(run.tally)[0])
 
 
@@ -202,7 +204,7 @@ def resumable(run: Run) -> bool:
 
 
 def _held(tally: Tally) -> str:
-    """Return what a budget takes for replies without a count of tokens; nothing where all have one."""
+    """Return a note on what the budget takes for replies without token counts; "" without any."""
     if not tally.at_most:
         return ""
     return (
@@ -212,12 +214,12 @@ def _held(tally: Tally) -> str:
 
 
 def given_up(run: Run, model: str, why: str) -> str:
-    """Return the sentence for a model that got no more questions."""
+    """Return the sentence for a model that was given up."""
     return f"{model}: {why}" if model in run.absent else f"{model} was given up: {why}"
 
 
 def _failed(run: Run, missing: str, left: str, resume: str) -> str:
-    """Return what to say of questions that were asked and not answered."""
+    """Return a sentence on questions that were asked and not answered."""
     tally = run.tally
     if tally.failures == {"missing"}:
         return f"answers missing in the file: {missing} ({tally.last_error})"
@@ -228,7 +230,7 @@ def _failed(run: Run, missing: str, left: str, resume: str) -> str:
 
 
 def ending_of_running(run: Run, path: Path) -> int:
-    """After running the examinees' programs."""
+    """Report the end of running the answers' programs."""
     if run.stop == "disk":
         raise disk_full(run)
     missing, number = _missing(run.tally)
@@ -247,7 +249,7 @@ def ending_of_running(run: Run, path: Path) -> int:
 
 
 def ending_of_comparing(run: Run, path: Path) -> int:
-    """After comparing texts with the gold."""
+    """Report the end of comparing texts with the gold."""
     if run.stop == "disk":
         raise disk_full(run)
     missing, number = _missing(run.tally)
@@ -261,14 +263,14 @@ def ending_of_comparing(run: Run, path: Path) -> int:
 
 
 _log = logging.getLogger("viva")
-"""Errors on the way, for `--verbose`."""
+"""Log of single errors, for `--verbose`."""
 
 
 def describe(tally: Tally, rate: float, width: int | None = None, *, final: bool = False) -> str:
     """Return `412/2183 19 % · 25.1/s · ETA 1:11 · 64 in flight · 180k+3k tokens · $0.52 · 3 retries · 1 error`.
 
-    What no server counted is called unknown. Questions that failed are not done: they count apart. In `width` columns
-    what matters least is left out first; the `final` line has no score, since the tables have that of all answers.
+    Uncounted tokens are called unknown. Failed questions count apart, not as done. To fit `width` columns, the least
+    important parts are left out; the `final` line has no score, since the tables have that of all answers.
     """
     done = tally.answered + tally.kept
     total = tally.total + tally.waiting
@@ -294,12 +296,12 @@ def describe(tally: Tally, rate: float, width: int | None = None, *, final: bool
     if tally.failed:
         parts.append((1, plural(tally.failed, "error")))
     if tally.last_error and not tally.answered and not final:
-        parts.append((1, tally.last_error))  # nothing works yet: say why while there is time to mend it
+        parts.append((1, tally.last_error))  # nothing works yet: show why while the user can still mend it
     return " · ".join(_fitting(parts, width))
 
 
 def _fitting(parts: Sequence[tuple[int, str]], width: int | None) -> list[str]:
-    """Return the parts that find place, in their order: of the smallest number first, and of 0 and 1 always."""
+    """Return the parts that fit, in their order: smallest numbers are kept first, 0 and 1 always."""
     taken: list[int] = []
     free = float("inf") if width is None else float(width)
     for index in sorted(range(len(parts)), key=lambda index: parts[index][0]):
@@ -311,7 +313,7 @@ def _fitting(parts: Sequence[tuple[int, str]], width: int | None) -> list[str]:
 
 
 def cost_text(tally: Tally) -> str:
-    """Return `$0.52`; where servers counted no tokens, what is not known and what it is at most; empty for nothing."""
+    """Return `$0.52`; for uncounted tokens, that the cost is unknown and its upper bound; empty without cost."""
     known = f"${dollars(tally.cost)}" if tally.cost else ""
     if not tally.at_most:
         return known
@@ -327,16 +329,16 @@ def clock(seconds: float) -> str:
 
 
 def count(number: int) -> str:
-    """1234567 as 1.2M."""
+    """Return 1234567 as 1.2M."""
     if number < 1000:
         return str(number)
     return f"{number / 1000:.0f}k" if number < 1_000_000 else f"{number / 1e6:.1f}M"
 
 
 class Progress:
-    """Shows the tallies of stages, by their names, on stderr until it is cancelled.
+    """The display of stages' tallies, by name, on stderr until it is cancelled.
 
-    The first that is not over is told in full, of the others only how far they are.
+    The first stage that has not ended is shown in full, the others in brief.
     """
 
     def __init__(self, mode: Mode, tallies: Mapping[str, Tally]) -> None:
@@ -346,7 +348,7 @@ class Progress:
         self._said = self._error = ""
 
     async def show(self) -> None:
-        """Run during the asking."""
+        """Update the display until cancelled."""
         screen = self._screen
         while not screen.quiet or _log.isEnabledFor(logging.INFO):
             await asyncio.sleep(0.25 if screen.live else 1.0)
@@ -361,7 +363,7 @@ class Progress:
                 continue
             if tally.batches and not screen.live:
                 if (text := describe(tally, 0.0)) == self._said:
-                    continue  # a log of hours in which nothing happens says so once
+                    continue  # a log repeats no line while nothing happens
                 self._said = text
             beside = "".join(_beside(name, other) for name, other in others if other.total)
             if screen.live:
@@ -377,19 +379,19 @@ class Progress:
         return (after - before) / max(1e-6, now - then)
 
     def end(self, stage: str) -> None:
-        """The last word on a stage: how it ended."""
+        """Print the final line of a stage."""
         tally = self._tallies.pop(stage)
         self._recent.clear()
         if not self._screen.quiet and tally.total:
             seconds = time.monotonic() - self._screen.started
             rate = tally.answered / max(1e-6, seconds)
-            # How it ended is said last, and there once.
+            # The reason of the end is reported after this line.
             took = f" · {clock(seconds)} in all"
             place = columns() - len(f"{stage}: {took}") if self._screen.live else None
             self._screen.say(f"{stage}: {describe(tally, rate, place, final=True)}{took}")
 
     def close(self) -> None:
-        """Nothing is at work any more."""
+        """Clear the live line."""
         self._screen.close()
 
 
@@ -399,18 +401,18 @@ def _beside(name: str, tally: Tally) -> str:
     if tally.failed:
         parts.append(plural(tally.failed, "error"))
     if tally.last_error and not tally.answered:
-        parts.append(one_line(tally.last_error, 80))  # while there is time to mend it
+        parts.append(one_line(tally.last_error, 80))  # while the user can still mend it
     return f" | {name}: {' · '.join(filter(None, parts))}"
 
 
 Mode = Literal["auto", "live", "plain", "quiet"]
 _CLEAR = "\r\x1b[2K"
 _PAUSE = 10.0
-"""Seconds between two lines that stay."""
+"""Seconds between two permanent lines."""
 
 
 def clear() -> None:
-    """Take the live line off the terminal, before anything else is written there."""
+    """Remove the live line from the terminal, before anything else is written there."""
     if Screen.shown:
         Screen.shown = False
         sys.stderr.write(_CLEAR)
@@ -418,7 +420,7 @@ def clear() -> None:
 
 
 def columns() -> int:
-    """Return columns of the terminal that stderr is."""
+    """Return the number of columns of the terminal on stderr."""
     try:
         return os.get_terminal_size(sys.stderr.fileno()).columns or 80
     except (OSError, ValueError):
@@ -426,7 +428,7 @@ def columns() -> int:
 
 
 def folded(text: str) -> str:
-    """Return a text as stderr shows it: broken between words on a terminal, and as it is in a pipe."""
+    """Return a text wrapped between words for a terminal on stderr, unchanged for a pipe."""
     if not sys.stderr.isatty():
         return text
     wide = columns()
@@ -435,13 +437,13 @@ def folded(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """A sentence of Viva's own on stderr, with nothing of a live line beside it."""
+    """Print a sentence of Viva's own on stderr, after removing a live line."""
     clear()
     print(folded(escape_invisible(text)), file=sys.stderr, flush=True)
 
 
 def cut_to_columns(line: str, width: int) -> str:
-    """Return the beginning of a line in so many columns of a terminal, of which a Chinese character takes two."""
+    """Cut a line to `width` columns of a terminal, of which a Chinese character takes two."""
     from unicodedata import east_asian_width
 
     wide = [2 if east_asian_width(character) in "FW" else 1 for character in line]
@@ -467,7 +469,7 @@ class Screen:
         self.started = self._said = time.monotonic()
 
     def due(self) -> bool:
-        """Return whether it is time to say how far it is."""
+        """Return whether the next progress line is due."""
         now = time.monotonic()
         if self.quiet or now - self._said < self._pause:
             return False
@@ -475,21 +477,21 @@ class Screen:
         return True
 
     def show(self, line: str) -> None:
-        """How far it is, in words of Viva's own."""
+        """Show a progress line."""
         if self.live:
             Screen.shown = True
-            # A line of the whole width would end in the next one, which is never cleared.
+            # A line of full width would wrap into the next, which is never cleared.
             sys.stderr.write(f"{_CLEAR}{cut_to_columns(escape_invisible(line), columns() - 1)}")
             sys.stderr.flush()
         else:
             self.say(line)
 
     def say(self, line: str) -> None:
-        """A line that stays, also where nobody wants to know how far it is."""
+        """Print a permanent line, also in quiet mode."""
         say(line)
 
     def close(self) -> None:
-        """The live line goes."""
+        """Remove the live line."""
         clear()
 
 
@@ -497,26 +499,26 @@ _CALLER: ContextVar[Caller | None] = ContextVar("host", default=None)
 
 
 class Caller:
-    """One such program, for as long as a run takes. `interrupt` may come from any thread."""
+    """The program that embeds Viva, during one call. `interrupt` may be called from any thread."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []
-        """What a terminal would have shown, a sentence each."""
+        """Messages that a terminal would have shown, one sentence each."""
         self.interrupted = False
         self._stop: Callable[[], object] = lambda: None
 
     def serve(self) -> None:
-        """From here on, this thread (and what it awaits) works for this host."""
+        """Register this caller for the current thread and its tasks."""
         _CALLER.set(self)
 
     def interrupt(self) -> None:
-        """As Ctrl-C: once, what is in flight ends; twice, it is dropped."""
+        """Interrupt like Ctrl-C: once lets requests in flight end, twice drops them."""
         self.interrupted = True
         with contextlib.suppress(RuntimeError):  # that loop is closed: its stage is over
             self._stop()
 
     def listen(self, interrupt: Callable[[], None]) -> None:
-        """A stage has begun in the running loop; `interrupt` is how to stop it."""
+        """Register `interrupt` as the way to stop the stage that begins in the running loop."""
         loop = asyncio.get_running_loop()
         self._stop = lambda: loop.call_soon_threadsafe(interrupt)
         if self.interrupted:
@@ -524,17 +526,17 @@ class Caller:
 
 
 def caller() -> Caller | None:
-    """Whom this thread works for; None for a terminal."""
+    """Return the program that this thread works for; None for a terminal."""
     return _CALLER.get()
 
 
 _LAST: ContextVar[list[str] | None] = ContextVar("last", default=None)
-"""Sentences that wait until all else is printed."""
+"""Sentences held back until everything else is printed."""
 
 
 @contextlib.contextmanager
 def conclusions_last() -> Iterator[list[str]]:
-    """Keep what is `concluded` to the end of the block: what to do next is the last line, with nothing after it."""
+    """Print sentences given to `conclude` at the end of the block, so that the next step is the last line."""
     waiting: list[str] = []
     token = _LAST.set(waiting)
     try:
@@ -546,7 +548,7 @@ def conclusions_last() -> Iterator[list[str]]:
 
 
 def conclude(sentence: str) -> None:
-    """Say how something ended, and what to do about it: after everything else, where the command waits for that."""
+    """Report an end and the next step; inside `conclusions_last`, after everything else."""
     waiting = _LAST.get()
     if waiting is None or _CALLER.get() is not None:
         notify(sentence)
@@ -555,7 +557,7 @@ def conclude(sentence: str) -> None:
 
 
 def notify(sentence: str) -> None:
-    """Say something that belongs to no table: on stderr, or to the host."""
+    """Report a sentence that belongs to no table, on stderr or to the caller."""
     told = _CALLER.get()
     if told is not None:
         told.messages.append(sentence)

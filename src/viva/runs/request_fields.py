@@ -1,4 +1,4 @@
-"""What requests carry besides prompt and sampling, as the user wrote it: fields, headers, system text, reasoning."""
+"""The user's options of requests besides prompt and sampling: fields, headers, system text, reasoning."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from viva.visible import one_line
 LARGEST = 1 << 20
 """Bytes of a file with a system text."""
 _NAME = re.compile(r"[A-Za-z0-9!#%&'*+.^_`|~-]{1,100}")
-"""A header's (RFC 9110)."""
+"""Names of headers (RFC 9110)."""
 _SECRET = re.compile(r"authorization|cookie|key|token|secret|password|credential", re.IGNORECASE)
 _RESERVED = frozenset({"model", "messages", "prompt", "stream", "stream_options", "n", "input", "contents"})
-"""Fields that say what is asked of whom: Viva's own."""
+"""Fields that only Viva sets: they say what is asked of which model."""
 _OF_THE_WIRE = frozenset(
     {"host", "content-length", "content-type", "transfer-encoding", "connection", "accept-encoding"}
 )
 
 
 def request_options(given: ServerOptions, *, limit_kept: bool) -> RequestOptions:
-    """Return the options of one model. Raises VivaError for what cannot be sent."""
+    """Return the request options of one model. Raises VivaError for options that cannot be sent."""
     return RequestOptions(
         effort=given.reasoning_effort or "",
         budget=_budget(given.reasoning_effort, given.reasoning_budget, "reasoning"),
@@ -43,7 +43,7 @@ def request_options(given: ServerOptions, *, limit_kept: bool) -> RequestOptions
 
 
 def judge_request_options(given: JudgeOptions) -> RequestOptions:
-    """Return those of the judges."""
+    """Return the request options of the judges. Raises VivaError as `request_options`."""
     return RequestOptions(
         effort=given.judge_reasoning_effort or "",
         budget=_budget(given.judge_reasoning_effort, given.judge_reasoning_budget, "judge_reasoning"),
@@ -59,7 +59,7 @@ def _budget(effort: str | None, budget: int | None, of: str) -> int:
 
 
 def _pairs(given: tuple[str, ...], field: str, refused: frozenset[str] = frozenset()) -> tuple[tuple[str, str], ...]:
-    """Return `KEY=JSON` → (key, JSON); what is no JSON is taken as a text where it cannot be meant for anything
+    """Parse `KEY=JSON` as (key, JSON). A value that is no JSON is taken as a text, if it cannot be meant as anything
     else.
     """
     pairs: dict[str, str] = {}
@@ -110,7 +110,7 @@ def _header(given: str) -> tuple[str, str]:
 
 
 def _system(given: str) -> str:
-    """Return the text, or that of the @FILE."""
+    """Return the system text, read from the file if given as @FILE."""
     if not given.startswith("@"):
         return given
     try:

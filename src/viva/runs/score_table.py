@@ -1,12 +1,12 @@
-"""Anybody's table of item scores: CSV or JSONL, also gzipped, a row an answer.
+"""Tables of item scores from any source: CSV or JSONL, also gzipped, a row an answer.
 
     model,case,sample,score
     gpt-4-0613,0-0-0,0,1.0
 
-Columns: `model` (without one, the file is one model's), `case` or `question`, `sample`, `score` or `value` (a share
-of 1; empty: unscored), and optionally `repeat`, `outcome`, `cluster` (what questions that belong together share), and
-tags by which tables break down. That is also what `viva grade --out` writes, and the scores.jsonl of a run. The set is
-all questions of the table: one that a model has no row of was not asked of it.
+Columns: `model` (without one, the file is one model's), `case` or `question`, `sample`, `score` or `value` (a share of
+1; empty: unscored), and optionally `repeat`, `outcome`, `cluster` (shared by questions that belong together), and tags.
+`viva grade --out` writes this form, and so is the scores.jsonl of a run. The set is all questions of the table: a
+question without a row of a model was not asked of it.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ class ModelScores(Struct):
 
     @property
     def answers(self) -> int:
-        """Scored or not."""
+        """Number of answers, scored or not."""
         return sum(map(len, self.scores.values()))
 
     @property
     def unscored(self) -> int:
-        """Answers without a score."""
+        """Number of answers without a score."""
         return sum(scores.count(None) for scores in self.scores.values())
 
 
 def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, ModelScores]:
-    """Return model → its answers, both in the order of the file. `tags` names the columns that are to be kept.
+    """Return model → its answers, both in the order of the file. `tags`: columns to keep.
 
-    Raises DataError with the line and the value: not there, torn, a missing column, a score that is none, an answer
-    that is there twice, a question with two values of a tag.
+    Raises DataError with line and value for a missing or torn file, a missing column, an invalid score, an answer given
+    twice, a question with two values of a tag.
     """
     models: dict[str, ModelScores] = {}
     answers: dict[tuple[str, str], dict[tuple[int, int], tuple[int, float | None]]] = {}
@@ -103,7 +103,7 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
 def rows_of(path: Path) -> Iterator[tuple[int, Row]]:
     """Yield the rows of any CSV or JSONL file with their lines; a `tags` object's entries are read as further columns.
 
-    Raises DataError where it is not there or torn.
+    Raises DataError where it is missing or torn.
     """
     if path.name.removesuffix(".gz").endswith(".csv"):
         yield from read_csv(path, table_text(path), check=partial(refuse_other_separators, path))[1]
@@ -112,7 +112,7 @@ def rows_of(path: Path) -> Iterator[tuple[int, Row]]:
 
 
 def refuse_other_separators(path: Path, header: Sequence[str]) -> None:
-    """Spreadsheets of some countries write semicolons for commas. Raises DataError for such a table."""
+    """Raise DataError for a table with semicolons as separators, which spreadsheets of some countries write."""
     if len(header) == 1 and any(sign in header[0] for sign in ";\t"):
         sign = "';'" if ";" in header[0] else "tabs"
         raise DataError(f"{path}: columns are separated by {sign}: write commas, and decimal points")
@@ -135,7 +135,7 @@ def column_of(row: Row, names: Sequence[str], where: str) -> str:
 
 
 def name_in(row: Row, column: str, where: str) -> str:
-    """Return the name that a row has in a column. Raises DataError for what is none."""
+    """Return the name in a row's column. Raises DataError where it is invalid."""
     value = row[column]
     if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
         raise DataError(f"{where}: {column} {brief(value)} is no name")
@@ -151,7 +151,7 @@ def text_in(row: Row, column: str, where: str) -> str:
 
 
 def number_in(row: Row, column: str, where: str, hint: str) -> float | None:
-    """Return a number, None for an empty field. Raises DataError with the `hint` for what is none."""
+    """Return a row's number, None for an empty field. Raises DataError with the `hint` where it is invalid."""
     text = str("" if row[column] is None else row[column]).strip()
     if not text:
         return None
@@ -175,9 +175,7 @@ def _whole(value: object, name: str, where: str) -> int:
 
 
 def _score(row: Row, where: str) -> float | None:
-    """Return a share of 1, or None. A reply that earned nothing because it could not be read is a zero, as
-    everywhere.
-    """
+    """Return a row's score, a share of 1, or None. An unreadable reply scores 0, as everywhere."""
     column = column_of(row, SCORE, where)
     score = number_in(row, column, where, "leave it empty where an answer has no score")
     if score is None:

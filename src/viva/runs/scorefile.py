@@ -1,10 +1,10 @@
-"""Graded runs on a disk: scores.jsonl, and in scores.made.json hashes of it and of all that it was made from.
+"""Graded runs on a disk: scores.jsonl, and scores.made.json with hashes of it and of the files that it was made from.
 
-How an exam averages scores is there, too, so that runs are compared without their question sets.
+scores.made.json also says how exams average scores, so that runs can be compared without their question sets.
 
-So scores that were edited, or are older than the answers, verdicts and marks of the run, are not taken for this run's.
-It says that files belong together, not who made them: who edits scores can make such a file as well. To trust a
-stranger's folder, grade it again (`viva score`, `viva leaderboard --regrade`).
+The hashes expose scores that were edited, or are older than the run's answers, verdicts and marks. They prove that
+files belong together, not who made them: an editor of scores can write the hashes, too. To trust a stranger's folder,
+grade it again (`viva score`, `viva leaderboard --regrade`).
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from viva.version import __version__
 
 SCORES, MADE = "scores.jsonl", "scores.made.json"
 SOURCES = ("run", "draws", "responses", "executions", "similarities", "annotations", "reviews")
-"""What scores are made from: run.json, and these journals."""
+"""The files that scores are made from: run.json and journals."""
 _CHUNK = 1 << 20
 _LONGEST = 1 << 24
 """Bytes of scores.made.json."""
 Averages = tuple[Aggregate, tuple[TableSpec, ...]]
 """An exam's headline and its tables."""
 MOST_NAMES = 1000
-"""Different tags and parts in the rows of one run: each becomes a column."""
+"""Most distinct tags and parts in the rows of one run, since each becomes a column."""
 
 
 class Made(Struct, kw_only=True):
-    """All of scores.made.json: SHA-256 of scores.jsonl, and of each file that it was made from and that was there.
+    """All of scores.made.json: SHA-256 of scores.jsonl, and of each existing file that it was made from.
 
     `averages`: of the exams in the order of run.json; empty in runs that an earlier Viva graded.
     """
@@ -55,14 +55,14 @@ class Made(Struct, kw_only=True):
 
 
 class Fault(Struct, frozen=True):
-    """Why scores.jsonl is not to be taken for this run's; `why` ends a sentence about the run."""
+    """A reason not to use scores.jsonl as this run's; `why` completes a sentence about the run."""
 
     kind: Literal["missing", "unrecorded", "changed"]
     why: str
 
 
 def fault(folder: Path) -> Fault | None:
-    """Return what is wrong with a run's scores; None where they are what was made of the run's other files.
+    """Return what is wrong with a run's scores; None where they were made from the run's present files.
 
     Reads all of these files once. Raises StorageError for one that cannot be read.
     """
@@ -87,7 +87,7 @@ def fault(folder: Path) -> Fault | None:
 
 
 def averages_of(folder: Path) -> list[Averages]:
-    """Return how the exams of a graded run average scores, in the order of run.json; none where it is not known."""
+    """Return how the exams of a graded run average scores, in the order of run.json; [] where unknown."""
     try:
         return msgspec.json.decode(read_regular(folder / MADE, _LONGEST), type=Made).averages
     except (OSError, *UNREADABLE):
@@ -100,7 +100,7 @@ def _sources(folder: Path) -> dict[str, str]:
 
 
 def _hash(path: Path) -> str:
-    """SHA-256 as hexadecimal digits; "" where there is no such file."""
+    """Return the SHA-256 as hexadecimal digits; "" for a missing file."""
     try:
         with reading(path) as file:
             return _digest(file, path)
@@ -111,7 +111,7 @@ def _hash(path: Path) -> str:
 
 
 def _digest(file: BinaryIO, path: Path) -> str:
-    """Of a file of lines; one that has none, such as a terabyte of holes, is not read to its end."""
+    """Hash a file of lines; one without lines, such as a terabyte of holes, is not read to its end."""
     digest, since = hashlib.sha256(), 0
     while chunk := file.read(_CHUNK):
         digest.update(chunk)
@@ -124,7 +124,7 @@ def _digest(file: BinaryIO, path: Path) -> str:
 
 @contextmanager
 def new_scores(folder: Path, averages: list[Averages]) -> Iterator[IO[bytes]]:
-    """scores.jsonl in the making, to be written to; it is replaced as a whole: half of it would be a lie.
+    """Open a new scores.jsonl for writing, which replaces the old one at the end of the block, whole or not at all.
 
     Raises StorageError where it cannot be written.
     """
@@ -134,7 +134,7 @@ def new_scores(folder: Path, averages: list[Averages]) -> Iterator[IO[bytes]]:
         with new_file(partial) as out:
             yield out
         made = Made(viva=__version__, scores=_hash(partial), sources=sources, averages=averages)
-        (folder / MADE).unlink(missing_ok=True)  # a process that is killed in between leaves scores without a record
+        (folder / MADE).unlink(missing_ok=True)  # a process killed in between leaves scores without hashes
         partial.replace(folder / SCORES)
         write_whole(folder / MADE, msgspec.json.format(msgspec.json.encode(made), indent=2) + b"\n")
     except OSError as problem:
@@ -145,9 +145,7 @@ def new_scores(folder: Path, averages: list[Averages]) -> Iterator[IO[bytes]]:
 
 
 def score_rows(folder: Path) -> Iterator[ScoreRow]:
-    """Yield the rows of a run's scores.jsonl. Raises StorageError for one that is missing or damaged, with what to
-    do.
-    """
+    """Yield the rows of a run's scores.jsonl. Raises StorageError with what to do where it is missing or damaged."""
     read = _reader(folder)
     with _opened(folder) as content:
         for number, line in enumerate(lines(content, folder / SCORES), 1):
@@ -156,8 +154,8 @@ def score_rows(folder: Path) -> Iterator[ScoreRow]:
 
 @contextmanager
 def rows_by_place(folder: Path) -> Iterator[Callable[[int], ScoreRow | None]]:
-    """A function from a place in a run's scores.jsonl, from 0, to its row; None beyond its end. Raises
-    as `score_rows`."""
+    """Yield a function from a place (from 0) in a run's scores.jsonl to its row; None beyond the end. Raises as
+    `score_rows`."""
     read = _reader(folder)
     with _opened(folder) as content:
         ends = array("Q", itertools.accumulate(map(len, lines(content, folder / SCORES)), initial=0))
@@ -184,7 +182,7 @@ def _opened(folder: Path) -> Iterator[BinaryIO]:
 
 
 def _reader(folder: Path) -> Callable[[int, bytes], ScoreRow]:
-    """Return a function from a line's number and content to its row."""
+    """Return a decoder from a line's number and content to its row."""
     decode = msgspec.json.Decoder(ScoreRow).decode
     names: set[str] = set()
 
@@ -218,7 +216,7 @@ def runs_in(path: Path) -> list[Path]:
 
 
 def find_run(path: Path) -> Path:
-    """Return the folder itself; of `runs/` (or any folder of runs) the newest in it, and say which. Raises VivaError
+    """Return the folder itself if it is a run; of a folder of runs the newest, telling the user which. Raises VivaError
     where there is none.
     """
     if (path / "run.json").exists() or not path.is_dir():
@@ -230,13 +228,13 @@ def find_run(path: Path) -> Path:
 
 
 def open_run_folder(path: Path) -> RunFolder:
-    """Return the open folder of `find_run`. Raises as that, and as `RunFolder.open`."""
+    """Open the folder that `find_run` returns. Raises as that, and as `RunFolder.open`."""
     return RunFolder.open(find_run(path))
 
 
 def is_fresh(folder: RunFolder) -> bool:
-    """Return whether scores.jsonl is what was made of the run's other files; of an earlier Viva's run, as new as all of
-    them.
+    """Return whether scores.jsonl was made from the run's present files; for runs of an earlier Viva, by their
+    times.
     """
     problem = fault(folder.path)
     if problem is None or problem.kind != "unrecorded":
@@ -247,9 +245,9 @@ def is_fresh(folder: RunFolder) -> bool:
 
 
 def refuse_strange_scores(path: Path) -> None:
-    """Raise StorageError where a run's scores are not what was made of its files; say where nobody can know."""
+    """Raise StorageError where a run's scores were not made from its files; tell the user where that is unknown."""
     problem = fault(path)
-    if problem is None or problem.kind == "missing":  # that is said by who reads them
+    if problem is None or problem.kind == "missing":  # readers of missing scores report that
         return
     if problem.kind == "unrecorded":
         notify(f"{path} {problem.why}; `viva score {path}` grades it again, asking nobody")
@@ -258,15 +256,15 @@ def refuse_strange_scores(path: Path) -> None:
 
 
 def refuse_adaptive(path: Path, record: RunRecord) -> None:
-    """Raise DataError for an adaptive run: its questions are no sample, so that their scores compare with nothing."""
+    """Raise DataError for an adaptive run: its questions are no random sample, so that scores do not compare."""
     if record.adaptive is not None:
         raise DataError(f"{path} {ADAPTIVE}; `viva score {path}` has its estimate of the full score")
 
 
 def rows_by_evaluation(path: Path, record: RunRecord) -> Iterator[tuple[ExamRecord, str, Iterator[ScoreRow]]]:
-    """Yield exam, model and rows, one model on one exam after the other; rows must be read before the next.
+    """Yield (exam, model, rows) for each model on each exam; rows must be read before the next.
 
-    Raises StorageError for a file that is damaged, edited, or lacks a model or an exam.
+    Raises StorageError for a file that is damaged or edited, or lacks a model or an exam.
     """
     refuse_strange_scores(path)
     exams = {exam.spec.label: exam for exam in record.exams}

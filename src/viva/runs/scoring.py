@@ -1,10 +1,10 @@
-"""From a run's journals to its scores file and its results: estimates of adaptive runs, marks of canaries, what judging
-took.
+"""Scoring a run from its journals: scores file, results, estimates of adaptive runs, marks of canaries, costs of
+judging.
 
-`--published-rows`: which published rows the tables of a run show.
+Also here: the published rows that the tables of a run show (`--published-rows`).
 
-There are none for the bundled samples, whose questions are Viva's own, and beside a baseline only published baselines:
-in tables, in every printed form, in reports and charts.
+Bundled samples have none, since their questions are Viva's own; a baseline is compared with published baselines only.
+This holds for tables, every printed form, reports and charts.
 """
 
 from __future__ import annotations
@@ -54,20 +54,20 @@ from viva.types import ANSWER, SCORED, Aggregate, Constant, Decider, Response, S
 from viva.visible import one_line
 
 BASELINE = "baseline/"
-"""What the names of rules in place of models begin with: beside these stand published baselines at most."""
+"""Prefix of the names of baselines, which are compared with published baselines only."""
 _SAMPLE = "the bundled sample's questions are Viva's own, and nobody published a figure of those"
 
 
 def settings_of(exams: Iterable[ExamRecord]) -> list[tuple[ExamSpec, bool]]:
-    """Return settings of a run's exams, and whether each asks the bundled sample."""
+    """Return (settings, whether it asks the bundled sample) of each exam of a run."""
     return [(exam.spec, exam.data is None) for exam in exams]
 
 
 def refuse_unknown(asked: str, exams: Iterable[tuple[ExamSpec, bool]]) -> None:
-    """Refuse a name that no exam (settings, whether of the bundled sample) has a published row of.
+    """Refuse a name without a published row in any exam (settings, whether of the bundled sample).
 
-    That is before hours are spent. Raises DataError with the names that come near in the last exam where any does: of
-    several versions none is chosen.
+    Called before a long run. Raises DataError with similar names of the last exam that has any: among several versions
+    none is chosen.
     """
     exams = list(exams)
     if _names(asked) and exams and all(sample for _, sample in exams):
@@ -91,11 +91,10 @@ def refuse_unknown(asked: str, exams: Iterable[tuple[ExamSpec, bool]]) -> None:
 
 
 def with_published_rows(result: Result, asked: str, exam: ExamRecord, run: RunRecord) -> Result:
-    """Return the result with the published rows in its tables. A name that this exam lacks is another exam's.
+    """Return the result with published rows in its tables. Names that this exam lacks are left to other exams.
 
-    Beside a set of one's own there is none unless it is asked for, and beside the bundled sample none at all: nobody
-    published a figure of those questions. Beside a baseline there are published baselines alone. Where the score lacks
-    parts, the nearest rows are those of the largest part that is scored.
+    A user's own set has rows only if asked for, the bundled sample never has any, and a baseline only published
+    baselines. Where the score lacks parts, the nearest rows are chosen by the largest scored part.
     """
     if exam.data is None or (not _names(asked) and _is_custom(exam)):
         return result
@@ -116,7 +115,7 @@ def with_published_rows(result: Result, asked: str, exam: ExamRecord, run: RunRe
 
 
 def _template(run: RunRecord, model: str) -> str:
-    """Return the family of templates that a model is asked with; "" where it has its own."""
+    """Return the template family that a model is asked with; "" for its own template."""
     record = run.model(model)
     if record is None:
         return ""
@@ -130,7 +129,7 @@ def _named(everything: tuple[Neighbour, ...], asked: str) -> tuple[Neighbour, ..
 
 
 def _largest(rows: Sequence[Neighbour], tables: Sequence[Table]) -> tuple[tuple[str, str, str], float | None]:
-    """Return the cell with most answers of those that published figures may stand beside, and its mean."""
+    """Return the cell with most answers among those with published figures, and its mean."""
     known = {cell for neighbour in rows for cell in neighbour.figures}
     means = [
         (cell.n, (table.name, row, column), cell.mean)
@@ -144,7 +143,7 @@ def _largest(rows: Sequence[Neighbour], tables: Sequence[Table]) -> tuple[tuple[
 
 
 def _is_custom(exam: ExamRecord) -> bool:
-    """Return whether the questions are those of a set that `viva build infibench export` wrote."""
+    """Return whether the exam's set was written by `viva build infibench export`."""
     if exam.data is None or not find_benchmark(exam.spec.benchmark).about.built_sets:
         return False
     from viva.benchmarks.infibench.caseset import find_built
@@ -155,9 +154,7 @@ def _is_custom(exam: ExamRecord) -> bool:
 
 
 def unknown_notes(asked: str, exams: Iterable[ExamRecord], models: Iterable[str]) -> list[str]:
-    """Return which named rows an exam lacks (some other exam of the run has each), and beside whom none of them
-    stand.
-    """
+    """Return notes on named rows that an exam lacks (another exam of the run has each), and on models that get none."""
     notes: list[str] = []
     for exam in exams if _names(asked) else ():
         label = exam.spec.label
@@ -197,10 +194,10 @@ def _names(asked: str) -> list[str]:
 _UNDECIDED = frozenset({"error", "not asked", "unsound"})
 _BY_RULE: Mapping[str, Decider] = {ANSWER: "rule"}
 POOR = 0.9
-"""Below this share of verdicts that agree, a note says so."""
+"""Share of agreeing verdicts below which a note is shown."""
 _CHUNK = 4096
 _VALUES = 40
-"""Values of a tag beyond which it makes no table, where the exam's own tables are not known."""
+"""Most values of a tag that makes a table, where the exam's own tables are unknown."""
 
 
 def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
@@ -239,11 +236,10 @@ def report_of(
     published: str = NONE,
     rows: Sequence[Sequence[ScoreRow]] | None = None,
 ) -> tuple[Report, list[str], dict[str, Consumed]]:
-    """Return a run's results with the notes that belong to them, the same for terminal, report and page; which of the
-    notes say what the scores of an adaptive run are; and what each judge took.
+    """Return a run's results with their notes, the same for terminal, report and page; those of the notes that explain
+    scores of an adaptive run; and each judge's consumption.
 
-    `opened`: None where its questions are not at hand; `published`: which rows were asked for; `rows` as
-    `with_estimates` has them.
+    `opened`: None without the questions; `published`: the published rows to show; `rows`: as for `with_estimates`.
     """
     results, estimates = with_estimates(folder, headline, results, rows)
     notes = [*estimates, *unknown_notes(published, folder.record.exams, [result.model for result in results])]
@@ -269,9 +265,10 @@ def regraded(
     output: OutputOptions = NO_ROWS,
     limits: LimitOptions = QUIET,
 ) -> Report:
-    """Grade a run again from its answers, verdicts and marks; asks nobody.
+    """Grade a run again from its answers, verdicts and marks, without sending requests.
 
-    Raises VivaError where its questions are not here, StorageError where somebody writes to it or nobody can.
+    Raises VivaError where its questions are missing, StorageError where another process writes to it or it is
+    read-only.
     """
     folder = RunFolder.open(path)
     opened = prepare(folder, limits)
@@ -280,7 +277,7 @@ def regraded(
 
 
 def known_results(opened: OpenRun, *, counted: bool = True) -> list[Result]:
-    """Return of every evaluation what is known before its answers are graded; `counted`: what they took, too."""
+    """Return the ungraded result of every evaluation; `counted`: with the answers' consumption."""
     record = opened.folder.record
     took = _consumed(opened) if counted else [None] * len(opened.evaluations)
     exams = dict(zip(map(id, opened.exams), record.exams, strict=True))
@@ -297,7 +294,7 @@ def known_results(opened: OpenRun, *, counted: bool = True) -> list[Result]:
 
 
 def known_result(record: RunRecord, exam: ExamRecord, model: str, opened: ModelRecord | None, *, sound: bool) -> Result:
-    """Return what run.json says of a result; `sound`: its benchmark is there."""
+    """Return a result with the data of run.json; `sound`: whether its benchmark is available."""
     return Result(
         exam=exam.spec.label,
         benchmark=exam.spec.benchmark,
@@ -319,8 +316,8 @@ def result_of(
     *,
     shortened: bool = False,
 ) -> Result:
-    """Return what came of one model on one exam: its exam's headline and tables, plain ones by tag where these are not
-    known; `shortened`: without those of details.
+    """Return the result of one model on one exam, with the exam's headline and tables, or tables by tag where these are
+    unknown; `shortened`: without tables of details.
     """
     from viva.analysis.breakdown import Breakdown, frame
 
@@ -365,7 +362,7 @@ def _by_tag(tags: Mapping[str, Collection[str]]) -> Iterator[TableSpec]:
 
 
 def _consumed(opened: OpenRun) -> list[Consumed | None]:
-    """Return what the answers of every evaluation took; None for recorded replies."""
+    """Return the consumption of every evaluation's answers; None for recorded replies."""
     totals: list[Consumed | None] = []
     with ExitStack() as stack:
         journal: Journal | None = None
@@ -386,12 +383,12 @@ def _consumed(opened: OpenRun) -> list[Consumed | None]:
 
 @functools.lru_cache(maxsize=4)
 def constant_of(exam: Exam) -> Constant | None:
-    """Score the best constant answer of an exam, once for all its models: seconds in a table of twenty."""
+    """Score the best constant answer of an exam; cached for all its models, since it takes seconds."""
     return exam.constant()
 
 
 def _shown(rows: Iterator[ScoreRow], screen: Screen, graded: Iterator[int], expected: int) -> Iterator[ScoreRow]:
-    """Yield rows on their way, and how many of those of all models there were where that takes long."""
+    """Yield the rows unchanged, showing progress over all models where that takes long."""
     for row, number in zip(rows, graded, strict=False):
         if screen.due():
             screen.show(f"grading: {number:,}/{expected:,}")
@@ -399,7 +396,7 @@ def _shown(rows: Iterator[ScoreRow], screen: Screen, graded: Iterator[int], expe
 
 
 def _written(rows: Iterator[ScoreRow], write: Callable[[bytes], object]) -> Iterator[ScoreRow]:
-    """Each row on its way to the tables also goes to the file: a run can have more rows than fit in memory."""
+    """Yield the rows unchanged, also writing each to the file: a run can have more rows than fit in memory."""
     encode = msgspec.json.Encoder().encode
     for row in rows:
         write(encode(row) + b"\n")
@@ -407,8 +404,8 @@ def _written(rows: Iterator[ScoreRow], write: Callable[[bytes], object]) -> Iter
 
 
 def judging_consumed(opened: OpenRun) -> dict[str, Consumed]:
-    """Judge → what all its replies took, also those that held no verdict or were asked for again. Recorded ones, and
-    verdicts of another run, took nothing."""
+    """Return judge → consumption of all its replies, also unreadable and repeated ones; recorded and reused verdicts
+    count as nothing."""
     judges = opened.judge_panel.judges if opened.judge_panel else ()
     totals = {
         judge.model.name: Consumption(judge.price)
@@ -427,7 +424,7 @@ def judging_consumed(opened: OpenRun) -> dict[str, Consumed]:
 
 
 def canary_marks(opened: OpenRun) -> tuple[CanaryMarks, ...]:
-    """Return what every judge of a run gave its canaries, exam by exam, from the journals alone."""
+    """Return every judge's marks of a run's canaries, by exam, from the journals alone."""
     judge_panel, canaries = opened.judge_panel, opened.folder.record.canaries
     if judge_panel is None or not canaries:
         return ()
@@ -453,10 +450,10 @@ def with_estimates(
     results: Sequence[Result],
     rows: Sequence[Sequence[ScoreRow]] | None = None,
 ) -> tuple[list[Result], list[str]]:
-    """Return the results with estimates, and the notes that belong to them; of any other run the results, and nothing.
+    """Return an adaptive run's results with estimates, and notes on them; for other runs the results unchanged and [].
 
-    Tables of parts are left out: the questions drawn are no sample of any part. `rows`: of each result; by default
-    scores.jsonl has them. Questions that were drawn after these were read do not count.
+    Tables of parts are left out, since the drawn questions are no sample of a part. `rows`: of each result, by default
+    from scores.jsonl. Questions drawn after these were read do not count.
     """
     from viva.analysis.breakdown import frame
 
@@ -464,7 +461,7 @@ def with_estimates(
     if adaptive is None:
         return list(results), []
     if rows is None:
-        by_model = itertools.groupby(score_rows(folder.path), key=lambda row: row.model)  # of one exam
+        by_model = itertools.groupby(score_rows(folder.path), key=lambda row: row.model)  # an adaptive run has one exam
         frames = [frame(mine) for _, mine in by_model]
     else:
         frames = [frame(mine) for mine in rows]
@@ -515,7 +512,7 @@ def _note(exam: str, answers: int, drawn: int, adaptive: AdaptiveRecord, until: 
 
 
 class DeciderCounts:
-    """Sums up, score by score, who decided each aspect."""
+    """Counts of who decided each aspect, over scores."""
 
     def __init__(self) -> None:
         self._by = defaultdict[str, Counter[str]](Counter)
@@ -523,7 +520,7 @@ class DeciderCounts:
         self._answers = 0
 
     def watch_all(self, rows: Sequence[ScoreRow]) -> None:
-        """Take in several scores; those of a rule alone, which may be a million, by their outcomes."""
+        """Count several scores; those decided by a rule alone, maybe a million, are counted by outcome."""
         if any(map(attrgetter("decided"), rows)) or any(map(attrgetter("verdicts"), rows)):
             for row in rows:
                 self.watch(row)
@@ -534,11 +531,11 @@ class DeciderCounts:
                 self._by[ANSWER]["rule"] += count
 
     def watch(self, score: Score | ScoreRow) -> None:
-        """Take in one score; where there was no reply, or no gold, nothing could be decided."""
+        """Count one score; without a reply or gold, nothing was decided."""
         if score.outcome in _UNDECIDED:
             return
         self._answers += 1
-        # A score that names nobody is a rule's: exams without rationales say only who else decided.
+        # A score without deciders is a rule's: exams without rationales name only other deciders.
         decided = score.decided or (_BY_RULE if score.outcome in SCORED else {})
         for aspect, decider in decided.items():
             self._by[aspect][decider] += 1
@@ -556,7 +553,7 @@ class DeciderCounts:
         return any(deciders["expert"] for deciders in self._by.values())
 
     def decided(self) -> Decided:
-        """Return the counts; none where rules decided everything."""
+        """Return the counts; empty where rules decided everything."""
         counts: dict[str, dict[str, int]] = {}
         if any(set(counted) - {"rule"} for counted in self._by.values()):
             for aspect, counted in self._by.items():
@@ -570,7 +567,7 @@ class DeciderCounts:
 
 
 def canary_notes(marks_by_judge: Sequence[CanaryMarks]) -> list[str]:
-    """Return a line for every judge that marks known answers otherwise."""
+    """Return a note for every judge whose marks of known answers differ."""
     return [
         f"{marks.judge} gave {percent(marks.agreement, 0)} % of the canaries of {marks.exam} their known "
         "marks: read its "

@@ -1,7 +1,7 @@
-"""A run at work: planned, checked before anything is asked, then begun, resumed or judged again, carried out, graded.
+"""A run's session: plan, checks before anything is asked, then begin, resume or judge again, carry out, grade.
 
-All that asks goes through a `Session`, and so do answers collected elsewhere; what an experiment does otherwise is a
-`Way`.
+Everything that asks models for a run goes through a `Session`, and so do answers collected elsewhere; an experiment
+that asks in another way defines a `Way`.
 """
 
 from __future__ import annotations
@@ -82,14 +82,14 @@ from viva.types import ExamSpec, Question, Sampling, VerdictFormat
 from viva.version import __version__
 
 Own = Mapping[str, Model]
-"""Models that are there already, by their names in run.json."""
+"""Open models, by their names in run.json."""
 
 
 def plan_run(plan: RunPlan, own: Mapping[str, Model], way: Way, *, asking: bool) -> tuple[OpenRun, list[RunFolder]]:
-    """Return the run that is planned, and the runs to take answers from. Nothing is asked or written yet.
+    """Return the planned run, and the runs to reuse answers from. Nothing is asked or written yet.
 
-    `own` are models that are there already, by their names in run.json; they are asked with those that the plan
-    names. Only where it is `asking` do they need keys. Raises VivaError for what cannot be.
+    `own`: open models by their names in run.json, asked in addition to those that the plan names. Keys are needed only
+    if `asking`. Raises VivaError for an impossible plan.
     """
     choice, draw, limits, judging = plan.task, plan.draw, plan.limits, plan.judging
     read_environment(limits.env_file)
@@ -151,17 +151,17 @@ def plan_run(plan: RunPlan, own: Mapping[str, Model], way: Way, *, asking: bool)
 
 
 def _remember_all(opened: OpenRun) -> None:
-    """In run.json what is known of models and judges now that they are open."""
+    """Store in run.json what is known of the open models and judges."""
     record = opened.folder.record
     record.models = [remembered(model, known) for known, model in zip(record.models, opened.models, strict=True)]
     remember_judges(record, opened)
 
 
 def begin(opened: OpenRun, plan: RunPlan) -> OpenRun:
-    """Return the last checks, then the run folder.
+    """Make the last checks, then the run folder; return the opened run.
 
-    What guesses is worth no download: where the encoder that a benchmark takes by default is not here, baselines are
-    graded without it. Raises VivaError for what cannot be asked or graded.
+    Baselines are not worth a download: where a benchmark's default encoder is missing, they are graded without it.
+    Raises VivaError for questions that cannot be asked or graded.
     """
     samples = self_test(opened.exams)
     check_supported(opened, samples)
@@ -179,7 +179,7 @@ def begin(opened: OpenRun, plan: RunPlan) -> OpenRun:
 
 
 def _without_encoder(opened: OpenRun) -> OpenRun:
-    """Return the same run, its exams without an encoder; models and judges are those that are open."""
+    """Return the same run with exams without an encoder; models and judges stay open."""
     folder = opened.folder
     folder.record, exams = rejudge(folder.record, RejudgeOptions(encoder="none"), folder.record.judges)
     own = {model.name: opened_model for model, opened_model in zip(folder.record.models, opened.models, strict=True)}
@@ -189,9 +189,9 @@ def _without_encoder(opened: OpenRun) -> OpenRun:
 
 
 def create_folder(opened: OpenRun) -> None:
-    """The folder of a new run, with what says that its addresses are those of its user. Raises StorageError.
+    """Create the folder of a new run, with the user's approval of its addresses. Raises StorageError.
 
-    What the run keeps lies there before run.json does: a run that is killed in between can be resumed, or begun again.
+    Kept files are written before run.json, so that a run killed in between can be resumed, or begun again.
     """
     folder = opened.folder
     if not (folder.path / "run.json").exists():
@@ -201,9 +201,7 @@ def create_folder(opened: OpenRun) -> None:
 
 
 def rejudge_records(record: RunRecord, rejudging: RejudgeOptions) -> list[ModelRecord]:
-    """Return the judges named, or the run's. A judge of the run is reached as before, unless an address or key is
-    given.
-    """
+    """Return the judges named, or the run's. A judge of the run keeps its address and key, unless one is given."""
     known = {judge.name: judge for judge in record.judges}
     names = rejudging.judge or tuple(known)
     if not names and (rejudging.judge_base_url or rejudging.judge_key_env):
@@ -212,7 +210,7 @@ def rejudge_records(record: RunRecord, rejudging: RejudgeOptions) -> list[ModelR
             f"{option('judge', 'MODEL')}"
         )
     judging = JudgeOptions(judge=names, judge_base_url=rejudging.judge_base_url, judge_key_env=rejudging.judge_key_env)
-    # A new judge is where the old ones are, else where the examinees are; with the key that goes there, and no other.
+    # A new judge has the address of the old ones, else that of the models, and only that address's key.
     reached = [judge for judge in record.judges if judge.base_url] or [
         model for model in record.models if model.base_url
     ]
@@ -231,7 +229,7 @@ def rejudge_records(record: RunRecord, rejudging: RejudgeOptions) -> list[ModelR
 
 
 def _check_addresses(models: tuple[str, ...], judging: JudgeOptions, reach: ModelOptions) -> None:
-    """Refuse an address or a key that nobody would use, or that would go to several vendors."""
+    """Refuse an unused address or key, and one that would go to several vendors."""
     asked = [*models, *judging.judge]
     vendors = [name for name in dict.fromkeys(map(provider_of, models)) if traits_of(name).paid]
     if judging.judge_base_url is not None and not judging.judge_base_url.strip():
@@ -256,7 +254,7 @@ def judge_records(
 def _judge_record(
     name: str, judging: JudgeOptions, base_url: str | None, key_variable: str | None, models: tuple[str, ...]
 ) -> ModelRecord:
-    # A key goes only where it was meant to: not along to a judge at another address.
+    # A key goes only to its own address, not to a judge at another one.
     vendors = {examinee.partition("/")[0] for examinee in models}
     elsewhere = judging.judge_base_url or "@http" in name or name.partition("/")[0] not in vendors
     inherited = None if elsewhere else key_variable
@@ -297,8 +295,8 @@ def model_record(
 
 
 def _refuse_unasked(given: ServerOptions, models: tuple[str, ...], own: Mapping[str, Model]) -> None:
-    """Refuse what is said of requests where nobody is sent any: nothing is dropped silently. A function of the user's
-    own gets the system text, as part of its prompt."""
+    """Refuse options of requests where none are sent. A function of the user's gets the system text, as part of its
+    prompt."""
     if any(traits_of(name).takes_options for name in models):
         return
     changed_names = [name for name in changed(given) if not (own and name == "system")]
@@ -316,7 +314,9 @@ def _record(named: Named, plan: RunPlan, *, limit_kept: bool) -> ModelRecord:
 
 
 def remembered(model: Model, record: ModelRecord) -> ModelRecord:
-    """With what tables call it, and the fingerprint of its weights, so that nobody goes on with others."""
+    """Return the record with the name in tables, and the fingerprint of weights, so that a resume with others is
+    refused.
+    """
     record = msgspec.structs.replace(record, shown=model.name)
     if record.weights is None:
         return record
@@ -331,18 +331,18 @@ def remembered(model: Model, record: ModelRecord) -> ModelRecord:
 
 
 def remember_judges(record: RunRecord, opened: OpenRun) -> None:
-    """The same of judges whose weights are here."""
+    """Store the same of judges whose weights are on this machine."""
     if opened.judge_panel:
         judges = zip(record.judges, opened.judge_panel.judges, strict=True)
         record.judges = [remembered(judge.model, known) if known.weights else known for known, judge in judges]
 
 
 SELF_TESTED = 30
-"""Questions of the self-test before a run; `viva check` tests all. What is wrong with the grading shows in a few."""
+"""Questions in the self-test before a run, enough to show faulty grading; `viva check` tests all."""
 
 
 def self_test(exams: list[Exam]) -> list[list[Question]]:
-    """Before money is spent: do gold answers score 1 and wrong ones 0, on a sample of the questions?
+    """Test on a sample of the questions, before money is spent, that gold answers score 1 and wrong ones 0.
 
     Returns each exam's sample, which has a question of every kind. Raises VivaError where one fails.
     """
@@ -360,40 +360,44 @@ def self_test(exams: list[Exam]) -> list[list[Question]]:
 
 
 ROUNDS = "adaptive run"
-"""The command that goes on with a run whose questions are drawn in rounds."""
+"""The command that resumes a run whose questions are drawn in rounds."""
 
 
 class Way:
-    """Every question once, all together. A package's way of asking overrides a hook for each stage that it changes."""
+    """A way of asking; this one asks every question once, all together. Packages override the hooks that they
+    change.
+    """
 
     judges_again = False
-    """Whether a run that is gone on with is judged again, whatever else is said of its judges."""
+    """Whether a resumed run is judged again even without new options for judges."""
 
     def exam(
         self, spec: ExamSpec, own: Path | None, templates: dict[str, object] | None
     ) -> tuple[ExamSpec, dict[str, object] | None]:
-        """Return an exam's settings and templates before it is opened; `own`: its question file or card."""
+        """Return an exam's changed settings and templates before it is opened; `own`: its question file or card."""
         return spec, templates
 
     def judging(self, record: RunRecord, exams: Sequence[Exam]) -> RunRecord:
-        """run.json of a run whose judges are named: a new one, or one that is judged again. Raises VivaError."""
+        """Return run.json of a run whose judges are known: a new one, or one that is judged again. Raises VivaError."""
         return record
 
     def plan(
         self, record: RunRecord, exams: Sequence[Exam], limits: LimitOptions
     ) -> tuple[RunRecord, Mapping[str, bytes]]:
-        """run.json of a new run, and files that its folder keeps. Raises VivaError for what cannot be asked so."""
+        """Return run.json of a new run, and files for its folder. Raises VivaError for exams that cannot be
+        asked so.
+        """
         return record, {}
 
     def carry_out(self, opened: OpenRun, earlier: list[RunFolder]) -> int:
-        """Ask what is missing, and grade what comes; `opened` has all that was asked at the end. The exit code."""
+        """Ask what is missing and grade the answers; at the end `opened` has all questions asked. Returns the exit
+        code.
+        """
         return execute_run(opened, earlier)
 
 
 def way_of(record: RunRecord) -> Way:
-    """Return how a run goes on that was begun in a way of a package. Raises VivaError where that package is not
-    installed.
-    """
+    """Return the way in which a run was begun. Raises VivaError where its package is not installed."""
     if record.adaptive is None:
         return Way()
     known = registered().get(ROUNDS)
@@ -408,9 +412,9 @@ def way_of(record: RunRecord) -> Way:
 
 
 def rejudge(record: RunRecord, rejudging: RejudgeOptions, judges: list[ModelRecord]) -> tuple[RunRecord, list[Exam]]:
-    """Return the run's record with what `rejudging` says and with these judges, and its exams. Nothing is written.
+    """Return the run's record changed by `rejudging` and with these judges, and its exams. Nothing is written.
 
-    Raises VivaError for options that this run has no use for, and for a rubric that does not fit its benchmarks.
+    Raises VivaError for options without effect on this run, and for a rubric that does not fit its benchmarks.
     """
     if not judges and (rejudging.panel or rejudging.judge_samples):
         raise VivaError(
@@ -438,7 +442,7 @@ def rejudge(record: RunRecord, rejudging: RejudgeOptions, judges: list[ModelReco
 
 
 def _verdicts(record: RunRecord, rejudging: RejudgeOptions) -> VerdictFormat:
-    """Return judges that are asked again carry a nonce, also where those of a run of an earlier Viva did not."""
+    """Return the verdict format for new verdicts: with a nonce, even if the run is of an earlier Viva without one."""
     asked = rejudging.judge or rejudging.rubric is not None
     return "nonce" if asked and record.verdicts == "line" else record.verdicts
 
@@ -455,8 +459,8 @@ def _with(old: ExamRecord, rejudging: RejudgeOptions) -> ExamRecord:
 
 
 def _with_rubric(old: ExamRecord, file: Path) -> dict[str, object]:
-    """Return the run's templates with the judge's from `file`. What the file leaves out is bundled, not the last
-    file's.
+    """Return the run's templates with the judge's from `file`; parts missing there are the bundled ones, not
+    the run's.
     """
     bundled = dict(open_exam(old.spec, Path(old.data) if old.data else None).templates)
     templates: dict[str, object] = dict(old.templates)
@@ -471,19 +475,19 @@ def _with_rubric(old: ExamRecord, file: Path) -> dict[str, object]:
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """A run that this process alone writes, until `report` is made or nothing more is asked."""
+    """A run locked by this process, until it is graded or asking ends."""
 
     opened: OpenRun
     way: Way
     earlier: list[RunFolder] = []
-    """Runs whose answers may be taken over."""
+    """Runs whose answers may be reused."""
 
     @classmethod
     def begun(
         cls, plan: RunPlan, way: Way | None = None, own: Own | None = None, kept: Mapping[str, bytes] | None = None
     ) -> Session:
-        """Return a new run; `kept`: more files for its folder. Raises VivaError for what cannot be asked: nothing is
-        then.
+        """Begin a new run; `kept`: more files for its folder. Raises VivaError, before asking, for an
+        impossible plan.
         """
         way = way or Way()
         opened, earlier = plan_run(plan, own or {}, way, asking=True)
@@ -492,9 +496,7 @@ class Session(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def estimated(cls, plan: RunPlan, way: Way | None = None) -> Iterator[str]:
-        """Return lines on what a run would ask, and what that would cost. Raises VivaError as it would; nothing is
-        asked.
-        """
+        """Yield lines on a run's requests and cost, without asking. Raises VivaError as the run would."""
         from viva.runs.forecast import estimate
 
         return estimate(plan_run(plan, {}, way or Way(), asking=False)[0])
@@ -508,7 +510,7 @@ class Session(Struct, frozen=True, kw_only=True):
         own: Callable[[RunFolder], Own] | None = None,
         confirm: Callable[[RunFolder, LimitOptions], None] = confirm_endpoints,
     ) -> Session:
-        """Return a run that is there: locked, then read, then checked.
+        """Open an existing run: lock, then read, then check it.
 
         Raises VivaError, StorageError where another process writes to it.
         """
@@ -524,7 +526,7 @@ class Session(Struct, frozen=True, kw_only=True):
             exams = None
             if rejudging or way.judges_again:
                 record, exams = rejudge(folder.record, rejudging, rejudge_records(folder.record, rejudging))
-                folder.record = way.judging(record, exams)  # run.json changes when all that can be refused is refused
+                folder.record = way.judging(record, exams)  # run.json is written only after all checks
             opened = prepare(folder, limits, exams, own(folder) if own else None, asking=True)
             refuse_unbatched(opened)
             open_encoder_of(opened, new=rejudging.encoder is not None)
@@ -537,14 +539,14 @@ class Session(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def graded(cls, plan: GradePlan, way: Way | None = None, collected: Collected | None = None) -> tuple[Session, str]:
-        """Return answers collected elsewhere as a new run, and their column of questions."""
+        """Make a new run of answers collected elsewhere; return it and the name of their column of questions."""
         opened, replay = plan_grading(plan, collected, way)
         open_encoder_of(opened, new=True)
         create_folder(opened)
         return cls(opened=opened, way=way or Way()), replay.question_column
 
     def through(self, output: OutputOptions) -> tuple[int, Report]:
-        """Ask what is missing, and grade: the exit code, and what came of it. The folder is free again then."""
+        """Ask what is missing and grade; return the exit code and the results. The folder is unlocked then."""
         try:
             code = self.way.carry_out(self.opened, self.earlier)
             return code, grade_run(self.opened, output)
@@ -553,9 +555,9 @@ class Session(Struct, frozen=True, kw_only=True):
 
 
 def plan_grading(plan: GradePlan, collected: Collected | None = None, way: Way | None = None) -> tuple[OpenRun, Replay]:
-    """Return what `viva grade` would do so, and the answers: all is checked, and nothing is written yet.
+    """Return the run that `viva grade` would make, and the answers: checked, nothing written yet.
 
-    `collected` are answers that are there already; then `plan.answers` is only what they are called.
+    `collected`: answers in memory; `plan.answers` is then only their name.
     """
     choice, judging, paths, benchmark = plan.task, plan.judging, plan.answers, plan.benchmark
     refuse_unjudged(choice, judging)

@@ -1,11 +1,9 @@
-"""Which runs are the shards of one and the same run, what differs where they are not, what is missing, and the whole
-that `viva merge` makes of them.
+"""Shards of a run: finding them, reporting differences and missing ones, and merging them (`viva merge`).
 
-The journals and marks of several runs as those of one: streamed, in memory are keys alone.
+Journals and marks are merged as streams, with only keys in memory.
 
-A line is taken over as it is, but for its key and for who answered (`journal.ServedChanges`). Of a request that several
-runs answered, the first one's answer counts; a failure stays only where nobody answered, so that it is asked again on
-resume.
+A line is copied unchanged, but for its key and served model (`journal.ServedChanges`). If several runs answered a
+request, the first answer counts; a failure stays only without an answer, so that a resume asks again.
 """
 
 from __future__ import annotations
@@ -54,9 +52,9 @@ from viva.types import Question
 from viva.visible import one_line
 
 _SHOWN = 3
-"""Differences that are named."""
+"""Most differences named in an error."""
 _PER_PROCESS = ("key_variable", "device", "batch")
-"""Settings of a model that no answer depends on: two tasks may have been given their own."""
+"""Settings of a model that no answer depends on, so that shards may differ."""
 
 
 class Part(Struct, frozen=True):
@@ -67,34 +65,34 @@ class Part(Struct, frozen=True):
 
 
 class Parts(Struct, frozen=True, kw_only=True):
-    """All shards of one run, in order; of one that was made twice, the run that began first comes first."""
+    """All shards of one run, in order; of a shard made twice, the run that began first comes first."""
 
     parts: tuple[Part, ...]
     left_out: tuple[Path, ...] = ()
-    """Runs of a folder that are no shards."""
+    """Runs in a given folder that are no shards."""
 
     @property
     def of(self) -> int:
-        """How many shards the run has."""
+        """Number of shards of the whole run."""
         return self.parts[0].shard.of
 
     @property
     def missing(self) -> list[int]:
-        """The shards that are not there."""
+        """Numbers of the missing shards."""
         there = {part.shard.number for part in self.parts}
         return [number for number in range(1, self.of + 1) if number not in there]
 
     @property
     def record(self) -> RunRecord:
-        """The first shard's run.json; but for the shard, it is the whole run's."""
+        """The first shard's run.json, which equals the whole run's but for the shard."""
         return self.parts[0].folder.record
 
 
 def find_parts(paths: Sequence[Path], *, any_address: bool) -> Parts:
-    """Return the shards that the paths name: run folders, and folders of runs.
+    """Find the shards in run folders and folders of runs.
 
-    Raises VivaError for a run that is no shard, and for shards of different runs, with what differs; StorageError for
-    one that cannot be read, or that somebody is writing to.
+    Raises VivaError for a run that is no shard, and, with the differences, for shards of different runs; StorageError
+    for a run that cannot be read, or that another process writes to.
     """
     by_folder: dict[Path, Part] = {}
     left_out: list[Path] = []
@@ -124,7 +122,7 @@ def find_parts(paths: Sequence[Path], *, any_address: bool) -> Parts:
 
 
 def _refuse_waiting(folder: RunFolder) -> None:
-    """What is handed in as a batch and not read yet would be asked, and paid, a second time."""
+    """Refuse a shard with open batches: their requests would be asked, and paid, a second time."""
     log = BatchLog(folder.path, write=False)
     try:
         waiting = sum(1 for _ in log.waiting())
@@ -160,7 +158,7 @@ def _refuse_strangers(parts: Sequence[Part], *, any_address: bool) -> None:
 
 
 def _compared(folder: RunFolder, any_address: bool) -> dict[str, object]:
-    """Return all of run.json that an answer or a score depends on, by name."""
+    """Return the settings of run.json that answers or scores depend on, by name."""
     content: dict[str, Any] = msgspec.to_builtins(folder.record)
     exams = [_exam(exam) for exam in content["exams"]]
     models = {kind: [_model(model, folder, any_address) for model in content[kind]] for kind in ("models", "judges")}
@@ -169,7 +167,7 @@ def _compared(folder: RunFolder, any_address: bool) -> dict[str, object]:
 
 
 def _exam(exam: dict[str, Any]) -> dict[str, Any]:
-    """Return where the data lies and how many questions this part has is the shard's own; what the data is, is not."""
+    """Return an exam without the path of its data and its number of questions, in which shards may differ."""
     spec = {**exam["spec"], "shard": ""}
     return {**exam, "spec": spec, "questions": 0, "data": "the bundled sample" if exam["data"] is None else "files"}
 
@@ -181,7 +179,7 @@ def _model(model: dict[str, Any], folder: RunFolder, any_address: bool) -> dict[
     if known.get("weights"):
         known["weights"] = {name: value for name, value in known["weights"].items() if name not in _PER_PROCESS}
     inside = kept_file(str(known["name"]))
-    if inside:  # what the run was graded from lies in its folder
+    if inside:  # the answers that the run was graded from are in its folder
         known["content"] = _digest(folder.path / inside)
     return known
 
@@ -195,7 +193,7 @@ def _digest(path: Path) -> str:
 
 
 def _flat(name: str, value: object) -> Iterator[tuple[str, object]]:
-    """Nested settings as `exam 1 spec shots` → value."""
+    """Yield nested settings as (`exam 1 spec shots`, value)."""
     if isinstance(value, dict) and value:
         for key, below in value.items():
             yield from _flat(f"{name} {key}".strip(), below)
@@ -217,7 +215,7 @@ def _short(value: object) -> str:
 
 
 def spans(numbers: Sequence[int]) -> str:
-    """1, 2, 3, 7 as `1-3, 7`."""
+    """Return 1, 2, 3, 7 as `1-3, 7`."""
     ranges: list[list[int]] = []
     for number in numbers:
         if ranges and number == ranges[-1][1] + 1:
@@ -232,11 +230,11 @@ STAGES = ("responses", "executions", "similarities", "annotations", LABELS)
 
 
 OF_SHARD = ("shard", "max_requests", "max_cost")
-"""Options of a part that the whole run does not have."""
+"""Options of a shard that the whole run does not have."""
 
 
 def merged_record(parts: Parts, command: Sequence[str]) -> RunRecord:
-    """run.json of the whole run. Raises DataError where the data of the shards is not here, or not what it was."""
+    """Return run.json of the whole run. Raises DataError where the shards' data is missing or has changed."""
     records = [part.folder.record for part in parts.parts]
     record = msgspec.structs.replace(
         parts.record,
@@ -255,14 +253,14 @@ def merged_record(parts: Parts, command: Sequence[str]) -> RunRecord:
 
 
 def _whole_exam(records: list[ExamRecord]) -> ExamRecord:
-    """Return the whole exam, with its data where one of the shards found it and it still is."""
+    """Return the whole exam, with the first shard's path of its data that still exists."""
     here = next((record for record in records if record.data is None or Path(record.data).exists()), records[0])
     whole = msgspec.structs.replace(here, spec=msgspec.structs.replace(here.spec, shard=""))
     return msgspec.structs.replace(whole, questions=len(reopen(whole)))
 
 
 def merge(parts: Parts, record: RunRecord, into: Path) -> int:
-    """Write the whole run, which appears at its place when it is complete. Returns how many answers it holds."""
+    """Write the whole run into `into`, which appears when complete. Returns its number of answers."""
     with _staged(into) as stage:
         journals = {name: JournalMerge(stage / f"{name}.jsonl") for name in STAGES}
         screen = Screen("plain")
@@ -297,7 +295,7 @@ def _tell(screen: Screen, done: str, journals: Iterable[JournalMerge]) -> None:
 
 
 def _copy_answers(parts: Parts, stage: Path) -> None:
-    """The files in the first shard's folder that its replays play: the others' are the same."""
+    """Copy the files that replays read from the first shard's folder; the other shards' are the same."""
     first = parts.parts[0].folder
     for name in [*(kept_file(model.name) for model in first.record.models), UNMATCHED]:
         if name and os.path.lexists(first.path / name):
@@ -310,9 +308,9 @@ def _copy_answers(parts: Parts, stage: Path) -> None:
 
 @contextmanager
 def _staged(into: Path) -> Iterator[Path]:
-    """A temporary folder next to `into`, which takes its place when the block ends well, and goes otherwise.
+    """Yield a temporary folder next to `into`, renamed to it when the block succeeds, else removed.
 
-    Raises VivaError where `into` is there already, StorageError where it cannot be written.
+    Raises VivaError where `into` exists, StorageError where it cannot be written.
     """
     if (into / "run.json").exists():
         raise StorageError(f"{into} holds a run already: choose another {option('out')}")
@@ -328,7 +326,7 @@ def _staged(into: Path) -> Iterator[Path]:
                 f"another process is merging into {into}; wait for it, or choose another {option('out')}"
             ) from None
         try:
-            for left in stage.iterdir():  # by a merge that was killed
+            for left in stage.iterdir():  # left by a merge that was killed
                 if left.name != ".lock":
                     left.unlink()
             yield stage
@@ -341,7 +339,7 @@ def _staged(into: Path) -> Iterator[Path]:
 
 
 class JournalMerge:
-    """One stage's journal in the making. `take` the journals of all runs, in the order in which their answers count."""
+    """A merged journal of one stage. Call `take` with the journals of all runs; earlier ones have precedence."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -349,7 +347,7 @@ class JournalMerge:
         """Lines read so far."""
         self.answered = KeyTable()
         self.repeated = 0
-        """Answers that another run had given already."""
+        """Answers left out because an earlier run had one."""
         self._decode = msgspec.json.Decoder(Entry).decode
         self._encode = msgspec.json.Encoder().encode
         self._written = ServedChanges()
@@ -361,10 +359,10 @@ class JournalMerge:
     def take(
         self, source: Path, keys: Mapping[bytes, bytes] | None = None, told: Callable[[], None] = lambda: None
     ) -> None:
-        """All whole lines of a journal; none where there is no such file. `told` is called now and then.
+        """Append all whole lines of a journal, if the file exists. `told` is called now and then, for progress.
 
-        `keys`: what a request's key is in the merged run, where it is another. Raises StorageError for a line that is
-        damaged, and where the journal cannot be written.
+        `keys`: request key → the differing key in the merged run. Raises StorageError for a damaged line, and where the
+        journal cannot be written.
         """
         read = ServedChanges()
         for entry, raw in _lines(source, self._decode):
@@ -393,12 +391,12 @@ class JournalMerge:
             raise StorageError(f"cannot write {self.path}: {problem.strerror}; free some space") from None
 
     def abandon(self) -> None:
-        """Close the file, whatever becomes of it."""
+        """Close the file without flushing, after a failure."""
         with contextlib.suppress(OSError):
             self._out.close()
 
     def close(self) -> None:
-        """Write through to the disk. A journal without a line goes: a run without judges has none for them."""
+        """Flush to the disk and close. An empty journal is removed, as a run without judges has no file for them."""
         try:
             with self._out as out:
                 out.flush()
@@ -410,9 +408,7 @@ class JournalMerge:
 
 
 def _lines(source: Path, decode: Callable[[bytes], Entry]) -> Iterator[tuple[Entry, bytes]]:
-    """Yield every whole line of a journal, read and as it is. What a crash tore at the end is left out, as on
-    resume.
-    """
+    """Yield every whole line of a journal, (decoded, raw). A torn last line is left out, as on resume."""
     try:
         file = open_regular(source)
     except FileNotFoundError:
@@ -436,10 +432,10 @@ def _lines(source: Path, decode: Callable[[bytes], Entry]) -> Iterator[tuple[Ent
 
 
 def merge_reviews(sources: Sequence[Path], path: Path) -> int:
-    """Return the experts' marks of all runs in one file, in the order in which they were given; each line once.
+    """Merge the experts' marks of all runs into one file, in the order in which they were given; each line once.
 
-    Within a run the order of lines stays: the last one of a reviewer about an aspect counts. Returns how many lines
-    were left out since they cannot be read. Raises StorageError for files that cannot be read or written.
+    Within a run the order of lines stays, since a reviewer's last mark of an aspect counts. Returns the number of
+    unreadable lines, which are left out. Raises StorageError for files that cannot be read or written.
     """
     decode = msgspec.json.Decoder(Review).decode
     latest_by_id: dict[str, tuple[float, bytes]] = {}
@@ -452,7 +448,7 @@ def merge_reviews(sources: Sequence[Path], path: Path) -> int:
             except UNREADABLE:
                 damaged += 1
                 continue
-            latest = max(latest, review.at)  # a clock that was set back changes nothing of a file's order
+            latest = max(latest, review.at)  # a clock that was set back must not change the order within a file
             latest_by_id.setdefault(review.id, (latest, line))
     if latest_by_id:
         try:
@@ -468,7 +464,7 @@ def merge_reviews(sources: Sequence[Path], path: Path) -> int:
 
 
 def _raw_lines(source: Path) -> list[bytes]:
-    """Marks are made by hand: there are few."""
+    """Return the lines of a file of marks, which are few, being made by hand."""
     try:
         file = open_regular(source)
     except FileNotFoundError:
@@ -482,18 +478,18 @@ def _raw_lines(source: Path) -> list[bytes]:
 
 
 Renamed = dict[bytes, bytes]
-"""Key in the one run → key in the other."""
+"""Key in one run → key in another."""
 
 
 def moved(record: RunRecord, other: RunRecord) -> bool:
-    """Return whether their models or judges have different addresses."""
+    """Return whether models or judges of two runs have different addresses."""
     return [model.base_url for model in (*record.models, *record.judges)] != [
         model.base_url for model in (*other.models, *other.judges)
     ]
 
 
 def keys_elsewhere(folder: RunFolder, record: RunRecord) -> dict[str, Renamed]:
-    """Stage → what its keys are in a run with the models and judges of `record`, otherwise the same. Asks nobody."""
+    """Return stage → key → its key in the same run with the models and judges of `record`. Sends nothing."""
     record = without_consent(record)
     opened = prepare(folder)
     judged = opened.judge_panel.judges if opened.judge_panel else ()
@@ -517,7 +513,7 @@ def keys_elsewhere(folder: RunFolder, record: RunRecord) -> dict[str, Renamed]:
 
 
 def _there(model: Model, here: ModelRecord, there: ModelRecord) -> Model:
-    """Return the model as the other run reaches it."""
+    """Return the model with the other run's address."""
     return model if here.base_url == there.base_url else reach(there, 0)
 
 

@@ -1,6 +1,6 @@
-"""What state a run is in, and how far it is: counts by model and exam, tokens, rate, and the words for it.
+"""State and progress of a run: counts by model and exam, tokens, rate, and their description in words.
 
-Judged here for all that say it: `viva runs`, the list of runs, a run's page.
+Used by `viva runs`, the list of runs, and a run's page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from viva.types import NOT_ASKED, outcome_name
 from viva.visible import plural
 
 State = Literal["running", "done", "waiting", "stopped", "incomplete", "empty"]
-"""Incomplete: all was asked, and some was not answered or not graded that may still be."""
+""""incomplete": all was asked, but some answers or grades are missing that may still come."""
 _LACKING = {
     "executions": ("program", "not run"),
     "similarities": ("text", "not compared"),
@@ -31,7 +31,7 @@ _LACKING = {
 
 
 class Waiting(Struct, frozen=True):
-    """So many requests in so many batches; or why nobody can say."""
+    """Open batches: requests and batches; or why they are unknown."""
 
     batches: int = 0
     requests: int = 0
@@ -39,13 +39,13 @@ class Waiting(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """In words."""
+        """A phrase in words."""
         batches = "a batch" if self.batches == 1 else f"{self.batches:,} batches"
         return f"{self.requests:,} requests in {batches} are with the provider"
 
 
 def waiting(folder: Path) -> Waiting:
-    """Return what of this run's is not read yet. Takes no lock and writes nothing."""
+    """Return the run's open batches. Takes no lock and writes nothing."""
     try:
         log = BatchLog(folder, write=False)
     except StorageError as problem:
@@ -68,12 +68,12 @@ class Part(Struct, frozen=True):
 
     @property
     def left(self) -> int:
-        """What was not asked yet."""
+        """Number of answers not asked for yet."""
         return max(0, self.total - self.answered - self.failed)
 
 
 def graded_parts(results: Sequence[Result]) -> list[Part]:
-    """Return the same by scores, which count every sample of a question."""
+    """Return the parts by their scores, which count every sample of a question."""
     parts = []
     for scored in results:
         total, failed = sum(scored.answers.values()), scored.answers.get("error", 0)
@@ -82,40 +82,40 @@ def graded_parts(results: Sequence[Result]) -> list[Part]:
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """All of a run at one moment. All texts are hostile."""
+    """Progress of a run at one moment. All texts are untrusted."""
 
     state: State
     brief: str
-    """What is left to do, for lists; the state where that is nothing."""
+    """What is left to do, for lists; the state where nothing is."""
     sentence: str
-    """Both."""
+    """A sentence with both."""
     total: int
     answered: int
     failed: int
     left: int
     input: int
-    """Tokens of prompts, as servers counted them."""
+    """Tokens of prompts, as counted by servers."""
     output: int
-    """The same of replies."""
+    """Tokens of replies, as counted by servers."""
     uncounted: int
-    """Answers of servers that did not say how many tokens they took."""
+    """Answers without token counts."""
     rate: float
-    """New answers a minute, over the last minute; 0 where it stands still."""
+    """New answers a minute, over the last minute; 0 without any."""
     seconds_left: float
-    """At this rate; 0 where that cannot be said."""
+    """Estimated seconds left at this rate; 0 where unknown."""
     resumable: bool
     """Whether asking again may bring what is missing."""
     parts: Sequence[Part]
-    """Empty where it is not known yet which answer is whose."""
+    """Counts by model and exam; empty where unknown yet."""
     stages: dict[str, int]
-    """How much the later stages have found out so far."""
+    """Stage after the answers → its results so far."""
     failures: dict[str, int]
-    """Kind → how many requests failed with it, those that were tried again included."""
+    """Kind of failure → requests that failed so, also those tried again."""
     damaged: tuple[str, ...]
     problem: str
-    """Why nobody can say what is with a provider, if so."""
+    """Why the open batches are unknown; "" otherwise."""
     whole: bool
-    """Whether all of the journals was counted."""
+    """Whether the journals were read to their ends."""
 
 
 def progress_of(
@@ -131,9 +131,9 @@ def progress_of(
     waiting: Waiting,
     whole: bool = True,
 ) -> Progress:
-    """Return what journals, lock, run.json and the results known so far say together.
+    """Return a run's progress from journals, lock, run.json and the results known so far.
 
-    `total`: answers that it is to have. With `parts` every answer is counted where it belongs, else by `answers`.
+    `total`: answers that the run is to have. With `parts`, answers are counted by model and exam, else from `answers`.
     """
 
     def recorded(name: str) -> bool:
@@ -151,9 +151,9 @@ def progress_of(
     came = {name: count for name, stage in stages.items() if (count := len(stage.answered) + len(stage.failed))}
     ungraded = sum(each_result.answers.get("ungraded", 0) for each_result in results)
     lacking = _lacking(record, stages)
-    # Verdicts that were never asked for: one that came can be `none`, which stands.
+    # Only verdicts never asked for count: an existing one may be `none`, which is final.
     unasked = bool(record.judges) and not lacking and ungraded > came.get("annotations", 0)
-    # What a file lacks is asked for in vain, and without a judge a run is as whole as it can be.
+    # A resume cannot get answers missing from a file; without a judge, ungraded answers are final.
     ended = not (left or failed > absent or lacking or unasked)
     counts = {
         "failed": failed - absent,
@@ -208,7 +208,7 @@ def progress_of(
 
 
 def _lacking(record: RunRecord, stages: Mapping[str, Followed]) -> list[str]:
-    """Return what the stages after the answers failed at, in words; of verdicts those of the run's judges."""
+    """Return in words what failed in the stages after the answers; of verdicts, only those of the run's judges."""
     judges = {name for judge in record.judges for name in (judge.name, judge.shown)}
     failures = {stage: len(stage_read.failed) for stage, stage_read in stages.items()}
     failures["annotations"] = sum(stages["annotations"].failed_of[judge] for judge in judges)
