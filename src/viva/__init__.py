@@ -1,4 +1,4 @@
-"""Viva examines language models by asking them questions, and says how far each number can be trusted.
+"""Viva evaluates language models by asking them questions, and reports how far each score can be trusted.
 
 import viva
 
@@ -16,7 +16,7 @@ __all__ = [
     "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "UnansweredWarning",
     "VivaError", "__version__", "grade", "open_run", "resume", "run",  # noqa: F405
 ]  # fmt: skip
-"""And the studies."""
+"""All public names but the studies, which are added below."""
 
 if TYPE_CHECKING:
     from viva.api import signatures
@@ -38,7 +38,7 @@ _PLACES = {
     "viva.api.opened": ("Run", "open_run"),
     "viva.models.called": ("Prompt",),
 }
-"""Where the names are that are no studies: loaded when they are used, so that `import viva` is quick."""
+"""Module → its public names, studies aside; imported on first use, so that `import viva` is quick."""
 
 
 def __getattr__(name: str) -> object:
@@ -47,7 +47,7 @@ def __getattr__(name: str) -> object:
     if name in __all__:
         module = next((module for module, names in _PLACES.items() if name in names), "viva.api.studies")
         return getattr(importlib.import_module(module), name)
-    if importlib.util.find_spec(f"viva.{name}") is not None:  # what lies on another floor: `viva.NAME.function`
+    if importlib.util.find_spec(f"viva.{name}") is not None:  # a subpackage: `viva.NAME.function`
         return importlib.import_module(f"viva.{name}")
     raise AttributeError(f"module 'viva' has no attribute {name!r}")
 

@@ -1,6 +1,6 @@
-"""The contracts between the packages: what an exam, a model, an encoder and a sandbox do for each other.
+"""The contracts between packages: interfaces of exams, models, encoders, sandboxes and worker pools.
 
-Benchmarks, engine, models and sandbox know these and the vocabulary (`types`), and never each other.
+Benchmarks, engine, models and sandbox import these and the vocabulary (`types`), never each other.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from viva.types import (
 
 
 class TextOnly:
-    """The part of `Model` that such a model cannot do."""
+    """Base of models that write text only: `choose` of `Model`, refused."""
 
     name: str
     context_window = None
 
     def check_supported(self, request: Request) -> None:
-        """Raise VivaError for a choice: nobody can read a probability out of a text."""
+        """Raise VivaError for a `Choose`: text has no probabilities."""
         if isinstance(request, Choose):
             raise VivaError(self._no_probabilities())
 
     async def choose(self, request: Choose) -> Response:
-        """Refused, for good."""
+        """Raise a fatal ModelError."""
         raise ModelError("unsupported", self._no_probabilities(), fatal=True)
 
     def _no_probabilities(self) -> str:
@@ -62,11 +62,11 @@ class TextOnly:
 
 
 HEARD: ContextVar[Callable[[bool], None]] = ContextVar("HEARD", default=lambda _written: None)
-"""What a model calls whenever something of a streamed reply arrives, and whether anything is written in it: time limits
-are of silence, not of work."""
+"""Called by a model when a part of a streamed reply arrives, with whether it holds text: time limits apply to silence,
+not to work."""
 MORE: ContextVar[Callable[[int], Awaitable[bool]]] = ContextVar("MORE", default=lambda _tokens: _yes())
-"""What a model awaits before it sends another request for the same answer, whose reply may have so many tokens: whether
-the budget allows it. If not, the answer is what came before."""
+"""Awaited by a model before another request for the same answer, with the reply's most tokens: whether the budget
+allows it. If not, the answer is what came before."""
 P = TypeVar("P")
 R = TypeVar("R")
 
@@ -76,22 +76,22 @@ async def _yes() -> bool:
 
 
 class WorkerPool(Protocol):
-    """A pool of workers: processes of this machine, or a cluster. A context: it ends them."""
+    """A pool of workers: processes of this machine, or a cluster. A context manager that ends them."""
 
     @property
     def jobs(self) -> int:
-        """How many pieces are worked on at once."""
+        """Number of pieces worked on at once."""
         ...
 
     def map(
         self, recipe: Callable[[], Callable[[P], R]], pieces: Iterable[P], *, name: Callable[[P], str] = ...
     ) -> Iterator[R]:
-        """Return what becomes of the pieces, in their order, read no further ahead than a few for each hand.
+        """Yield the results of pieces, in their order, reading only a few pieces ahead for each worker.
 
-        `recipe` is called once in every worker and returns what works on a piece there; it can be pickled (a function
-        of a module, or a partial of one), as can pieces and results. A piece whose worker was lost is given to another;
-        LostWorkerError for one that lost several (`name` says which, in words). What a piece's work raises is raised
-        here, in its turn.
+        `recipe` is called once in every worker and returns the function of a piece; it can be pickled (a function of a
+        module, or a partial of one), as can pieces and results. A piece whose worker was lost goes to another. Raises
+        LostWorkerError for a piece that lost several (`name` describes it), and what a piece's work raised, in its
+        turn.
         """
         ...
 
@@ -103,16 +103,15 @@ class WorkerPool(Protocol):
 
 
 class ContextWindow(Protocol):
-    """How much fits a model's context."""
+    """The measure of a model's context."""
 
     def fits(self, prompt: Prompt, reply: int, limit: int | None) -> bool:
-        """Return whether a prompt and so many tokens of reply fit `limit` tokens; the model's own context for None."""
+        """Return whether a prompt and `reply` tokens fit `limit` tokens; the model's own context for None."""
         ...
 
 
 class Exam(Protocol):
-    """A benchmark opened with its settings and its data: everything between a question and its score. Told from others
-    by identity."""
+    """A benchmark opened with settings and data: everything between a question and its score. Compared by identity."""
 
     def __hash__(self) -> int: ...
 
@@ -128,7 +127,7 @@ class Exam(Protocol):
 
     @property
     def defects(self) -> Sequence[Defect]:
-        """What the loader found wrong."""
+        """Defects of the data that the loader found."""
         ...
 
     @property
@@ -138,14 +137,15 @@ class Exam(Protocol):
 
     @property
     def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
-        """Group of questions → gold → how many exemplars in its prompts have it; none where they are drawn by question.
+        """Group of questions → gold → number of exemplars with it in each prompt; {} where exemplars are drawn by
+        question.
 
         Only golds that are a label (a letter, a truth value), before any exemplar is left out for the context.
         """
         ...
 
     def __len__(self) -> int:
-        """Return how many questions will be asked."""
+        """Return the number of questions to ask."""
         ...
 
     def questions(self) -> Iterator[Question]:
@@ -155,45 +155,43 @@ class Exam(Protocol):
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Request:
-        """Return the exact prompt for one question. Exemplars that do not fit go; `room` is the model's, where it is
-        known.
-        """
+        """Return the request for one question. Exemplars that do not fit `context_window` are left out."""
         ...
 
     def constant(self) -> Constant | None:
-        """Return the best constant answer, made of the golds; None where there is none."""
+        """Return the best constant answer, chosen by the golds; None where there is none."""
         ...
 
     def variant(self, question: Question, sample: int) -> Question:
-        """Return the question as this sample asks it: its options may have another order. All that follows the request
-        is about it. A variant's variant is the variant.
+        """Return the question as this sample asks it: its options may have another order. Use it for everything after
+        the request. A variant's variant is itself.
         """
         ...
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
-        """Return what must be run in the sandbox before this answer can be scored; empty where nothing is."""
+        """Return the programs to run in the sandbox before this answer can be scored, maybe none."""
         ...
 
     def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
-        """Return what an encoder must compare before this answer can be scored; empty where nothing is."""
+        """Return the texts that an encoder must compare before this answer can be scored, maybe none."""
         ...
 
     def judgements(
         self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
     ) -> tuple[Generate, ...]:
-        """Return what a judge must be asked before this answer can be scored; empty where something else decides."""
+        """Return the requests to a judge before this answer can be scored; () where something else decides."""
         ...
 
     def readable(self, question: Question, opinion: Opinion) -> bool:
-        """Return whether a judge's reply holds a verdict, or says that there is none; any other is asked for again."""
+        """Return whether a judge's reply holds a verdict, or states that there is none; others are asked for again."""
         ...
 
     def mark(self, question: Question, opinion: Opinion) -> float | None:
-        """Return what a judge's reply gives its aspect, a share of the full mark; None for no decision."""
+        """Return the mark in a judge's reply, a share of the full mark; None for no decision."""
         ...
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """Return the score of one answer, given all that was found out about it. Pure."""
+        """Return the score of one answer, given the evidence about it. Pure."""
         ...
 
     def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
@@ -205,7 +203,7 @@ class Exam(Protocol):
         ...
 
     def headline(self) -> Aggregate:
-        """Return which average is the exam's one number, as its paper gives it."""
+        """Return the average that is the exam's headline score, as its paper defines it."""
         ...
 
 
@@ -214,7 +212,7 @@ class Benchmark(Protocol):
 
     @property
     def about(self) -> BenchmarkInfo:
-        """What it is."""
+        """Its description: languages, sizes, settings supported."""
         ...
 
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> Exam:
@@ -226,10 +224,10 @@ class Benchmark(Protocol):
 
 
 class Adaptation(Struct, kw_only=True, omit_defaults=True):
-    """How requests were adapted to what the server takes, as a run found it out.
+    """How a run has adapted requests to their server.
 
     `parameters`: name → what became of it ("left out", "cut here", "as max_completion_tokens", ...). `reasons`: whether
-    the model was seen to reason; None: no reply told yet. `streams`: whether replies are asked for as streams.
+    the model was seen to reason; None: unknown yet. `streams`: whether replies are requested as streams.
     """
 
     parameters: dict[str, str] = {}
@@ -238,7 +236,7 @@ class Adaptation(Struct, kw_only=True, omit_defaults=True):
 
 
 class Model(Protocol):
-    """Prompt in, Response out. `lane` names whose limits it shares (a provider's endpoint)."""
+    """Prompt in, Response out."""
 
     @property
     def name(self) -> str:
@@ -247,71 +245,69 @@ class Model(Protocol):
 
     @property
     def rate_limit_group(self) -> str:
-        """Models of one lane share concurrency and rate limits."""
+        """Name of the group (a provider's endpoint) whose models share concurrency and rate limits."""
         ...
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """What else a reply depends on (endpoint, API); part of the reuse key. Never a secret."""
+        """Other things that a reply depends on (endpoint, API); part of the reuse key. Never a secret."""
         ...
 
     @property
     def context_window(self) -> ContextWindow | None:
-        """Its context, measured with its own tokenizer; None where that is not at hand."""
+        """Its context, measured with its own tokenizer; None without one."""
         ...
 
     def check_supported(self, request: Request) -> None:
-        """Raises VivaError where requests of this kind can never be answered. Asks nobody."""
+        """Raise VivaError where requests of this kind can never be answered. Sends nothing."""
         ...
 
     async def answer(self, request: Generate) -> Response:
-        """Return one attempt. Raises ModelError; retrying is the engine's business."""
+        """Make one attempt. Raises ModelError; the engine retries."""
         ...
 
     async def choose(self, request: Choose) -> Response:
-        """Return one attempt. Raises ModelError, a fatal one where the model does not say how probable a text is."""
+        """Make one attempt. Raises ModelError, a fatal one where the model gives no probabilities."""
         ...
 
     async def close(self) -> None:
-        """Give connections back."""
+        """Release connections or memory."""
         ...
 
 
 class Adapts(Protocol):
-    """How requests are adapted to what a server takes."""
+    """The adapter of requests to their server."""
 
     known: Adaptation
     changed: Callable[[str], None]
-    """Told, in a sentence, of everything new."""
+    """Called with a sentence on every new adaptation."""
 
     @property
     def thinks(self) -> bool:
-        """Whether the model is taken to reason."""
+        """Whether the model is assumed to reason."""
         ...
 
     def longest(self, most: int | None) -> int | None:
-        """Return tokens that a reply may cost, thoughts included, which would be `most` without them; None: nobody
-        knows.
-        """
+        """Return the most tokens of a reply, thoughts included, given `most` without them; None: unknown."""
         ...
 
     def lost(self, seconds: float) -> None:
-        """A request was lost after so many seconds without a reply."""
+        """Record that a request was lost after `seconds` without a reply."""
         ...
 
 
 @runtime_checkable
 class AdaptingModel(Protocol):
-    """A model that leaves out what its server refuses, and gives room to think where it reasons."""
+    """A model that leaves out refused parameters, and adds room for thoughts if it reasons."""
 
     adapting: Adapts
 
 
 class BatchState(Struct, frozen=True, kw_only=True):
-    """How far a provider is with a batch of requests.
+    """The state of a batch at its provider.
 
-    `failed`: refused as a whole, nothing of it was worked on; `problem` says why, and `lines` why which of its requests
-    are to blame (number from 0 → words), where the provider says so.
+    `failed`: refused as a whole, without work on any request; `problem` says why, and `lines` which requests are at
+    fault (number from 0 → reason), where the provider says so.
     """
 
     status: Literal["working", "ended", "failed"]
@@ -322,26 +318,26 @@ class BatchState(Struct, frozen=True, kw_only=True):
 
 
 Asked = Callable[[str], Generate | None]
-"""What was asked by the name of a request; None for a name that is a stranger's."""
+"""A request's name → the request; None for an unknown name."""
 Result = tuple[str, Response | ModelError]
-"""The name of a request of a batch, and what came of it."""
+"""(name of a request in a batch, its result)."""
 
 
 class Batches(Protocol):
-    """A provider's batch API for one model: many requests handed in at once, for less money and hours of patience.
+    """A provider's batch API for one model: many requests handed in at once, cheaper, answered within hours.
 
-    Every method makes one attempt and raises ModelError; trying again, remembering and waiting are the engine's
-    business. A label is letters and digits that the engine made up; each request of a batch has a name of its own.
+    Every method makes one attempt and raises ModelError; the engine retries, records and waits. A label is letters and
+    digits made by the engine; request names are unique in a batch.
     """
 
     @property
     def most(self) -> tuple[int, int]:
-        """How many requests and bytes one batch may have."""
+        """Most requests and bytes of one batch."""
         ...
 
     @property
     def share(self) -> float:
-        """What a token costs here, as a share of the list price."""
+        """The price of a token in batches, as a share of the list price."""
         ...
 
     @property
@@ -350,47 +346,45 @@ class Batches(Protocol):
         ...
 
     def kind(self, request: Generate) -> str:
-        """Only requests of one kind share a batch."""
+        """Return a request's kind; a batch holds requests of one kind."""
         ...
 
     def line(self, name: str, request: Generate) -> bytes:
-        """Return a request as it is handed in, under its name."""
+        """Return a request as a line of a batch, under its name."""
         ...
 
     async def newest(self) -> str:
-        """Return the batch that was made last with this key, by any client; "" if there is none. Later ones are
-        newer.
-        """
+        """Return the newest batch of this key, by any client; "" without any. `search` looks for newer ones."""
         ...
 
     async def hand_in(self, label: str, kind: str, lines: Sequence[bytes]) -> str:
-        """Hand a batch in; the provider's name for it. An error that can be retried leaves open whether it arrived."""
+        """Hand a batch in; return the provider's name for it. After an error with `retry` it may have arrived."""
         ...
 
     async def search(self, label: str, count: int, after: str, known: Collection[str]) -> list[str]:
-        """Batches of `count` requests newer than `after` that are (or, if not `certain`, may be) the one with this
-        label. `known` are batches that are others."""
+        """Return the batches of `count` requests newer than `after` that have (or, if not `certain`, may have) this
+        label, but those `known` to be others."""
         ...
 
     async def tidy(self, label: str) -> None:
-        """Remove what a batch that was never made has left with the provider."""
+        """Remove files at the provider of a batch that was never made."""
         ...
 
     async def state(self, batch: str) -> BatchState:
-        """Return how far it is."""
+        """Return the state of a batch."""
         ...
 
     def replies(self, batch: str, request: Asked) -> AsyncIterator[Result]:
-        """Return the results of a batch that has ended, in any order: name of the request → reply, or why there is
-        none. `request` is what was asked by a name, None for strangers': replies are read as those of requests alone.
+        """Yield the results of an ended batch, in any order: (name of the request, reply or error). `request` returns
+        the request of a name, None for an unknown one; replies are read as those of single requests.
 
-        Names are as they came: unknown ones, and one twice, are possible. Raises ModelError of the kind "gone" where
-        the provider keeps the results no longer.
+        Names are the provider's: unknown and repeated ones are possible. Raises ModelError of the kind "gone" where the
+        provider keeps the results no longer.
         """
         ...
 
     async def cancel(self, batch: str) -> None:
-        """Ask the provider to stop working on it; what is done is kept. Not an error where it has ended."""
+        """Ask the provider to stop work on a batch; finished results are kept. No error where it has ended."""
         ...
 
 
@@ -399,7 +393,7 @@ class BatchModel(Protocol):
     """A model whose provider has a batch API."""
 
     def batches(self) -> Batches:
-        """Return the way to it."""
+        """Return its batch API."""
         ...
 
 
@@ -413,18 +407,16 @@ class Encoder(Protocol):
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """What else a similarity depends on (weights, layer, normalisation); part of its key."""
+        """Other things that a similarity depends on (weights, layer, normalisation); part of its key."""
         ...
 
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Return the similarity of each text to its reference, in -1..1; blocking, and quickest in batches of
-        `batch`.
-        """
+        """Return the similarity of each text to its reference, in -1..1. Blocking; quickest with `batch` pairs."""
         ...
 
     @property
     def batch(self) -> int:
-        """How many pairs to give it at once."""
+        """Best number of pairs for one call."""
         ...
 
 

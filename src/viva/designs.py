@@ -1,4 +1,4 @@
-"""Designs of experiments: what is varied from one answer to the next, and which combinations of it are asked."""
+"""Designs of experiments: factors that vary between answers, and the combinations that are asked."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from msgspec import Meta, Struct
 
 FactorName = Literal["prompt", "order", "exemplars", "system", "seed", "judge"]
 JUDGE: FactorName = "judge"
-"""Not asked for: who marks an answer can be varied once it is there."""
+"""The factor of the judges, varied after answering: no question is asked differently for it."""
 MOST_CELLS = 500
-"""Combinations of one design: more are more answers to each question than anybody pays for."""
+"""Most cells of one design: each costs an answer to every question."""
 _LEVELS = {
     "prompt": "prompts", "order": "orders of options", "exemplars": "draws of exemplars", "system": "system texts",
     "seed": "seeds", "judge": "judges",
@@ -20,7 +20,7 @@ Level = Annotated[int, Meta(ge=0, lt=MOST_CELLS)]
 
 
 class Factor(Struct, frozen=True):
-    """Something that is varied. `levels` are names; the first is what a run that varies nothing asks."""
+    """A factor of a design. `levels` are names; the first is the one of a run without a design."""
 
     name: FactorName
     levels: Annotated[tuple[str, ...], Meta(min_length=2, max_length=MOST_CELLS)]
@@ -38,8 +38,7 @@ class Design(Struct, frozen=True):
 
     @property
     def sound(self) -> bool:
-        """Whether every cell has a level of every factor that exists, no factor is there twice, and none is the judge,
-        of whom no question knows."""
+        """Whether every cell has an existing level of every factor, no factor is repeated, and none is the judge."""
         names = {factor.name for factor in self.factors}
         sizes = [len(factor.levels) for factor in self.factors]
         fits = (len(cell) == len(sizes) and all(map(int.__lt__, cell, sizes)) for cell in self.cells)
@@ -51,7 +50,7 @@ class Design(Struct, frozen=True):
         return {factor.name: level for factor, level in zip(self.factors, levels, strict=True)}
 
     def named(self, sample: int) -> dict[str, str]:
-        """Return the same by the levels' names."""
+        """Return the name of each factor's level in a sample."""
         return {factor.name: factor.levels[self.cell(sample)[factor.name]] for factor in self.factors}
 
     def answer_name(self, sample: int, samples: int) -> str:
@@ -61,7 +60,7 @@ class Design(Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """`prompt3.order4`, and the number of cells where not all are asked: `prompt3.order4.in6`."""
+        """`prompt3.order4`, with the number of cells where not all are asked: `prompt3.order4.in6`."""
         factors = ".".join(f"{factor.name}{len(factor.levels)}" for factor in self.factors)
         whole = math.prod(len(factor.levels) for factor in self.factors)
         return factors if len(self.cells) == whole else f"{factors}.in{len(self.cells)}"

@@ -1,4 +1,4 @@
-"""What can go wrong, and the exit code that says so.
+"""Errors and their exit codes.
 
 Every message names the thing, shows the value and says what to do next; the command line prints it without a traceback.
 """
@@ -15,7 +15,7 @@ EXIT_USAGE = 2
 EXIT_INCOMPLETE = 3
 """Something is unanswered or failed a check: the run folder is whole, `viva resume` goes on."""
 EXIT_REFUSED = 4
-"""The endpoint refuses this key or this model: nothing more was sent."""
+"""The endpoint refuses the key or the model: nothing more was sent."""
 EXIT_STORAGE = 5
 """The run folder cannot be written: disk full, read-only, or held by another process."""
 EXIT_GATE = 6
@@ -25,13 +25,13 @@ EXIT_INTERRUPTED = 130
 
 
 _SPELLED = {"wrote": "from", "beside": "reference"}
-"""Options that a command line spells otherwise."""
+"""Options with another spelling on the command line."""
 _IN_PROGRAM = ContextVar("in program", default=False)
 
 
 @contextmanager
 def in_program() -> Iterator[None]:
-    """Word options as the keyword arguments of functions, not as those of a command line."""
+    """Name options in messages as keyword arguments, not as on a command line, inside the block."""
     before = _IN_PROGRAM.set(True)
     try:
         yield
@@ -42,7 +42,7 @@ def in_program() -> Iterator[None]:
 def option(name: str, value: str | bool = "") -> str:
     """Return an option as its reader writes it: `--max-cost 3` on a command line, `max_cost=3` in a program.
 
-    A name in capitals is an argument's or a variable's, and stays.
+    A name in capitals, of an argument or a variable, stays.
     """
     if name.isupper():
         return name
@@ -52,7 +52,7 @@ def option(name: str, value: str | bool = "") -> str:
 
 
 def flag(name: str, value: str | bool = "") -> str:
-    """Return the same where many read it, as in a note under a table: `--max-cost 3`, whatever made the table."""
+    """Return an option as on a command line, `--max-cost 3`, for texts with many readers, such as notes of tables."""
     spelled = _SPELLED.get(name, name).replace("_", "-")
     return f"--no-{spelled}" if value is False else f"--{spelled} {value}".rstrip()
 
@@ -75,7 +75,7 @@ class DataError(VivaError):
 
 
 class MissingDataError(DataError):
-    """A question set that is not there (as opposed to one that is damaged)."""
+    """A question set that is missing (rather than damaged)."""
 
 
 class MissingEncoderError(VivaError):
@@ -87,7 +87,7 @@ EXTRAS = {
     "altair": "pages", "h11": "pages", "starlette": "pages", "uvicorn": "pages", "vl_convert": "pages",
     "langdetect": "instructions",
 }  # fmt: skip
-"""Package → the extra that brings it: those that are no part of what asks, grades and sums up."""
+"""Package → the extra that installs it, for packages beyond asking, grading and summing up."""
 
 
 class MissingExtraError(VivaError):
@@ -96,7 +96,7 @@ class MissingExtraError(VivaError):
 
 @contextmanager
 def missing_extras() -> Iterator[None]:
-    """Say which extra brings a package that is not installed. Raises MissingExtraError for it."""
+    """Turn the ImportError of a missing package into MissingExtraError, which names the extra."""
     try:
         yield
     except ModuleNotFoundError as problem:
@@ -116,13 +116,13 @@ class StorageError(VivaError):
 
 
 class MissingRunError(StorageError):
-    """A run folder that is not there: a wrong name, so nothing is wrong with the disk."""
+    """A run folder that does not exist, from a wrong name rather than a faulty disk."""
 
     exit_code = EXIT_USAGE
 
 
 class RefusedError(VivaError):
-    """An endpoint that refuses a key or a model, told to a program: what others answered is kept."""
+    """An endpoint that refuses a key or a model, raised to programs; other models' answers are kept."""
 
     exit_code = EXIT_REFUSED
 
@@ -130,11 +130,10 @@ class RefusedError(VivaError):
 class ModelError(Exception):
     """One request failed. Raised by models, decided upon by the engine.
 
-    `retry`: another attempt may succeed. `retry_after`: seconds the server asked to wait, if it did.
-    `overload`: the server has too much to do (429, 503, 529), so concurrency should fall.
-    `fatal`: every further request to this model would fail alike (bad key, unknown model).
-    `lasting`: that, of what a run keeps (model, address, options), so that only another run can change it.
-    `unreachable`: no reply came at all; before the first one that means that nobody is there.
+    `retry`: another attempt may succeed. `retry_after`: seconds the server asked to wait, if it did. `overload`: the
+    server has too much to do (429, 503, 529), so concurrency should fall. `fatal`: every further request to this model
+    would fail alike (bad key, unknown model). `lasting`: so for this run's model, address and options; only a new run
+    can change that. `unreachable`: no reply came at all; before the first one, the server may not exist.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A field of a struct as an option: what it may be, what its help says, and values converted to it.
+"""Fields of structs as options: types, bounds, help, and conversion of values.
 
 Click options, the keyword arguments of the Python API and the fields of a configuration file derive from it.
 """
@@ -21,22 +21,20 @@ from viva.plugins import moved
 from viva.visible import one_line
 
 S = TypeVar("S", bound=Struct)
-_fields = cache(msgspec.structs.fields)  # evaluates every annotation each time: a sixth of a short command
+_fields = cache(msgspec.structs.fields)  # cached: uncached it takes a sixth of a short command
 _DEFAULT = re.compile(r"  \[default: [^]]*\]")
 
 
 def note(text: str, *, metavar: str = "", spelled: tuple[str, ...] = (), argument: bool = False) -> Meta:
-    """Return what a field is, as the help of its option.
+    """Return the metadata of a field: the help of its option.
 
-    `spelled`: the option's names, where they are not that of the field. `argument`: it has a place in place of a name.
+    `spelled`: the option's names, where they differ from the field's. `argument`: whether it is positional.
     """
     return Meta(description=text, extra={"metavar": metavar, "spelled": spelled, "argument": argument})
 
 
 def pick(kind: type[S], values: Mapping[str, object], **more: object) -> S:
-    """Return the struct's fields out of a command's keyword arguments, those of structs in it too; `more`: fields that
-    are known.
-    """
+    """Make the struct from a command's keyword arguments, also for nested structs; `more`: further fields."""
     arguments = dict(more)
     for field in _fields(kind):
         if field.name in more:
@@ -49,7 +47,7 @@ def pick(kind: type[S], values: Mapping[str, object], **more: object) -> S:
 
 
 def changed(options: Struct) -> dict[str, Any]:
-    """Return the fields that are not at their defaults, those of structs in it too, by name, as a file holds them."""
+    """Return the fields that differ from their defaults, also of nested structs, by name, as a file holds them."""
     values: dict[str, Any] = {}
     for field in _fields(type(options)):
         value = getattr(options, field.name)
@@ -72,12 +70,12 @@ class Option(Struct, frozen=True):
 
     name: str
     annotation: Any
-    """With bounds and description."""
+    """The type with bounds and description."""
     kind: Any
     default: Any
     description: str
     argument: bool = False
-    """Whether it has a place in place of a name: what a study is about."""
+    """Whether it is a positional argument."""
     required: bool = False
     """Whether it must be given."""
     metavar: str = ""
@@ -85,12 +83,12 @@ class Option(Struct, frozen=True):
 
     @property
     def several(self) -> bool:
-        """Whether there may be several values."""
+        """Whether it takes several values."""
         return get_origin(self.kind) is tuple and not self.fixed
 
     @property
     def fixed(self) -> int:
-        """How many values there must be together, as of a line by two points; 0 for an option like most."""
+        """Number of values that it takes together, such as the two points of a line; 0 for most options."""
         parts = get_args(self.kind) if get_origin(self.kind) is tuple else ()
         return 0 if ... in parts else len(parts)
 
@@ -114,8 +112,8 @@ class Option(Struct, frozen=True):
 
 
 def options(*kinds: type[Struct], without: Iterable[str] = (), inherited: Collection[str] = ()) -> dict[str, Option]:
-    """Return the fields of option structs by name; of two of one name, the first's. Those `inherited` are None where
-    they are not given: a run has its own.
+    """Return the fields of option structs by name; of equal names, the first. Those `inherited` default to None, so
+    that a run's values stay.
     """
     options_by_name: dict[str, Option] = {}
     for kind in kinds:
@@ -138,15 +136,15 @@ def options(*kinds: type[Struct], without: Iterable[str] = (), inherited: Collec
 def convert(known: Mapping[str, Option], given: Mapping[str, object], where: str = "") -> dict[str, Any]:
     """Return every option by name, the given ones converted and checked, the others with their defaults.
 
-    Raises VivaError: `limit=0: must be at least 1`. Names that are unknown are the caller's to refuse (`unknown`).
+    Raises VivaError: `limit=0: must be at least 1`. Callers must refuse unknown names (`unknown`).
     """
     values = {name: option.default for name, option in known.items()}
     return values | {name: known[name].convert(value, where) for name, value in given.items() if name in known}
 
 
 def unknown(known: Iterable[str], given: Iterable[str], command: str = "run") -> str | None:
-    """Return what to say of the first name that is no option of a command, with the command that has it now or the
-    nearest that is one; None where all are known.
+    """Return a message on the first name that is no option of a command, with the command that has it now or the
+    nearest option; None where all are known.
     """
     names = [*known]
     for name in given:
@@ -157,14 +155,14 @@ def unknown(known: Iterable[str], given: Iterable[str], command: str = "run") ->
 
 
 def bounds(kind: Any) -> Meta | None:
-    """Return where a type's numbers end; None where they do not."""
+    """Return the bounds of a type's numbers; None without any."""
     parts = get_args(kind)
     notes = (part for part in parts if isinstance(part, Meta) and {part.ge, part.gt, part.le, part.lt} != {None})
     return next(notes, None) or next(filter(None, map(bounds, parts)), None)
 
 
 def _plain(value: object, kind: Any) -> object:
-    """Return a number or path where a text is wanted as text, a path as text: what a command line would give."""
+    """Return a path, or a number for a text option, as text, as a command line would give it."""
     if isinstance(value, PathLike):
         return fspath(value)
     if get_origin(kind) is tuple:
@@ -175,7 +173,7 @@ def _plain(value: object, kind: Any) -> object:
 
 
 def plain_types(kind: Any) -> set[Any]:
-    """Return the types that a type is made of: str for a Literal of texts, the item's for a tuple."""
+    """Return the plain types within a type: str for a Literal of texts, the item's for a tuple."""
     if get_origin(kind) is Literal:
         return {type(value) for value in get_args(kind)}
     inner = [part for part in get_args(kind) if not isinstance(part, Meta) and part is not ...]
@@ -199,7 +197,7 @@ _WORDS = {"int": "a whole number", "float": "a number", "bool": "true or false",
 
 
 def _reason(problem: ValidationError, kind: Any) -> str:
-    """Return what msgspec says of a value, in words of the command line."""
+    """Return msgspec's error for a value in words of the command line."""
     text = str(problem).partition(" - at ")[0]
     bound = re.fullmatch(r"Expected `(?:int|float)` ([<>]=?) (.+)", text)
     if bound:
@@ -214,7 +212,7 @@ def _reason(problem: ValidationError, kind: Any) -> str:
 
 
 def choices(kind: Any) -> list[str]:
-    """Return the texts that a type of few values allows; [] for any other type."""
+    """Return the values of a Literal of texts, also within another type; [] without one."""
     if get_origin(kind) is Literal:
         return [str(value) for value in get_args(kind) if value]
     return next(filter(None, map(choices, get_args(kind))), [])

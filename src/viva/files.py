@@ -1,8 +1,8 @@
-"""Files that may be anybody's: regular ones only, opened without following a link or waiting, read within bounds.
+"""Untrusted files: only regular ones are opened, without following links or waiting, and read within bounds.
 
-A run folder can come from a stranger. A link in it would have us write over a file elsewhere, a named pipe would keep
-us waiting for ever, a device or a file of holes would fill the memory. Everything that opens a file of a run folder
-does it here, and turns the OSError into a sentence as for any file that cannot be read.
+A run folder can come from a stranger. A link in it could make Viva write over a file elsewhere, a named pipe would
+block it for ever, a device or a file of holes would fill the memory. All code that opens a file of a run folder uses
+these functions, and reports an OSError as for any unreadable file.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from typing import IO, Final, TypeVar
 import msgspec
 
 UNREADABLE: Final = (msgspec.DecodeError, ValueError, RecursionError)
-"""What decoding JSON of a stranger's may raise: no JSON, not UTF-8, numbers of too many digits, nested too deep."""
+"""Exceptions of decoding untrusted JSON: not JSON or UTF-8, numbers with too many digits, nested too deeply."""
 LARGEST_RECORD = 64 << 20
-"""Bytes of a file that is read as a whole, such as run.json."""
+"""Most bytes of a file that is read as a whole, such as run.json."""
 _BUFFER = 1 << 16
 """Bytes that are read at once: lines of large files come in two thirds of the time that Python's 8 kB take."""
 LONGEST_LINE = 192 << 20
 """Bytes of one line of a journal: a reply has at most 64 MiB, and escaping can make more of it."""
 DEEPEST = 64
-"""Levels of nesting: settings and templates have fewer than ten."""
+"""Most levels of nesting; settings and templates have fewer than ten."""
 MOST_DOTS, MOST_DOTS_IN_ALL = 250, 10_000
 """Dots in a line of TOML, and in all lines with more than `DEEPEST`: a key of 100,000 parts takes tomllib minutes."""
 
 
 def cache_folder() -> Path:
-    """Viva's folder in the user's cache: VIVA_CACHE, else as the system has it."""
+    """Return Viva's cache folder: VIVA_CACHE, else in the system's cache folder of the user."""
     given = os.environ.get("VIVA_CACHE")
     return Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "viva"
 
@@ -45,7 +45,7 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, *, follow: bool = False) 
     """Return a descriptor of a regular file; with `follow` also where `path` is a link to one (a file that the user
     named).
 
-    Raises OSError: FileNotFoundError where there is none, and one that says what is there in its place.
+    Raises OSError: FileNotFoundError where there is none, else one that names the kind of file found.
     """
     kept = 0 if follow else os.O_NOFOLLOW
     try:
@@ -74,16 +74,14 @@ def read_regular(path: Path, most: int = LARGEST_RECORD, *, follow: bool = False
     """Return all of a regular file. Raises OSError also for one of more than `most` bytes."""
     with reading(path, follow=follow) as file:
         size = os.fstat(file.fileno()).st_size
-        content = file.read(size + 1) if size <= most else b""  # reading takes the memory for all that it may read
+        content = file.read(size + 1) if size <= most else b""  # `read` allocates memory for the requested size
     if size > most or len(content) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes", str(path))
     return content
 
 
 def lines(file: IO[bytes], name: Path | str, most: int = LONGEST_LINE) -> Iterator[bytes]:
-    """Yield the lines of an open file, the last one perhaps without its end. Raises OSError for one that is too
-    long.
-    """
+    """Yield the lines of an open file, the last one maybe without its end. Raises OSError for one that is too long."""
     number = 0
     while line := file.readline(most + 1):
         number += 1
@@ -93,7 +91,7 @@ def lines(file: IO[bytes], name: Path | str, most: int = LONGEST_LINE) -> Iterat
 
 
 def new_file(path: Path) -> IO[bytes]:
-    """Return a file that was not there: what lies at its place goes, and is not written through. Raises OSError."""
+    """Create a file; one at its place, or a link, is removed first and not written through. Raises OSError."""
     path.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     return os.fdopen(os.open(path, flags, 0o644), "wb")
@@ -101,9 +99,9 @@ def new_file(path: Path) -> IO[bytes]:
 
 @contextmanager
 def replacing(path: Path, *, sync: bool = False, mode: int = 0o644) -> Iterator[IO[bytes]]:
-    """A new file that takes the place of what is at `path`, a link included, when the block ends well; else it goes.
+    """Open a new file that replaces `path`, even a link, when the block succeeds, and is removed otherwise.
 
-    `sync`: it is on the disk before it takes the place. Raises OSError.
+    `sync`: flush it to the disk before that. Raises OSError.
     """
     descriptor, name = tempfile.mkstemp(prefix=".viva-", suffix=".partial", dir=path.parent)
     partial = Path(name)
@@ -121,7 +119,7 @@ def replacing(path: Path, *, sync: bool = False, mode: int = 0o644) -> Iterator[
 
 
 def write_whole(path: Path, content: bytes, *, sync: bool = False, mode: int = 0o644) -> None:
-    """Put a file in the place of what is there, a link included, as a whole. Raises OSError."""
+    """Write a file atomically in place of `path`, even a link. Raises OSError."""
     with replacing(path, sync=sync, mode=mode) as out:
         out.write(content)
 
@@ -135,7 +133,7 @@ class LockedError(OSError):
 
 
 def lock(path: Path, flags: int = os.O_RDWR | os.O_CREAT, *, shared: bool = False, follow: bool = False) -> int:
-    """Return a descriptor of a regular file with a lock that goes when it is closed, or the process ends.
+    """Open a regular file with a lock, released when the descriptor is closed or the process ends.
 
     Raises LockedError while another process holds it (`shared`: but for reading), OSError as `open_regular`.
     """
@@ -153,7 +151,7 @@ def lock(path: Path, flags: int = os.O_RDWR | os.O_CREAT, *, shared: bool = Fals
 
 
 def refuse_depth(value: object) -> None:
-    """Raise ValueError where plain data is nested deeper: what walks through it would run out of stack."""
+    """Raise ValueError where plain data is nested deeper than `DEEPEST`, on which recursion would fail."""
     level = [value]
     for _ in range(DEEPEST):
         below = [container for container in level if isinstance(container, dict | list)]
@@ -166,7 +164,7 @@ def refuse_depth(value: object) -> None:
 
 
 def parse_toml(text: str) -> dict[str, object]:
-    """TOML of somebody's. Raises ValueError, also for what is nested too deep."""
+    """Parse untrusted TOML. Raises ValueError, also where it is nested too deeply."""
     dots = [count for line in text.split("\n") if (count := line.count(".")) > DEEPEST]
     if sum(dots) > MOST_DOTS_IN_ALL or max(dots, default=0) > MOST_DOTS:
         raise ValueError(f"lines with more than {MOST_DOTS} dots: is it a key of so many parts?")
@@ -182,12 +180,12 @@ T = TypeVar("T")
 
 
 def shipped_text(module: str, name: str) -> str:
-    """Return the text of a file. `module`: the `__file__` of what reads it; `name`: the path from there."""
+    """Return the text of a file of the package. `module`: `__file__` of the caller; `name`: the path relative to it."""
     return (Path(module).parent / name).read_text(encoding="utf-8")
 
 
 def shipped_table(module: str, name: str, kind: type[T]) -> T:
-    """Return the content of a TOML file, as `kind`."""
-    import msgspec  # `viva --help` does without
+    """Return the content of a TOML file of the package, as `kind`; arguments as for `shipped_text`."""
+    import msgspec  # not at the top: `viva --help` needs no msgspec
 
     return msgspec.toml.decode(shipped_text(module, name), type=kind)

@@ -12,7 +12,7 @@ _LEAST = 64
 
 
 def read_key(written: str) -> bytes:
-    """Return a key from hexadecimal digits. Raises ValueError for what is none."""
+    """Return a key from hexadecimal digits. Raises ValueError for any other text."""
     key = bytes.fromhex(written)
     if len(key) != SIZE:
         raise ValueError(f"a key has {SIZE} bytes, and this has {len(key)}")
@@ -25,15 +25,15 @@ def text_key(text: str) -> bytes:
 
 
 class KeyTable:
-    """Different keys, numbered from 0 in the order in which they came.
+    """A set of keys, numbered from 0 in the order in which they were added.
 
-    A hash table of numbers with linear probing, at most half full, beside the keys one after the other. Python's hash
-    of bytes has a secret of the process in it: keys that somebody chose do not all collide.
+    A hash table of key numbers with linear probing, at most half full, and an array of the keys. Python's hash of bytes
+    is salted in each process, so that chosen keys do not all collide.
     """
 
     def __init__(self) -> None:
         self._keys = bytearray()
-        self._slots = array("I", bytes(4 * _LEAST))  # a number and one, 0 where there is none
+        self._slots = array("I", bytes(4 * _LEAST))  # number + 1 of a key; 0 for a free slot
 
     def __len__(self) -> int:
         return len(self._keys) // SIZE
@@ -46,12 +46,12 @@ class KeyTable:
         return self.find(key) is not None
 
     def find(self, key: bytes) -> int | None:
-        """Return the number of a key; None where it is not there."""
+        """Return the number of a key; None if missing."""
         number = self._slots[self._place(key)]
         return number - 1 if number else None
 
     def add(self, key: bytes) -> int:
-        """Return the number of a key, which is put in where it was not there."""
+        """Add a key if missing; return its number."""
         place = self._place(key)
         if not self._slots[place]:
             if 2 * len(self) >= len(self._slots):
@@ -62,7 +62,7 @@ class KeyTable:
         return self._slots[place] - 1
 
     def _place(self, key: bytes) -> int:
-        """Return where the key's number is, or would be."""
+        """Return the slot of a key, or the free one for it."""
         slots, keys = self._slots, self._keys
         last = len(slots) - 1
         place = hash(key) & last

@@ -1,4 +1,4 @@
-"""The natural languages that Viva has something of. Data sets may be in any other: what is missing then is said."""
+"""The natural languages that Viva supports. Data sets may be in any other; a note then says what is missing."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Final
 
 LANGUAGES: Final[Mapping[str, str]] = {"en": "English", "zh": "Chinese", "de": "German", "fr": "French"}
-"""By ISO 639 code, those that the word lists of the scorers know: words for an answer, a refusal, a truth value."""
+"""ISO 639 code → language with word lists in the scorers: words for an answer, a refusal, a truth value."""
 
 
 def language_name(code: str) -> str:
-    """Return the English name of a language; its code where Viva has none."""
+    """Return the English name of a language; its code where unknown."""
     return LANGUAGES.get(code, code)
 
 
 def without_words(code: str) -> str:
-    """Return what to say of grading in a language without word lists; empty where there are some."""
+    """Return a note on grading in a language without word lists; "" for one with them."""
     if code in LANGUAGES:
         return ""
     known = ", ".join(LANGUAGES)
@@ -23,5 +23,5 @@ def without_words(code: str) -> str:
 
 
 def renumbered(question: str, before: int) -> str:
-    """Return a question's number less those that come before the first one; an id that is no number as it is."""
+    """Return a question's number minus `before`; an id that is no number unchanged."""
     return str(int(question) - before) if before and question.isascii() and question.isdecimal() else question

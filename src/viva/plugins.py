@@ -1,9 +1,9 @@
-"""What installed packages register with Viva, by the entry points of their `dist-info`.
+"""Commands, benchmarks and providers that installed packages register, by the entry points of their `dist-info`.
 
-`viva.commands`: a tiny module with `COMMANDS`, name → (module:function, one line). Without a function a name has only
-commands below it (`build` of `build syneval`); a module there has their help. It may have `MOVED`: command → an option
-that it had → what is typed now, and the option's name there, if any. `viva.benchmarks`: NAME = module of a `BENCHMARK`.
-The files are read as they lie on `sys.path`: `importlib.metadata` takes as long as the rest of `--help`.
+`viva.commands`: a tiny module with `COMMANDS`, name → (module:function, one line). A name without a function only
+groups commands (`build` of `build syneval`); a module there has their help. It may have `MOVED`: command → a former
+option → its replacement on the command line, and the option's name there, if any. `viva.benchmarks`: NAME = module of a
+`BENCHMARK`. The files on `sys.path` are read directly: `importlib.metadata` takes as long as the rest of `--help`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 
 class EntryPoint(NamedTuple):
-    """A name that a package registers."""
+    """A name registered by a package."""
 
     name: str
     value: str
@@ -30,24 +30,23 @@ class EntryPoint(NamedTuple):
 
 
 class Registered(NamedTuple):
-    """A command of a package."""
+    """A command registered by a package."""
 
     place: str
     """module:function; without a function a name has only commands below it."""
     summary: str
     package: str
-    """The name of the entry point: the heading of the command in `--help`; "" for no line there."""
+    """Name of the entry point: the command's heading in `--help`; "" to omit the command there."""
 
 
 STUDIES = "studies", "pages"
-"""Where the core's studies are."""
+"""Packages that contain the core's studies."""
 
 
 @cache
 def studies() -> dict[str, Registered]:
-    """Return the core's studies by their commands: packages with a `HEADING`, one of those of `viva --help` ("" where
-    another command has it), a docstring, its line there, and a `COMMAND` where that is not the package's name, which is
-    the name of the function in Python.
+    """Return command → study of the core: packages with a `HEADING` of `viva --help` ("" for none), a docstring (the
+    line there), and a `COMMAND` where it differs from the package's name, which names the Python function.
     """
     packages = [
         importlib.import_module(f"viva.{floor}.{name}")
@@ -66,7 +65,7 @@ def studies() -> dict[str, Registered]:
 
 @cache
 def registered() -> dict[str, Registered]:
-    """Return the commands of packages by name; of two of one name the first counts. What is wrong is in `problems`."""
+    """Return command → registration by a package; of equal names the first counts. `problems` lists what is wrong."""
     commands: dict[str, Registered] = {}
     for point in entry_points("viva.commands"):
         try:
@@ -77,25 +76,23 @@ def registered() -> dict[str, Registered]:
                     )
                 else:
                     commands[name] = Registered(place, summary, point.name)
-        except Exception as problem:  # a package that is broken stops no other
+        except Exception as problem:  # a broken package must not affect others
             problems.append(f"the commands of {point.distribution} ({point.value}) cannot be read: {problem!r}")
     return commands
 
 
 def moved(command: str, option: str) -> str:
-    """Return the command of a package that has an option now which `command` had, as it is typed; "" of other
-    options.
-    """
+    """Return the command of a package that took over an option of `command`, as it is typed; "" for other options."""
     name = option.strip("-").replace("-", "_")
     for point in entry_points("viva.commands"):
-        with suppress(Exception):  # most packages took nothing over; of a broken one `registered` tells
+        with suppress(Exception):  # most packages took nothing over; `registered` reports broken ones
             place, there = importlib.import_module(point.value).MOVED[command][name]
             return f"`viva {place}{' --' * bool(there)}{there.replace('_', '-')}`"
     return ""
 
 
 problems: list[str] = []
-"""Sentences about packages that could not be used as they say."""
+"""Sentences about broken registrations of packages."""
 
 
 def load(known: Registered) -> Any:
@@ -105,9 +102,7 @@ def load(known: Registered) -> Any:
 
 
 def entry_points(group: str) -> list[EntryPoint]:
-    """Return all of a group: Viva's own before those of others, sorted by distribution and name. Nothing is
-    imported.
-    """
+    """Return all entry points of a group: Viva's first, then by distribution and name. Nothing is imported."""
     return sorted(
         (
             EntryPoint(name, value, distribution)
@@ -119,19 +114,19 @@ def entry_points(group: str) -> list[EntryPoint]:
 
 
 class Names(UserDict[str, str]):
-    """Built-in names and those that packages register, which are looked for only where no built-in name is meant.
+    """A mapping of built-in and registered names; packages are searched only if a name is not built in.
 
-    Where two packages register a name, the first has it; nobody has a built-in one.
+    Of packages with equal names the first counts; built-in names cannot be replaced.
     """
 
     def __init__(self, group: str, built_in: Mapping[str, str], form: str = r"[a-z0-9][a-z0-9_-]{0,60}") -> None:
         super().__init__(built_in)
         self._group, self._form = group, re.compile(form)
 
-    __contains__, get = Mapping.__contains__, Mapping.get  # what is missing is asked for by these, too
+    __contains__, get = Mapping.__contains__, Mapping.get  # so that these call `__missing__`, too
 
     def __missing__(self, name: str) -> str:
-        if not self._form.fullmatch(name):  # a file's name asks nobody
+        if not self._form.fullmatch(name):  # a file's name needs no search
             raise KeyError(name)
         return self._registered()[name]
 
@@ -156,7 +151,7 @@ class Names(UserDict[str, str]):
 
 @cache
 def _all(places: tuple[str, ...]) -> tuple[tuple[str, str, str, str], ...]:
-    """Group, name, value and distribution of every entry point for Viva; the first distribution of a name wins."""
+    """Return group, name, value and distribution of every entry point for Viva; of equal names the first counts."""
     points: list[tuple[str, str, str, str]] = []
     seen: set[str] = set()
     for place in places:

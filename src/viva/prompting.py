@@ -21,14 +21,14 @@ S = TypeVar("S")
 LARGEST_PROMPTS = 4 << 20
 """Bytes of a file of prompts."""
 _OPTIONAL = {"subject", "discipline", "group", "explanation", "why", "what"}
-"""Placeholders that a template of one's own may leave out."""
+"""Placeholders that a user's template may leave out."""
 BREAKS: Mapping[str, str] = {"task": "\n\n", "exemplar": "\n\n", "option": "\n", "answer": "\n", "lead": "\n"}
 """What separates the parts of a prompt: goes after the task and each exemplar, between options, before an exemplar's
 answer and before the lead."""
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 _VERDICT = re.compile(r"VERDICT(?= ?[:：])")
 _MATERIAL = {"answer", "rationale"}
-"""Placeholders of what an examinee wrote: a judge must see it between fences, and nowhere else."""
+"""Placeholders of the examined model's text, which a judge must see only between fences."""
 _FENCE_LINE = re.compile(r"^\{fence\}$", re.MULTILINE)
 
 
@@ -42,10 +42,10 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 
 def verdict_places(template: str, values: Mapping[str, str]) -> tuple[int, ...]:
-    """Return where `fill(template, values)` speaks of a verdict line: the characters after each "VERDICT" before a
+    """Return places in `fill(template, values)` that mention a verdict line: indices after each "VERDICT" before a
     colon.
 
-    Only the template's own words count: what a value says of verdicts is somebody else's.
+    Only the template's own words count, not those in values.
     """
     places: list[int] = []
     offset = 0
@@ -64,15 +64,13 @@ def _pieces(template: str) -> tuple[str, ...]:
 
 
 def fence(text: str) -> str:
-    """Return a line to put around a text that must not instruct its reader: the text cannot contain its own
-    hash.
-    """
+    """Return a fence line for a text that must not instruct its reader: it has a hash that the text cannot contain."""
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
     return f"{'=' * 8} {digest} {'=' * 8}"
 
 
 def with_system(prompt: Prompt, text: str) -> Prompt:
-    """Return a prompt with a system text before it; one that is there already follows in the same message."""
+    """Return a prompt with a system text before it; an existing one follows in the same message."""
     if isinstance(prompt, str):
         return f"{text}\n\n{prompt}"
     if prompt and prompt[0].role == "system":
@@ -81,7 +79,7 @@ def with_system(prompt: Prompt, text: str) -> Prompt:
 
 
 def without_system(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return messages for a model that knows no system role: its text begins the first message of the user's."""
+    """Return messages for a model without a system role: the system text begins the first message of the user."""
     if not messages or messages[0].role != "system":
         return messages
     text, rest = messages[0].content, messages[1:]
@@ -91,18 +89,16 @@ def without_system(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def replace_surrogates(text: str) -> str:
-    """Return a text without halves of surrogate pairs, which cannot be written or sent: each becomes a question
-    mark.
-    """
+    """Replace halves of surrogate pairs, which cannot be encoded, by question marks."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 LONGEST_JUDGED = 16_000
-"""Characters of an answer that a judge is shown: a longer one is no better for it, and would fill the context."""
+"""Most characters of an answer that a judge is shown: a longer one would fill the context."""
 
 
 def clip(text: str) -> str:
-    """Return a text with its middle left out, visibly, where it is longer than a judge is shown."""
+    """Replace the middle of a text longer than `LONGEST_JUDGED` by a visible mark."""
     text = text.strip()
     if len(text) <= LONGEST_JUDGED:
         return text
@@ -111,9 +107,7 @@ def clip(text: str) -> str:
 
 
 def stops_before(template: str, separator: str) -> tuple[str, ...]:
-    """Return what a base model writes first that goes on with a next question: where to stop it, instead of paying
-    on.
-    """
+    """Return the texts with which a base model would begin a next question, for use as stop strings."""
     head = _pieces(template)[0].strip()
     return (separator + head,) if head else ()
 
@@ -136,7 +130,7 @@ def read_templates(path: Path) -> dict[str, object]:
 
 
 def merged(templates: dict[str, object] | None, over: dict[str, object]) -> dict[str, object] | None:
-    """Return two files of templates as one; what is in both, counts as in `over`."""
+    """Merge two files of templates; entries of `over` replace those of the other."""
     if not over:
         return templates
     result = dict(templates or {})
@@ -150,10 +144,10 @@ def merged(templates: dict[str, object] | None, over: dict[str, object]) -> dict
 class Templates:
     """Nested templates with dotted look-up: `templates.text("en.choice.ask")`.
 
-    A file given by the user lies over the bundled one, key by key, so that it needs to hold only what differs. Its
-    table `breaks` replaces what separates the parts of a prompt (the argument has the names that there are, with their
-    defaults); only where it does are they among the data, so that a prompt's hash says what was changed. `fenced`:
-    whether what an examinee wrote must stand between fences where a judge sees it, as the authors of a set have it not.
+    A user's file replaces the bundled one key by key, so that it needs only the differences. Its table `breaks`
+    replaces separators between parts of a prompt (the argument `breaks` has all names with defaults); they are among
+    the data only if replaced, so that a prompt's hash shows changes. `fenced`: whether a judge must see the examined
+    model's text between fences, which authors' own prompts lack.
     """
 
     def __init__(
@@ -195,22 +189,20 @@ class Templates:
         return self._cache[key]
 
     def separator(self, name: str) -> str:
-        """Return what separates one part of a prompt from the next."""
+        """Return a separator between parts of a prompt."""
         return self._breaks[name]
 
     def before(self, name: str, part: str) -> str:
-        """Return a part with what separates it from the part before it; nothing where the part is empty."""
+        """Return a part after its separator; "" for an empty part."""
         return self._breaks[name] + part if part else ""
 
     def after(self, name: str, part: str) -> str:
-        """Return a part with what separates it from what follows; nothing where the part is empty."""
+        """Return a part before its separator; "" for an empty part."""
         return part + self._breaks[name] if part else ""
 
 
 def _fenced(template: str) -> bool:
-    """Return whether all that an examinee wrote stands between two fence lines. A template without any of it is no
-    danger.
-    """
+    """Return whether all of the examined model's text is between two fence lines; true for a template without any."""
     if not fields(template) & _MATERIAL:
         return True
     parts = _FENCE_LINE.split(template)
@@ -264,20 +256,20 @@ def prompt_text(prompt: Prompt) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """Roughly how many tokens a text is, without a tokenizer: about 4 ASCII characters each, 1 for any other character.
+    """Estimate a text's tokens without a tokenizer: one for about 4 ASCII characters, one for any other character.
 
-    Errs on the high side for Chinese (current tokenizers need 0.6 to 1 per character), so that a prompt that is said
-    to fit does fit, and money is not underestimated.
+    High for Chinese (current tokenizers need 0.6 to 1 per character), so that a prompt judged to fit does fit, and
+    costs are not underestimated.
     """
     ascii_characters = len(text.encode("ascii", "ignore"))
     return ascii_characters // 4 + (len(text) - ascii_characters) + 4
 
 
 class Estimated:
-    """A context measured without a tokenizer (`estimate_tokens`): what any prompt is taken to need."""
+    """A context window measured by `estimate_tokens`, without a tokenizer."""
 
     def fits(self, prompt: Prompt, reply: int, limit: int | None) -> bool:
-        """Return whether it fits; everything does where no limit is known."""
+        """Return whether prompt and reply fit; always, without a `limit`."""
         return limit is None or estimate_tokens(prompt_text(prompt)) + reply <= limit
 
 
@@ -285,7 +277,7 @@ ESTIMATED = Estimated()
 
 
 def exemplar_length(shot: Question) -> int:
-    """Return characters of an exemplar: its question and its options."""
+    """Return the number of characters of an exemplar's question and options."""
     return len(shot.text) + sum(map(len, shot.options))
 
 
@@ -297,7 +289,7 @@ def gap_between(lead: str, answer: str) -> str:
 
 
 def chosen_text(shot: Question) -> str:
-    """Return an exemplar's right option as a text, as it is shown where options compete by their texts."""
+    """Return an exemplar's right option as text, for exams in which options compete by their texts."""
     return shot.options["ABCDEFGHIJKLMNOPQRSTUVWXYZ".index(str(shot.answer))].strip()
 
 
@@ -307,9 +299,7 @@ def fit_to_context(
     length: Callable[[S], int],
     fits: Callable[[Prompt], bool],
 ) -> tuple[Prompt, int]:
-    """Return a prompt with the exemplars that fit, and how many were left out: the longest go first, so that most
-    stay.
-    """
+    """Return a prompt with the exemplars that fit, and the number left out: the longest first, so that most stay."""
     left = shots
     prompt = render(left)
     while left and not fits(prompt):

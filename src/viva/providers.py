@@ -1,9 +1,8 @@
-"""What kinds of models there are, and what a request to one carries besides prompt and sampling (run.json keeps it).
+"""Providers of models, and options of their requests besides prompt and sampling (stored in run.json).
 
-A provider is one module and one entry here, or in a package (`viva.models`).
+A provider is one module with an entry here, or in a package's entry points (`viva.models`).
 
-The entry point NAME = module of a package's provider: the module has `connect(name, endpoint)`, as Viva's own, and may
-have `TRAITS`, where its models are not as most.
+The module has `connect(name, endpoint)`, and a package's may have `TRAITS`, if its models differ from the defaults.
 """
 
 from __future__ import annotations
@@ -25,26 +24,26 @@ from viva.plugins import Names
 
 
 class ModelTraits(Struct, frozen=True, kw_only=True):
-    """What a provider's models have in common; most are asked over a network, for money, as the user says."""
+    """Traits of a provider's models; the defaults are those of most: asked over a network, for money."""
 
     paid: bool = True
-    """Whether somebody sends a bill."""
+    """Whether requests cost money."""
     counted: bool = True
-    """Whether anybody counts tokens."""
+    """Whether tokens are counted."""
     takes_options: bool = True
-    """Whether requests have what the user says of them: system text, headers, fields, reasoning."""
+    """Whether requests take the user's options: system text, headers, fields, reasoning."""
     served: bool = False
-    """Whether any server at an address of the user's may be meant."""
+    """Whether the user may name any server by its address."""
     recorded: bool = False
-    """Whether replies are there already, and nothing is asked."""
+    """Whether replies are recorded ones, and nothing is sent."""
     unbounded: bool = False
-    """Whether what this machine holds is the only bound."""
+    """Whether this machine is the only bound on concurrency."""
     priced_as: str = ""
-    """The provider whose list prices hold, where that is not its own name."""
+    """The provider whose list prices apply, if not this one."""
     priced_at: str = ""
-    """The host that these prices are of; "" where all its models are there."""
+    """The host to which these prices apply; "" for any."""
     batch_share: float = 1.0
-    """What a batch costs of these prices."""
+    """Share of these prices that a batch costs."""
 
 
 BUILT_IN = {
@@ -67,7 +66,7 @@ BUILT_IN = {
     "python": ("viva.models.called", ModelTraits(paid=False, counted=False, takes_options=False)),
 }
 PROVIDERS = Names("viva.models", {name: module for name, (module, _) in BUILT_IN.items()})
-"""Provider → module that holds `connect(name, endpoint)`; it is loaded when a model of it is used."""
+"""Provider → module with `connect(name, endpoint)`, imported when a model of it is used."""
 
 
 @cache
@@ -84,17 +83,16 @@ def traits_of(model: str) -> ModelTraits:
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 DTYPES: dict[str, Dtype] = {"float32": "float32", "bfloat16": "bfloat16", "float16": "float16"}
-"""Those that name numbers, by name."""
+"""Names of dtypes other than "auto"."""
 
 
 class Weights(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Settings of a transformers model that can move a number or decide whether it fits.
+    """Settings of a transformers model that can change a score or decide whether it fits into memory.
 
     `dtype`: "auto" is float32 on a CPU, and as stored on a GPU. `device`: auto, cpu, cuda, cuda:1, or map (spread over
-    all there is). `bits`: 4 or 8 quantise; 0 does not. `template`: "" is the model's own chat
-    template, "raw" none, else a family of models/templates.toml. `batch`: rows at once, 0 to find out. `fingerprint` is
-    that of the files when a run began, "" if not known yet; `context` is how many tokens the model reads, as a run
-    remembers it, 0 where nothing says.
+    all devices). `bits`: 4 or 8 quantise; 0 does not. `template`: "" is the model's own chat template, "raw" none, else
+    a family of models/templates.toml. `batch`: rows at once, 0 for automatic. `fingerprint`: that of the files when a
+    run began, "" if unknown yet. `context`: the model's context in tokens, as stored by a run, 0 if unknown.
     """
 
     revision: str = ""
@@ -116,14 +114,14 @@ VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]
 
 
 class RequestOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the user says of one model's requests.
+    """The user's options for one model's requests.
 
-    `effort` and `budget` (tokens; 0: not said) are how much it is to reason. `fields` are (name, JSON) pairs that the
-    body gets as they are, null taking a field out; `template_options` the same for the chat template. `headers` are
-    (name, value) pairs, where `$NAME` stands for a variable of the environment, so that no secret is written down.
-    `system` is put before every prompt. `api_version` says that the address is Azure's. `limit_kept`: whether the limit
-    of the reply holds for a model that reasons, too (the user's, or as published); else it gets room to think.
-    `strict`: a parameter that the server refuses ends the run in place of being left out.
+    `effort` and `budget` (tokens; 0: unset) say how much to reason. `fields`: (name, JSON) pairs added to the body as
+    they are, where null removes a field; `template_options`: the same for the chat template. `headers`: (name, value)
+    pairs, where `$NAME` stands for a variable of the environment, so that no secret is stored. `system` is put before
+    every prompt. `api_version`: set for Azure addresses. `limit_kept`: whether the reply's limit (the user's, or as
+    published) also holds for a model that reasons; else it gets room to think. `strict`: a refused parameter ends the
+    run, rather than being left out.
     """
 
     effort: Literal["", Effort] = ""
@@ -140,17 +138,17 @@ class RequestOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def told_to_reason(self) -> bool | None:
-        """Whether the user says that it is to reason; None where nothing is said."""
+        """Whether the user wants the model to reason; None where unset."""
         return None if not (self.effort or self.budget) else self.effort != "none"
 
     def identity(self) -> dict[str, str]:
-        """Return what of it a reply depends on, for the key of a request; empty where nothing is said."""
+        """Return the options that a reply depends on, for the key of a request; {} without any."""
         plain = msgspec.structs.replace(self, keep_reasoning=True, stream="auto", strict=False)
         return {"request": msgspec.json.encode(plain).decode()} if plain != RequestOptions() else {}
 
 
 def expanded(headers: tuple[tuple[str, str], ...], environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the headers as they are sent. Raises VivaError for a variable that is not set, or is no header's text."""
+    """Return the headers as they are sent. Raises VivaError for a variable that is unset or invalid in a header."""
     known = os.environ if environment is None else environment
 
     def value(match: re.Match[str]) -> str:
@@ -163,18 +161,17 @@ def expanded(headers: tuple[tuple[str, str], ...], environment: Mapping[str, str
 
 
 def variables(headers: tuple[tuple[str, str], ...]) -> list[str]:
-    """Return the environment variables in them, whose values nobody may write down."""
+    """Return the environment variables in headers, whose values must not be stored."""
     return [match[1] or match[2] for _, text in headers for match in VARIABLE.finditer(text)]
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
-    """How to reach a model: settings of the user that are not secret.
+    """How to reach a model: the user's settings, without secrets.
 
-    `key_variable` names the environment variable that holds the key; `seed` is for baselines that draw; `weights` says
-    how weights on a disk are opened; `template` names the family whose template a completion endpoint is given; `shown`
-    is what tables call weights on a disk, provider included, where the folder's own name would not tell them apart;
-    `request` is what the user says of its requests, `adapted` what a run knows already of what its server takes;
-    `field` is the option of `base_url`, for errors.
+    `key_variable`: the environment variable that holds the key; `seed`: for baselines that draw; `weights`: how to open
+    weights on a disk; `template`: the template family for a completion endpoint; `shown`: the name in tables of weights
+    on a disk, with provider, where the folder's name is ambiguous; `request`: the user's options of requests;
+    `adapted`: the run's adaptations to the server; `field`: the option of `base_url`, for errors.
     """
 
     base_url: str | None = None
@@ -197,7 +194,7 @@ def connect(name: str, endpoint: Endpoint) -> Model:
     """Return the model `provider/name`, optionally `provider/name@URL`. Raises VivaError for what cannot be a model."""
     provider = provider_of(name)
     if endpoint.key_variable and not endpoint.key_variable.isidentifier():
-        # Perhaps the key itself: not to be repeated.
+        # It may be the key itself: not repeated in the error.
         raise VivaError("takes the name of an environment variable, such as OPENAI_API_KEY", field=endpoint.key_field)
     module = importlib.import_module(PROVIDERS[provider])
     return cast("Callable[[str, Endpoint], Model]", module.connect)(name.removeprefix(f"{provider}/"), endpoint)
@@ -210,8 +207,8 @@ def provider_of(name: str) -> str:
     provider, slash, rest = name.partition("/")
     if rest and provider in PROVIDERS:
         return provider
-    near = difflib.get_close_matches(provider.casefold(), PROVIDERS, 1, 0.8)  # openchat/ is somebody's models
+    near = difflib.get_close_matches(provider.casefold(), PROVIDERS, 1, 0.8)  # openchat/ is an organisation on the Hub
     meant = f"{near[0]}/{rest}" if near and rest else f"openai/{name}"
     hint = f" (did you mean {meant}?)" if rest or not slash else ""
-    known = ", ".join(f"{known}/..." for known in PROVIDERS if known != "python")  # those are no names
+    known = ", ".join(f"{known}/..." for known in PROVIDERS if known != "python")  # not a prefix for users
     raise VivaError(f"no such model: {name!r}{hint}; a model is named {known}")

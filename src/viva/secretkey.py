@@ -1,7 +1,6 @@
 """The user's secret: 32 random bytes in the user's configuration, never in a run folder.
 
-Keys for single purposes are derived from it (HMAC-SHA-256, RFC 2104), so that nothing that one of them shows tells
-anything of another or of the secret.
+Keys for single purposes are derived from it (HMAC-SHA-256, RFC 2104), so that none reveals another or the secret.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _SIZE = 32
 
 
 def config_folder() -> Path:
-    """Return where the user's configuration lies: VIVA_CONFIG, else `viva` in the user's configuration folder.
+    """Return Viva's configuration folder: VIVA_CONFIG, else `viva` in the user's configuration folder.
 
     Raises StorageError where the user has no home.
     """
@@ -39,7 +38,7 @@ def config_folder() -> Path:
 
 
 def derived_key(purpose: bytes) -> bytes:
-    """Return 32 bytes that only this user has, the same for a purpose as long as the secret stays.
+    """Return 32 bytes that only this user has, stable for each purpose while the secret stays.
 
     The secret is made at first use: mode 0600, in a folder of mode 0700. Raises StorageError where it cannot be made or
     read, or where others could have read or written it.
@@ -49,7 +48,7 @@ def derived_key(purpose: bytes) -> bytes:
 
 
 def existing_key(purpose: bytes) -> bytes | None:
-    """Return the same, None where no secret was made yet. Raises StorageError as `derived_key`."""
+    """Return `derived_key`, or None if no secret was made yet. Raises StorageError as that."""
     path = config_folder() / _FILE
     try:
         return hmac.digest(_read(path), purpose, hashlib.sha256)
@@ -65,7 +64,7 @@ _REMEDY = (
 
 
 def _read(path: Path) -> bytes:
-    """Return the secret as it is there. Raises OSError, StorageError."""
+    """Return the stored secret. Raises OSError, StorageError."""
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(file, "rb") as opened:
         status = os.fstat(file)
@@ -105,5 +104,5 @@ def _make(path: Path) -> bytes:
 
 
 def personal_key(*purpose: str) -> str:
-    """32 characters that only this user can make, the same every time: 192 bits. Raises StorageError."""
+    """Return 32 characters (192 bits) that only this user can make, the same every time. Raises StorageError."""
     return base64.urlsafe_b64encode(derived_key(b"personal key 1\0" + msgspec.json.encode(purpose))[:24]).decode()

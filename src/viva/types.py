@@ -1,8 +1,8 @@
-"""The whole vocabulary: what flows through Viva; `contracts` says who does what with it.
+"""The vocabulary: types of the data that flows through Viva; `contracts` has the interfaces that use them.
 
     load → Question → render → Generate → MODEL → Response → judge → score → Score → table
 
-All is immutable, typed, quick to encode (msgspec). Benchmarks, engine, models, analysis know it and never each other.
+All types are immutable and quick to encode. Benchmarks, engine, models and analysis import these, never each other.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from viva.designs import Design
 
 Kind = Literal["choice", "choices", "truth", "blank", "term", "open", "free", "span"]
-"""How it is answered: a letter, several letters, a truth value, a phrase that a judge compares, a term or number that a
-rule compares, an essay, freely (graded by a rubric), or by a phrase of a given text (by rule)."""
+"""Form of a question's answer: a letter, several letters, a truth value, a phrase compared by a judge, a term or number
+compared by a rule, an essay, free text graded by a rubric, or a phrase of a given text (by rule)."""
 
 Extraction = Literal["stated", "first", "last", "strict"]
-"""Which letter of a reply is its answer: the one committed to, the first or last by itself, or what is stated so."""
+"""Which letter of a reply is its answer: the one it commits to, the first or last single one, an explicit one only."""
 _TAG = r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}\Z"
 Language = Annotated[str, Meta(pattern=_TAG)]
-"""Such as "en" or "pt-BR" (BCP 47); `viva.languages` lists what is known of each."""
+"""A language tag such as "en" or "pt-BR" (BCP 47); `viva.languages` lists those with word lists."""
 
 
 def is_language_tag(text: str) -> bool:
@@ -48,27 +48,27 @@ NOT_ASKED: Final = "not asked"  # this outcome, and the kind of `Failure` that s
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 SCORED: frozenset[Outcome] = frozenset({"right", "partly", "wrong"})
 UNREADABLE: frozenset[Outcome] = frozenset({"unparsed", "empty", "truncated", "refused"})
-"""The model replied and earned nothing: no point in a mean, unscored in its bounds."""
+"""The model replied and earned nothing: zero in a mean, unscored in its bounds."""
 UNANSWERED: frozenset[Outcome] = frozenset({"error", "not asked", "ungraded", "unsound"})
 """Not the model's doing: never a zero. Left out of the mean, kept in the denominator of the bounds."""
 
 
 def outcome_name(outcome: str) -> str:
-    """Return what people read for an outcome, or for what was done about a defect; files keep the stored word."""
+    """Return the displayed word for an outcome or for a defect's action; files keep the stored word."""
     return {"partly": "partial", "ungraded": "not judged", "unsound": "invalid gold"}.get(outcome, outcome)
 
 
 def points_of(outcome: Outcome, value: float | None) -> float | None:
-    """Return what an answer counts for in a mean: 0 for a reply that cannot be read; None where it is left out."""
+    """Return an answer's value in a mean: 0 for an unreadable reply; None where it is left out."""
     return None if outcome in UNANSWERED else value or 0.0
 
 
 class Question(Struct, frozen=True, kw_only=True):
     """One question of a set.
 
-    `answer` is the gold answer: a letter, letters ("ACD"), "true"/"false", or a reference text; None where the data
-    set's is unusable. `accepted` are other wordings of it that count as much. `explanation` is the gold rationale.
-    `tags` are what breakdowns go by (domain, subject, format, ...).
+    `answer`: the gold answer: a letter, letters ("ACD"), "true"/"false", or a reference text; None where the data set's
+    is unusable. `accepted`: other wordings of equal value. `explanation`: the gold rationale. `tags`: properties for
+    breakdowns (domain, subject, format, ...).
     """
 
     id: str
@@ -81,21 +81,21 @@ class Question(Struct, frozen=True, kw_only=True):
     explanation: str = ""
     tags: dict[str, str] = {}
     weight: int = 1
-    """How often the set lists it: asked once, it counts so often."""
+    """How often the set lists it: it is asked once and counts this often."""
     cluster: str = ""
-    """What it shares with others (a passage, a sentence), as one observation; "" where it stands alone."""
+    """Name of what it shares with other questions (a passage, a sentence), which make one observation; "" for none."""
     cell: dict[str, str] = {}
-    """Of a question as one cell of a design asks it: factor → level, by their names."""
+    """Factor → level, by name, of the cell of a design in which it is asked."""
 
 
 class Constant(Struct, frozen=True, kw_only=True):
-    """The best answer that is the same for all questions of a kind: what it scores tells nothing of a model. `score` is
-    averaged as the exam's headline is; what only a program or a judge could decide counts as wrong."""
+    """The best answer that is the same for all questions of a kind: a floor that needs no knowledge. `score` is
+    averaged like the exam's headline; where only a program or judge could decide, it counts as wrong."""
 
     answers: dict[Kind, str]
     score: float
     tested: int = 0
-    """Questions with tests, where it is known that a program passes some of them that does nothing: `unproven`."""
+    """Questions whose tests were checked with a program that does nothing; `unproven`: those where it passes some."""
     unproven: tuple[str, ...] = ()
 
 
@@ -111,7 +111,7 @@ Prompt = tuple[Message, ...] | str
 
 
 class Sampling(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How the next token is drawn. None leaves a setting to the server. `seed` is the run's: see `Generate.seed`."""
+    """Settings for drawing tokens. None leaves a setting to the server. `seed` is the run's: see `Generate.seed`."""
 
     temperature: float | None = 0.0
     top_p: float | None = None
@@ -121,11 +121,11 @@ class Sampling(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Generate(Struct, frozen=True, kw_only=True):
-    """A request for one completion: of the examinee, or of a judge (a judge is just another model).
+    """A request for one completion, to an examined model or a judge (a judge is just another model).
 
-    `question` and `sample` say whose answer it is. `legal` lists well-formed answers ("A".."D", "True"/"False", the
-    spans of a text) and `options` their texts; `examples` are answers that the question's author wrote, right ones
-    among them. No model sees any of these; baselines draw from `legal`, baseline/example-answers alone from `examples`.
+    `question` and `sample` identify the answer. `choices`: well-formed answers ("A".."D", "True"/"False", the spans of
+    a text); `options`: their texts; `examples`: answers that the question's author wrote, right ones among them. No
+    model sees any of these; baselines draw from `choices`, and baseline/example-answers from `examples`.
     """
 
     question: str
@@ -136,40 +136,40 @@ class Generate(Struct, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     aspect: str = ""
-    """For a judge: what about the answer is to be judged (`ANSWER` or `RATIONALE`)."""
+    """For a judge: the aspect to judge (`ANSWER` or `RATIONALE`)."""
     answer_separator: str = ""
-    """The text between prompt and answer where a base model goes on ("Answer:" and " ", say)."""
+    """The text between prompt and answer for a base model (" " after "Answer:", say)."""
     verdict_at: tuple[tuple[int, int], ...] = ()
-    """For a judge: where its prompt speaks of the verdict line (message, character after "VERDICT"); a nonce goes there
-    before it is sent, and is no part of `prompt`, so that equal requests stay equal."""
+    """For a judge: places in its prompt that mention the verdict line (message, index after "VERDICT"). A nonce is
+    inserted there on sending, and is no part of `prompt`, so that equal requests stay equal."""
     json_schema: str = ""
-    """The JSON schema that the server is to hold the reply to; empty for plain text."""
+    """The JSON schema that the server must enforce on the reply; empty for plain text."""
     dropped: int = 0
     """Exemplars that were left out, since they did not fit the context."""
     drawn: int | None = None
-    """The seed that was drawn for this request (`engine.journal.with_seed`)."""
+    """The seed drawn for this request (`engine.journal.with_seed`)."""
 
     @property
     def seed(self) -> int | None:
-        """The seed that is sent: drawn for this request or, in runs of an earlier Viva, one number for all questions
-        that goes up by one with every sample."""
+        """The seed that is sent: drawn for this request or, in runs of an earlier Viva, the run's plus the sample's
+        number."""
         if self.drawn is None and self.sampling.seed is not None:
             return self.sampling.seed + self.sample
         return self.drawn
 
 
 VerdictFormat = Literal["line", "nonce", "json"]
-"""How a judge must write its verdict: as a bare line `VERDICT: n`, as one that carries a nonce, or as JSON with it."""
+"""Form of a judge's verdict: a bare line `VERDICT: n`, a line with a nonce, or JSON with a nonce."""
 
 Choosing = Literal["next-token", "likelihood"]
-"""How a model chooses among answers: by the one token that comes next, or by the likelihood of whole texts."""
+"""How options are compared: by the probability of one next token, or by the likelihood of whole texts."""
 
 
 class Choose(Struct, frozen=True, kw_only=True):
-    """A request for how probable each of several continuations of a prompt is.
+    """A request for the probabilities of several continuations of a prompt.
 
-    `continuations` are exactly what would follow the prompt, a blank at the beginning included where there is one; by
-    next token, each must be one token there. `options` are the texts of the options, for baselines alone.
+    `continuations` follow the prompt exactly, including a blank at their beginning; for "next-token", each must be one
+    token there. `options`: texts of the options, for baselines only.
     """
 
     question: str
@@ -185,7 +185,7 @@ Request = Generate | Choose
 
 
 class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
-    """Tokens as the server counted them; `reasoning` are those of `output` that it says went into thinking."""
+    """Tokens counted by the server; `reasoning`: those of `output` used for thoughts."""
 
     input: int = 0
     output: int = 0
@@ -193,8 +193,8 @@ class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Served(Struct, frozen=True, omit_defaults=True):
-    """Who answered, by the reply's own word (hostile text): the model, the provider behind a router, and what tells
-    one configuration of a server from another. All are "" where nothing is said."""
+    """What answered, as stated by the reply (untrusted): the model, the provider behind a router, and a fingerprint of
+    the server's configuration. Each is "" where unstated."""
 
     model: str = ""
     provider: str = ""
@@ -202,7 +202,7 @@ class Served(Struct, frozen=True, omit_defaults=True):
 
 
 class Quota(Struct, frozen=True):
-    """What a server's headers say is left of a limit, of requests or of some kind of tokens, for `reset` seconds."""
+    """What is left of a limit of requests or tokens by a server's headers, until its reset in `reset` seconds."""
 
     what: str
     limit: float
@@ -218,13 +218,13 @@ class Failure(Struct, frozen=True):
 
 
 StopReason = Literal["stop", "length", "thinking", "filter", "other"]
-"""Why a reply ended; "length": the limit of tokens cut the answer off, "thinking": it did before there was one."""
+"""Why a reply ended. "length": cut off in the answer by the token limit; "thinking": cut off before an answer."""
 CUT_OFF: Final = frozenset({"length", "thinking"})
 
 
 class Likelihood(Struct, frozen=True, omit_defaults=True):
-    """How probable one continuation is: a natural logarithm over the whole vocabulary, summed over its tokens; `bound`
-    where the server does not list it: it is at most this probable."""
+    """The log-probability of one continuation: natural, over the whole vocabulary, summed over its tokens. `bound`: it
+    is only an upper bound, as the server does not list the continuation."""
 
     logprob: float
     tokens: int = 1
@@ -232,9 +232,9 @@ class Likelihood(Struct, frozen=True, omit_defaults=True):
 
 
 class Response(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What came back. With `error` set there is no answer, and `text` is empty.
+    """A model's reply. With `error` set there is no answer, and `text` is empty.
 
-    To a `Choose`, `likelihoods` has one for each continuation, and `text` is empty. `reasoning` is what was thought.
+    For a `Choose`, `likelihoods` has one for each continuation, and `text` is empty. `reasoning`: the model's thoughts.
     """
 
     text: str = ""
@@ -243,22 +243,22 @@ class Response(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     usage: Usage | None = None
     error: Failure | None = None
     likelihoods: tuple[Likelihood, ...] = ()
-    quotas: tuple[Quota, ...] = ()  # what the server said of its limits; written down nowhere
+    quotas: tuple[Quota, ...] = ()  # the server's limits; never stored
     served: Served = Served()
     first: float = 0.0  # seconds until something of a streamed reply came
 
     @property
     def ended(self) -> bool:
-        """Whether it ended by itself: what was cut off has no last resort."""
+        """Whether it ended by itself, rather than being cut off."""
         return self.stop_reason not in CUT_OFF
 
 
 VALUE_TAGS: Final = ("$tuple", "$set", "$map", "$bytes", "$float", "$array")
-"""What a value that JSON has no form for is written with; sandbox/calls.py says how."""
+"""Tags for values without a form in JSON; see sandbox/calls.py."""
 
 
 class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A call of one of a program's functions, and what it must come to.
+    """A call of one of a program's functions, and its expected outcome.
 
     `args` and `returns` are JSON values with tags (`VALUE_TAGS`). `call` is a function's name, or `Class.method`.
     """
@@ -266,24 +266,24 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     call: str
     args: tuple[object, ...] = ()
     returns: object | UnsetType = UNSET
-    """The value; unset where any will do."""
+    """The expected value; unset where any is accepted."""
     raises: str | bool = ""
     """The bare name of the exception's class; True for any; "" where it must raise none."""
     within: float = 0.0
-    """How far each number of the value may be from the expected one."""
+    """Allowed difference of each number in the value from the expected one."""
     truth: Literal["", "true", "false", "given", "nil"] = ""
-    """What a condition makes of the value, in place of it; with one, a truth value is the number 0 or 1 (narrow.py).
-    "given" and "nil" are conditions of Ruby's, where 0 is true."""
+    """Expected truth of the value as a condition, instead of the value itself; a truth value is then the number 0 or 1
+    (narrow.py). "given" and "nil" are Ruby's, where 0 is true."""
 
 
 class Execute(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A request to run one program in the sandbox: what the examinee wrote, then the test of it.
+    """A request to run one program in the sandbox: the model's code, then its test.
 
-    `program` is everything before the test (imports, prefix, the examinee's code); the assembled program is
-    `program`, a line feed, `test`. `files` are (name, content) pairs put next to it; a name is a plain file name.
-    `seconds` limits the whole of compiling and running. `question` and `sample` say whose answer it is.
+    `program`: everything before the test (imports, prefix, the model's code); what runs is `program`, a line feed,
+    `test`. `files`: (plain file name, content) pairs in its folder. `seconds`: limit of compiling and running together.
+    `question` and `sample` identify the answer.
 
-    With `calls` there is no `test`: the program alone runs, and is asked for one call after the other.
+    With `calls` there is no `test`: the program runs alone, and each call is requested from it in turn.
     """
 
     question: str
@@ -296,9 +296,9 @@ class Execute(Struct, frozen=True, kw_only=True, omit_defaults=True):
     files: tuple[tuple[str, str], ...] = ()
     seconds: float = 10.0
     proof: Literal["completion", "exit"] = "completion"
-    """What passing takes: that the test ran to its end, proved by a secret; or, as published, the exit status alone."""
+    """The proof of passing: a secret shows that the test ran to its end; or, as published, the exit status alone."""
     packages: tuple[str, ...] = ()
-    """What the test and the question's own answers import: a program that fails for want of it could not be run."""
+    """Packages imported by the test and the question's own answers: if one is missing here, a failure is unscored."""
 
 
 Verdict = Literal[
@@ -312,12 +312,12 @@ Verdict = Literal[
 
 
 Isolation = Literal["", "separate", "shared"]
-"""Whether what decides the verdict was in a process of its own, or in the program's; "": not recorded."""
+"""Whether the test ran in a separate process, or shared the program's; "": not recorded."""
 
 
 class Execution(Struct, frozen=True, omit_defaults=True):
-    """How a program fared in the sandbox. `detail` is the end of what it said (hostile text), or why it was stopped;
-    `seconds` is wall time, compiling included, `cpu` that of its processes."""
+    """The outcome of a program in the sandbox. `detail`: the end of its output (untrusted), or why it was stopped;
+    `seconds`: wall time, with compiling; `cpu`: CPU seconds of its processes."""
 
     verdict: Verdict
     detail: str = ""
@@ -328,14 +328,14 @@ class Execution(Struct, frozen=True, omit_defaults=True):
 
 ANSWER: Final = "answer"
 RATIONALE: Final = "rationale"
-"""The aspects of a reply that are compared, judged and reviewed apart."""
+"""The aspects of a reply that are compared, judged and reviewed separately."""
 
 Decider = Literal["rule", "similarity", "judge", "expert"]
-"""Who decided an aspect; a later one beats an earlier one."""
+"""What decided an aspect; later ones override earlier ones."""
 
 
 class Compare(Struct, frozen=True):
-    """A request for the similarity of a text of the examinee's to a reference."""
+    """A request for the similarity of a model's text to a reference."""
 
     aspect: str
     text: str
@@ -343,19 +343,19 @@ class Compare(Struct, frozen=True):
 
 
 class Opinion(Struct, frozen=True):
-    """One reply of one judge about one aspect of an answer, as it came in (hostile text); `nonce` is what its verdict
-    must carry, empty where the judge was asked for a bare line."""
+    """One judge's reply about one aspect of an answer, as it came (untrusted). `nonce`: required in its verdict; empty
+    where the judge was asked for a bare line."""
 
     judge: str
     aspect: str
     text: str
     nonce: str = ""
     lost: bool = False
-    """Whether no reply came, of which `text` says why."""
+    """Whether no reply came; `text` then says why."""
 
 
 class Mark(Struct, frozen=True):
-    """What one expert gives one aspect of an answer: a share of the full mark."""
+    """One expert's mark of one aspect of an answer: a share of the full mark."""
 
     reviewer: str
     aspect: str
@@ -364,9 +364,9 @@ class Mark(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """All that was found out about one answer, in the order in which it was asked for.
+    """All evidence about one answer, in the order of the requests for it.
 
-    `executions`: how its programs fared, in the order of `Exam.executions` (None: not known). `similarities`: aspect →
+    `executions`: outcomes of its programs, in the order of `Exam.executions` (None: unknown). `similarities`: aspect →
     similarity. `opinions`: the judges' replies; `failed`: those without a verdict, or why none came. `marks`: experts'.
     """
 
@@ -381,11 +381,11 @@ NOTHING = Evidence()
 
 
 class Score(Struct, frozen=True, kw_only=True):
-    """What one answer is worth, with its evidence.
+    """The score of one answer, with its evidence.
 
-    `value` is at most 1 (below 0 where points are taken away and nothing clips them), or None when unscored. `answer`
-    is what was read from the reply, `explanation` how and where. `decided` says who decided which aspect, `verdicts`
-    what the judges gave it, each a share of the full mark.
+    `value`: at most 1 (below 0 if deducted points are not clipped), or None when unscored. `answer`: the answer read
+    from the reply, `explanation`: how and where. `decided`: aspect → decider; `verdicts`: aspect → the judges' marks,
+    each a share of the full mark.
     """
 
     value: float | None
@@ -396,16 +396,16 @@ class Score(Struct, frozen=True, kw_only=True):
     decided: dict[str, Decider] = {}
     verdicts: dict[str, tuple[float, ...]] = {}
     isolation: Isolation = ""
-    """"shared" where any of the answer's programs ran in one process with its test."""
+    """"shared" where any of the answer's programs ran in the same process as its test."""
     limits: dict[str, tuple[float, float]] = {}
-    """Without a score: the least and the most that its value ("") and parts can become, where that is not 0 to 1."""
+    """Without a score: lowest and highest possible value ("") and parts, where these are not 0 and 1."""
 
 
 class ReviewItem(Struct, frozen=True, kw_only=True):
-    """One aspect of an answer as an expert reviews it: what the examinee said, the gold, and the verdict so far.
+    """One aspect of an answer for review by an expert: the model's text, the gold, and the verdict so far.
 
-    `value` is the verdict of rule, similarity or judges (never an expert's), None where there is none yet; `scale` the
-    marks that an expert can give, ascending. `opinions` are what each judge gave, its samples' mean. All are hostile.
+    `value`: the verdict of rule, similarity or judges (never an expert's), None without one; `scale`: the marks that an
+    expert can give, ascending; `opinions`: each judge's mean mark. All texts are untrusted.
     """
 
     aspect: str
@@ -419,18 +419,18 @@ class ReviewItem(Struct, frozen=True, kw_only=True):
 
 
 Place = Annotated[int, Meta(ge=0, le=1_000_000_000)]
-"""A number from 0 on that a file says. Bounds are checked where a file is read, and nowhere else."""
+"""A number from 0 in a file. Bounds are checked only when a file is read."""
 
 
 class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One answer's score as scores.jsonl holds it and analysis reads it: a row of a plain data frame.
 
-    `parts` are those of the score that a table of the exam shows, `weight` is the question's.
+    `parts`: those parts of the score that the exam's tables show; `weight`: the question's.
     """
 
     benchmark: str
     exam: str
-    """With the settings that tell this run's exams apart ("csbench-en")."""
+    """The exam's label, with the settings that differ between the run's exams ("csbench-en")."""
     model: str
     question: str
     sample: Place
@@ -445,7 +445,7 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     weight: Annotated[int, Meta(ge=0, le=1_000_000)] = 1
     decided: dict[str, Decider] = {}
     verdicts: dict[str, tuple[float, ...]] = {}
-    """As in `Score`, as the two after it; an aspect that waits for a judge has none."""
+    """As in `Score`, like the two after it; an aspect that waits for a judge has none."""
     isolation: Isolation = ""
     limits: dict[str, tuple[float, float]] = {}
     cluster: str = ""  # both as in `Question`
@@ -453,23 +453,23 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
     @property
     def points(self) -> float | None:
-        """What it counts for in a mean; see `points_of`."""
+        """Its value in a mean; see `points_of`."""
         return points_of(self.outcome, self.value)
 
 
 class SamplingPlan(Struct, frozen=True, kw_only=True):
-    """How answers are drawn: how many to a question, and with what sampling."""
+    """How answers are drawn: their number for each question, and the sampling."""
 
     samples: int = 1
     sampling: Sampling = Sampling()
 
 
 class ExamSpec(Struct, frozen=True, kw_only=True):
-    """One benchmark with every setting that can move its number. Written to run.json, shown in the signature."""
+    """One benchmark with every setting that can change its score. Stored in run.json, shown in the signature."""
 
     benchmark: str
     name: str = ""
-    """What the exam is called where the benchmark's name would not tell (a question file's name)."""
+    """The exam's name where the benchmark's is ambiguous (a question file's name)."""
     language: Language = "en"
     shots: int = 0
     chain_of_thought: bool = False
@@ -481,31 +481,31 @@ class ExamSpec(Struct, frozen=True, kw_only=True):
     extraction: Extraction = "stated"
     context: int | None = None
     rationale: bool = False
-    """Whether the model must also say why: the protocol of `benchmarks/rationale.py`."""
+    """Whether the model must also give a rationale: the protocol of `benchmarks/rationale/`."""
     encoder: str = ""
-    """Which encoder's similarity decides before a judge does; none if empty."""
+    """The encoder whose similarity decides before a judge does; none if empty."""
     panel: Literal["mean", "median", "majority"] = "mean"
-    """What several verdicts on one answer become."""
+    """How several verdicts on one answer are combined."""
     choose: Literal["", Choosing] = ""
-    """How options are chosen among, if not by reading what the model writes."""
+    """How options are compared by probability; "": the written reply is read."""
     questions: tuple[str, ...] = ()
     """Ids of the only questions to ask; all of them if empty."""
     shard: str = ""
-    """Which part of the questions is asked here, as "3/8"; all of them if empty."""
+    """The part of the questions to ask, such as "3/8"; all if empty."""
     vary: Design | UnsetType = UNSET
-    """In which cells each question is asked; files of a run that varies nothing do not mention it."""
-    shuffle: bool | UnsetType = UNSET  # whether questions come in a random order, drawn by the seed; likewise
+    """The cells in which each question is asked; unset, and left out of files, without a design."""
+    shuffle: bool | UnsetType = UNSET  # whether to shuffle questions by the seed; likewise
     draw: int | UnsetType = UNSET
-    """Which draw of the exemplars is shown in place of the usual ones: within a design."""
+    """Number of the draw of exemplars, in a design that varies them."""
 
     @property
     def label(self) -> str:
-        """What runs and tables call the exam: benchmark and language, or the question file."""
+        """The exam's name in runs and tables: benchmark and language, or the question file."""
         return self.name or f"{self.benchmark}-{self.language}"
 
 
 class Defect(Struct, frozen=True):
-    """Something wrong with a data set, and what was done about it (`repaired` or left `unsound` or merely `noted`)."""
+    """A defect of a data set, and the action taken (`repaired`, left `unsound`, or merely `noted`)."""
 
     question: str
     kind: str
@@ -514,34 +514,34 @@ class Defect(Struct, frozen=True):
 
 
 class Aggregate(Struct, frozen=True):
-    """A row or column of a table: which answers belong to it and how they are averaged.
+    """A row or column of a table: a filter of answers and how they are averaged.
 
-    `where` maps a tag to the values that belong. `over` names a tag to average over first (macro average); "" is the
-    plain mean over questions.
+    `where`: tag → values of the answers that belong. `over`: a tag whose values are averaged first (macro average); ""
+    for the plain mean over questions.
     """
 
     label: str
     where: dict[str, tuple[str, ...]] = {}
     over: str = ""
     attempts: str = ""
-    """What a question's several answers count as: "mean"; "best" of each repeat; "best@5" or "pass@5", the best score
-    and the share of full scores to expect of 5 drawn from all of them; "" as the exam's headline."""
+    """How a question's answers are combined: "mean"; "best" of each repeat; "best@5" or "pass@5", the expected best
+    score and chance of a full score among 5 drawn from all of them; "" as in the exam's headline."""
     part: str = ""
-    """Which part of each score (`Score.parts`) is averaged in place of its value; a score without it counts whole."""
+    """The part of each score (`Score.parts`) that is averaged in place of its value; scores without it count whole."""
     per: str = ""
-    """The part whose mean divides that of `part`: instructions followed per instruction, points per point to be had."""
+    """The part whose mean divides that of `part`: instructions followed per instruction, points per possible point."""
     given: str = ""
-    """Only answers count that have full marks in this part."""
+    """A part in which answers must have full marks to count."""
     aspects: tuple[str, ...] = ()
-    """Which aspects of an answer decide what is averaged; all of them if empty."""
+    """The aspects of an answer that decide the averaged value; all if empty."""
     kind: Literal["score", "share", "difference"] = "score"
-    """What is averaged: a score; a share of answers, which makes none right or wrong; or a difference of shares."""
+    """Kind of the average: of scores; a share of answers, without right or wrong; or a difference of shares."""
 
 
 class TableSpec(Struct, frozen=True):
-    """The shape of a published table: rows by columns. A `detail` is long, and shown in the terminal on request.
+    """The shape of a published table: rows by columns. `detail`: long, and shown in the terminal on request only.
 
-    A table `across` models has one row, printed with a row a model where several sat the exam.
+    A table `across` models has one row, printed once for each model of the exam.
     """
 
     name: str
@@ -557,7 +557,7 @@ Way = Literal["cot", "base", "comprehension", "next-token", "likelihood", "as-pu
 
 
 class BenchmarkInfo(Struct, frozen=True, kw_only=True):
-    """What `viva list` says of a benchmark."""
+    """A benchmark's description, as for `viva list`."""
 
     name: str
     title: str
@@ -566,35 +566,35 @@ class BenchmarkInfo(Struct, frozen=True, kw_only=True):
     languages: tuple[Language, ...]
     formats: tuple[str, ...]
     size: str
-    """How many questions the published set has."""
+    """Number of questions in the published set."""
     version: str
-    """Goes up whenever the same answers could score differently."""
+    """Raised whenever the same answers could score differently."""
     source: str
     shots: int
     """The largest number of exemplars that may be shown."""
     supports: tuple[Way, ...] = ()
-    """What it knows of; every other way is refused, not silently ignored."""
+    """Ways that it supports; any other is refused, not silently ignored."""
     reasons: Mapping[Way, str] = {}
-    """Why it does not support one, for the refusal."""
+    """Unsupported way → the reason, for the refusal."""
     draws: SamplingPlan = SamplingPlan()
-    """How the paper draws answers; what the user does not say otherwise."""
+    """The paper's sampling, used unless the user sets another."""
     few_shot: SamplingPlan | None = None
-    """The same where exemplars are shown, if that differs."""
+    """The paper's sampling with exemplars, if that differs."""
     default_shots: int = 0
-    """The paper's number of exemplars; what the user does not say otherwise."""
+    """The paper's number of exemplars, used unless the user sets another."""
     encoder: str = ""
     """The paper's encoder, where it compares answers by similarity."""
     more_languages: bool = False
     """Whether a data set of the same form may be in a language that is not among `languages`."""
     rationale: Literal["never", "possible", "always"] = "never"
-    """Whether its questions are asked for a rationale: always, or with `--rationale`."""
+    """Whether a rationale is asked for: always, or with `--rationale`."""
     numbering: Mapping[Language, int] = {}
-    """Languages whose questions are the same, numbered through → how many numbers come before the first one's."""
+    """Language → offset of its question numbers, where languages have the same questions, numbered consecutively."""
     halves: bool = False
-    """Whether its files also have questions of a validation half, which no exam asks."""
+    """Whether its files also have a validation half, which no exam asks."""
     error_types: bool = False
     """Whether its paper has types of error for wrong answers (`viva error-types`)."""
     pass_line: float | None = None
-    """The share of right answers from which on people pass such an examination, where the paper draws that line."""
+    """Share of right answers at which people pass such an examination, if the paper states it."""
     built_sets: bool = False
-    """Whether `viva build` writes sets in its format: nobody published figures of those."""
+    """Whether `viva build` writes sets in its format, which have no published figures."""

@@ -1,4 +1,4 @@
-"""Text of models, data sets and reviewers is hostile: what cannot be seen is spelled out, what could run is quoted."""
+"""Escaping of untrusted text (models, data sets, reviewers): invisible characters are spelled out, formulas quoted."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 _UNUSUAL = re.compile(r"[^\n\t -~]")
-"""All that is not ASCII to be seen, a line break or a tab."""
+"""Characters other than visible ASCII, line breaks and tabs."""
 _BLANK = re.compile(
-    # What is a letter or a mark to Unicode, and nothing to the eye; two variation selectors belong to emoji.
+    # Letters and marks by Unicode that are invisible; two variation selectors belong to emoji.
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2028\u2029\u2800\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
 )
 
@@ -19,7 +19,7 @@ def escape_invisible(text: str, *, limit: int | None = None) -> str:
     """Return text with every control, bidi and other invisible character spelled out as <U+001B>; cut to `limit`."""
     if limit is not None and len(text) > limit:
         text = f"{text[:limit]} … ({len(text) - limit:,} more characters)"
-    if text.isascii() and text.isprintable():  # a million labels of a report
+    if text.isascii() and text.isprintable():  # a short cut for a report's million labels
         return text
     plain = text.replace("\n", "").replace("\t", "")
     if plain.isprintable() and (plain.isascii() or not _BLANK.search(plain)):
@@ -34,7 +34,7 @@ def _spelled_out(match: re.Match[str]) -> str:
 
 
 def escaped(text: str) -> str:
-    """JSON with every invisible character as an escape (`\\u202e`), which means the same; lines stay as they are."""
+    """Return JSON with every invisible character as an equivalent escape (`\\u202e`); line ends stay."""
     return "\n".join(map(_escaped, text.split("\n")))
 
 
@@ -59,9 +59,9 @@ def _units(character: str) -> tuple[int, ...]:
 
 
 def toml_lines(data: Mapping[str, object], prefix: str = "") -> Iterator[str]:
-    """Yield the lines of a TOML file with this data, texts and tables of them; `at`: the table that it is, and a dot.
+    """Yield the lines of a TOML file with texts and tables of texts; `prefix`: name of the enclosing table and a dot.
 
-    What is invisible is escaped, so that the lines may go to a terminal.
+    Invisible characters are escaped, so that the lines may go to a terminal.
     """
     for key, value in data.items():
         if isinstance(value, str):
@@ -101,12 +101,12 @@ def plural(number: float, singular: str, many: str = "") -> str:
 
 
 def some(names: Sequence[str], most: int) -> str:
-    """Return `a, b and 4 more`: the first names, and how many there are besides."""
+    """Return `a, b and 4 more`: the first names, and the number of the others."""
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def dollars(amount: float) -> str:
-    """Return `12.34`, `0.0123`, `0.0000045`: two digits after the point, or two that are no zeros."""
+    """Return `12.34`, `0.0123`, `0.0000045`: two decimals, or two significant digits for small amounts."""
     if amount >= 0.1 or not amount:
         return f"{amount:,.2f}"
     return f"{amount:.10f}".rstrip("0") if amount < 1e-8 else f"{float(f'{amount:.2g}'):.10f}".rstrip("0")

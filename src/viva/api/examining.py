@@ -1,12 +1,12 @@
-"""Examine, go on, grade: what `viva run`, `viva resume` and `viva grade` do, for a program that wants the numbers.
+"""Functions for programs: what `viva run`, `viva resume` and `viva grade` do.
 
-Nothing is printed unless `progress` says so; what commands say on stderr is in `Run.said`, and there is a warning where
-something is unanswered. Errors are exceptions (`VivaError` and its kinds), Ctrl-C is KeyboardInterrupt, and whatever
-happens the run folder holds every answer that came.
+Nothing is printed unless `progress` says so; messages that commands print on stderr are in `Run.messages`, and a
+warning is issued where something is unanswered. Errors are exceptions (`VivaError` and subclasses), Ctrl-C is
+KeyboardInterrupt, and in any case the run folder holds all answers received.
 
-The options of a run as keyword arguments: same names, same defaults, same bounds as on the command line.
+Options of a run are keyword arguments with the names, defaults and bounds of the command line.
 
-Run in a separate thread so that notebook event loops keep running and signal handlers are untouched.
+Calls run in a separate thread, so that notebook event loops keep running and signal handlers are untouched.
 """
 
 from __future__ import annotations
@@ -50,29 +50,29 @@ from viva.runs.session import Session, Way
 from viva.visible import one_line
 
 Answers = Mapping[str, str | Sequence[str]]
-"""Question id → the reply, or one a sample."""
+"""Question id → the reply, or one for each sample."""
 ModelArgument = (
     str | Function | Mapping[str, str | Sequence[str] | Function | Answers] | Sequence[str | Function | Answers]
 )
-"""PROVIDER/NAME, a function, answers, functions and answers by their names, or several of the first three."""
+"""PROVIDER/NAME, a function, answers, a mapping of names to functions or answers, or several of the first three."""
 _LONGEST = 100
 
 
 class ResolvedModels(Struct, kw_only=True):
-    """Whom a run asks."""
+    """The models that a run asks."""
 
     named: list[str] = []
-    """Models by name."""
+    """Names of models to open."""
     own: dict[str, Model] = {}
-    """Those that are here, by their names in run.json."""
+    """Name in run.json → open model: functions and answers."""
     kept: dict[str, bytes] = {}
-    """Files that the run keeps: the answers."""
+    """Files that the run keeps: answers."""
 
 
 def resolve_models(given: ModelArgument) -> ResolvedModels:
-    """Models as a caller may give them. A mapping of names to functions or answers names them.
+    """Resolve the models given by a caller. A mapping names its functions or answers.
 
-    Raises VivaError for what is none of these, and for two of one name.
+    Raises VivaError for any other type, and for two models of one name.
     """
     resolved = ResolvedModels()
     for name, model in _each(given):
@@ -100,7 +100,7 @@ def _add(resolved: ResolvedModels, name: str, model: Model) -> None:
 
 
 def _each(given: object) -> Iterator[tuple[str, object]]:
-    """Yield every examinee, with the name that it was given."""
+    """Yield (name, model) of every model given."""
     if isinstance(given, Mapping):
         values = list(given.values())
         if values and all(isinstance(value, Mapping) or callable(value) for value in values):
@@ -122,21 +122,21 @@ def _checked(name: object) -> str:
 
 
 def _called(function: object) -> str:
-    """Return what a function is called where nobody says: its own name, or its type's."""
+    """Return the default name of a function: its own, or its type's."""
     inner = getattr(function, "func", function)  # a partial's
     name = getattr(inner, "__name__", None) or type(function).__name__
     return one_line(str(name).strip("<>").replace("/", "."), _LONGEST) or "function"
 
 
 def answer_rows(answers: Answers) -> bytes:
-    """Return answers as the file that `viva grade` takes. Raises VivaError for what are none."""
+    """Return answers as the content of a file for `viva grade`. Raises VivaError where they are invalid."""
     rows = []
     for question, replies in answers.items():
         texts = [replies] if isinstance(replies, str) else replies
         if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
             raise VivaError(f"the answer to {one_line(repr(question), 60)} is no text, and no list of texts")
         for sample, text in enumerate(texts):
-            whole = text.encode("utf-8", "replace").decode()  # half a surrogate pair is no text of a file's
+            whole = text.encode("utf-8", "replace").decode()  # half a surrogate pair cannot be written to a file
             rows.append(msgspec.json.encode({"question": str(question), "sample": sample, "text": whole}))
     if not rows:
         raise VivaError("there is no answer among the answers")
@@ -153,7 +153,7 @@ RESUME_OPTIONS = options(RejudgeOptions, *RESUME, without=("run",), inherited=Ru
 def keywords(known: Mapping[str, Option], given: Mapping[str, object], function: str) -> dict[str, Any]:
     """Return every option of a function, by name; `progress` is "quiet" unless it is given.
 
-    Raises TypeError for a name that is none, VivaError for a value that is not allowed.
+    Raises TypeError for an unknown name, VivaError for a value that is not allowed.
     """
     problem = unknown(known, given, function.removeprefix("viva.").replace(".", " "))
     if problem:
@@ -162,7 +162,7 @@ def keywords(known: Mapping[str, Option], given: Mapping[str, object], function:
 
 
 def with_signature(known: Mapping[str, Option]) -> Callable[[F], F]:
-    """Show the options in a function's signature, where notebooks and `help` look for them."""
+    """Return a decorator that shows the options in a function's signature, for notebooks and `help`."""
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)
@@ -179,25 +179,25 @@ def with_signature(known: Mapping[str, Option]) -> Callable[[F], F]:
 
 T = TypeVar("T")
 _LOOK = 0.5
-"""Seconds between two looks whether it is done: some systems hear Ctrl-C between two waits only."""
+"""Seconds of each wait for the work's end: some systems notice Ctrl-C only between waits."""
 
 
 def run_in_thread(work: Callable[[Caller], T]) -> T:
-    """Return what the work returns or raises. Ctrl-C once ends what is in flight, twice drops it, then
-    KeyboardInterrupt.
+    """Run the work in a thread; return its result or raise its error. Ctrl-C once lets requests in flight end, twice
+    drops them; then it raises KeyboardInterrupt.
 
     The caller waits: from a coroutine, put it into `asyncio.to_thread`.
     """
     caller = Caller()
     results: list[T] = []
     problems: list[BaseException] = []
-    done = threading.Event()  # Thread.join, interrupted, takes a thread for dead (CPython issue 90882)
+    done = threading.Event()  # an interrupted Thread.join treats the thread as dead (CPython issue 90882)
 
     def working() -> None:
         caller.serve()
         try:
             results.append(work(caller))
-        except BaseException as problem:  # whatever it is, it belongs to the caller
+        except BaseException as problem:  # any exception is passed to the caller
             problems.append(problem)
         finally:
             done.set()
@@ -314,7 +314,7 @@ def grade(
 
 
 def _collected(answers: Answers) -> Collected:
-    """Return answers in memory as those of a file that the run keeps."""
+    """Return answers in memory as a file that the run keeps."""
     content = answer_rows(answers)
     replay = Replay(Path("answers.jsonl"), content=content)
     record = ModelRecord(name=f"replay/{KEPT}answers.jsonl", shown=replay.name)
@@ -322,10 +322,10 @@ def _collected(answers: Answers) -> Collected:
 
 
 def _given_again(resolved: ResolvedModels, folder: RunFolder) -> dict[str, Model]:
-    """Return the functions by the names that the run knows them by. Raises VivaError for what it did not ask."""
+    """Return the given functions by their names in the run. Raises VivaError for one that the run did not ask."""
     known = [model.name for model in folder.record.models if model.name.startswith(PROVIDER)]
     own = dict(resolved.own)
-    if len(own) == len(known) == 1:  # the one is the other, whatever it is called
+    if len(own) == len(known) == 1:  # a single function is the run's, whatever its name
         only = next(iter(own.values()))
         own = {known[0]: Called(known[0].removeprefix(PROVIDER), only.function)} if isinstance(only, Called) else own
     for name in (*resolved.named, *own):
@@ -336,7 +336,7 @@ def _given_again(resolved: ResolvedModels, folder: RunFolder) -> dict[str, Model
 
 
 def _through(session: Session, rows: PublishedRows, caller: Caller) -> Run:
-    """Ask and grade. The folder is locked, and free again at the end."""
+    """Ask and grade, and return the run. The folder's lock is released at the end."""
     code, report = session.through(OutputOptions(format=ALL_TABLES, published_rows=rows.published_rows))
     if code == EXIT_INTERRUPTED or caller.interrupted:
         raise KeyboardInterrupt

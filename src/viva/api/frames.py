@@ -23,11 +23,11 @@ ANSWERS: Mapping[str, type[pl.DataType]] = {
     "score": pl.Float64, "points": pl.Float64, "outcome": pl.String, "explanation": pl.String, "failure": pl.String,
 }  # fmt: skip
 _FIELDS = {"score": "value", "read": "answer", "prompt": "prompt_text"}
-"""Columns whose names are not the field's."""
+"""Column → field, where names differ."""
 
 
 def scores_frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
-    """Return a column a tag, part or factor of a design, null where a row has none."""
+    """Return scores as a frame, with a column for each tag, part and factor of a design, null where a row has none."""
 
     def more(taken: list[ScoreRow]) -> dict[str, list[object]]:
         tags = dict.fromkeys(tag for row in taken for tag in row.tags)
@@ -43,7 +43,7 @@ def scores_frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
 
 
 def answers_frame(rows: Iterable[Answer]) -> pl.DataFrame:
-    """With the tags, null where a row has none."""
+    """Return answers as a frame, with a column for each tag, null where a row has none."""
 
     def more(taken: list[Answer]) -> dict[str, list[object]]:
         tags = dict.fromkeys(tag for answer in taken for tag in answer.row.tags)

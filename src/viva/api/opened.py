@@ -1,4 +1,4 @@
-"""A run in the hand: its numbers, tables, scores and answers."""
+"""A graded run for programs: its numbers, tables, scores and answers."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from viva.render.findings import Findings
 
 ALL_TABLES: Literal["json"] = "json"
-"""The format for which a run is summed up with its long tables, too."""
+"""The format in which a run is shown with its long tables."""
 _SHOWN = 6
-"""Results that a run names of itself."""
+"""Most results in a run's `repr`."""
 
 
 class Run:
-    """A run folder, graded. What it says is of the moment when it was opened; the folder stays where it is."""
+    """A graded run folder. Its data is of the time when it was opened; nothing is copied."""
 
     def __init__(self, path: Path, report: Report, messages: Sequence[str] = ()) -> None:
         self.path = path
@@ -42,21 +42,21 @@ class Run:
         self.report = report
         """All results, and their notes, as plain data."""
         self.messages = tuple(messages)
-        """What was said on the way, such as why something is unanswered: what commands say on stderr."""
+        """Messages that commands print on stderr, such as why something is unanswered."""
 
     @property
     def record(self) -> RunRecord:
-        """run.json: what was asked of whom, and how."""
+        """The content of run.json: exams, models, options."""
         return RunFolder.open(self.path).record
 
     @property
     def results(self) -> tuple[Result, ...]:
-        """One for every model and exam."""
+        """One result for every model and exam."""
         return self.report.results
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes that belong to the numbers."""
+        """Notes to show with the scores."""
         return self.report.notes
 
     def result(self, *, model: str = "", exam: str = "") -> Result:
@@ -104,18 +104,18 @@ class Run:
         return tuple(table for result in self.results for table in result.tables)
 
     def table(self, *, details: bool = False) -> Findings[Report]:
-        """Return the run's tables, to be shown or written; `details`: show also the long ones (every subject)."""
+        """Return the run's tables, to show or write; `details`: with the long ones (every subject)."""
         from viva.render.run_tables import findings
 
         return findings(self.report, details=details)
 
     @missing_extras()
     def scores(self) -> pl.DataFrame:
-        """Return a row an answer, with columns for tags (tag:NAME) and parts (part:NAME).
+        """Return a frame with a row an answer, and columns for tags (tag:NAME) and parts (part:NAME).
 
         Exam, model, question, sample, repeat, score, points, outcome, read, explanation, weight. The score is null
-        where an answer is unscored. `points` is what it counts for: 0 for a reply that cannot be read, null for what
-        the tables leave out; the mean of `points` (weighted by `weight`) is the tables' mean over answers.
+        where an answer is unscored. `points` is the value in a mean: 0 for an unreadable reply, null where the tables
+        leave it out; the mean of `points` (weighted by `weight`) is the tables' mean over answers.
         """
         import polars as pl
 
@@ -125,10 +125,9 @@ class Run:
 
     @missing_extras()
     def answers(self) -> pl.DataFrame:
-        """Return a row an answer, with all that belongs to it: question, prompt, reply, gold, what was read, score,
-        why.
+        """Return a frame with a row an answer: question, prompt, reply, gold, answer read, score, explanation.
 
-        Every text of it is as the model, the set or a judge wrote it.
+        Texts are untrusted: as the model, the set or a judge wrote them.
         """
         from viva.api.frames import answers_frame
 
@@ -136,7 +135,7 @@ class Run:
 
     @missing_extras()
     def compare(self, other: Run | str | PathLike[str], *, by: str | None = None) -> Findings[Any]:
-        """Is `other` better than this run, question by question, and is it chance? As `viva compare`.
+        """Compare this run with `other`, question by question, and test the difference, as `viva compare`.
 
         `by`: a row for each column of this table of models, or value of this tag.
         """
@@ -160,10 +159,10 @@ class Run:
 
 
 def open_run(path: str | PathLike[str], *, published_rows: str = "nearest") -> Run:
-    """Return a run folder, or the newest in a folder of runs; graded again where its scores are missing or out of date.
+    """Open a run folder, or the newest in a folder of runs; grade it again if its scores are missing or out of date.
 
-    `published_rows`: those in its tables: names, nearest or none. Asks nobody. Raises StorageError for what is no run,
-    or is damaged, VivaError where its data is not what it was.
+    `published_rows`: rows in its tables: names, nearest or none. Sends nothing. Raises StorageError where the run is
+    missing or damaged, VivaError where its data has changed.
     """
     folder = open_run_folder(Path(path))
     refuse_unknown(published_rows, settings_of(folder.record.exams))

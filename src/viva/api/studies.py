@@ -1,6 +1,6 @@
-"""Every study of finished runs as a function: `viva.breakdown("runs/a", by="domain")`, loaded when it is used.
+"""Every study of finished runs as a function, such as `viva.breakdown("runs/a", by="domain")`, loaded on first use.
 
-So are the commands that packages register, in a module of the package (`of_package`).
+Commands registered by packages are functions, too, in a module of the package (`of_package`).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from viva.render.findings import Findings
 
 STUDIES: Mapping[str, str] = {study.place.split(".")[2]: study.place for study in plugins.studies().values()}
-"""Function → where it is."""
+"""Name of the function → module:function."""
 
 
 class Study(Protocol):
-    """A command as a function: its arguments, and its options by their names."""
+    """A command as a function of its arguments, with its options as keywords."""
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        """Return what was found, or the exit code of what prints itself."""
+        """Return the findings, or the exit code of an action."""
 
 
 def __getattr__(name: str) -> Study:
@@ -53,7 +53,7 @@ def of_package(package: str, name: str) -> Study:
 
 
 def names_of_package(package: str) -> list[str]:
-    """Return what `of_package` knows."""
+    """Return the names that `of_package` accepts for a package."""
     return [
         python_name(name, package)
         for name, known in plugins.registered().items()
@@ -91,7 +91,7 @@ def _function(name: str, place: str, base: str = "") -> Study:
                 raise VivaError(f"{each.name}: must be given ({each.description.rstrip('.')})")
         asked = loaded.config(**values)
         with missing_extras():
-            # What asks models does so in a thread, as runs do, so that an event loop of the program's goes on.
+            # Commands that ask models run in a thread, like runs, so that the program's event loop goes on.
             return _in_thread(loaded, asked) if "progress" in known else loaded(asked)
 
     function.__name__ = function.__qualname__ = name
@@ -101,7 +101,7 @@ def _function(name: str, place: str, base: str = "") -> Study:
 
 
 def _in_a_way(name: str, loaded: Command[Any, Any], base: str) -> Study:
-    """Return `viva.run`, `viva.resume` or `viva.grade` with the options of a way of asking besides their own."""
+    """Return `viva.run`, `viva.resume` or `viva.grade` with the options of a way of asking added."""
     known, asks = options(loaded.config), getattr(examining, base)
 
     @in_program()

@@ -1,4 +1,4 @@
-"""`viva`: the commands, each loaded when it is used, and the last line of defence for errors."""
+"""`viva`: the commands, each loaded on use, and the handling of errors that reach the top."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from viva.version import __version__
 OF_EVERY_COMMAND = ("--json", "--quiet", "--verbose", "--log-level")
 
 STUDY = "", ""
-"""A study that is not in its place by the alphabet, after the other commands of its heading."""
+"""Value in `GROUPS` of a study placed by hand; the others follow their heading's commands alphabetically."""
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Start here": {
         "list": ("viva.cli.ask.list", "Benchmarks: formats, languages, counts, licences."),
@@ -69,12 +69,12 @@ class Commands(click.Group):
         self._prefix = prefix
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """First words of names, for completion."""
+        """Return the first words of command names, for completion."""
         names = (name.removeprefix(self._prefix) for name in self._known() if name.startswith(self._prefix))
         return list(dict.fromkeys(name.partition(" ")[0] for name in names))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of one word, or the group of those that begin with it; None where there is neither."""
+        """Return the command of one word, or the group of commands that begin with it; None for neither."""
         name = self._prefix + cmd_name
         if name in COMMANDS:
             return _built_in(name)
@@ -106,12 +106,12 @@ class Commands(click.Group):
         return name, command, _translated(args[1:], known_options, benchmarks=takes_benchmarks)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands; a group has no options but these two, whose names say what they do."""
+        """Write a group's options, by their names only, and its commands."""
         formatter.write("\nOptions: --version, --help\n" if not self._prefix else "\nOptions: --help\n")
         self.format_commands(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands under their headings, and say what is wrong with packages."""
+        """Write the commands under their headings, and problems of packages."""
         rows: dict[str, dict[str, str]] = {}
         if not self._prefix:
             rows = {heading: {name: line for name, (_, line) in group.items()} for heading, group in GROUPS.items()}
@@ -128,8 +128,8 @@ class Commands(click.Group):
 
 
 def _is_run(args: list[str]) -> bool:
-    """Return whether the first of the arguments is a run folder, called like a command (`variance run`): what asks
-    names an exam, and what looks does not.
+    """Return whether the first argument is a run folder with a command's name, as in `variance run`: commands that ask
+    name an exam, those that look a run.
     """
     if not Path(args[0], "run.json").is_file():
         return False
@@ -139,7 +139,7 @@ def _is_run(args: list[str]) -> bool:
 
 
 def write_sections(formatter: click.HelpFormatter, rows: Mapping[str, Mapping[str, str]]) -> None:
-    """Headings and rows without empty lines between them: one screen."""
+    """Write headings and rows without empty lines between them, to fit one screen."""
     widest = max((len(name) for lines in rows.values() for name in lines), default=0)
     for heading, lines in rows.items():
         formatter.write(f"{heading}:\n")
@@ -148,7 +148,7 @@ def write_sections(formatter: click.HelpFormatter, rows: Mapping[str, Mapping[st
 
 
 def _registered() -> dict[str, plugins.Registered]:
-    """Commands of packages, but those with a name of the core's."""
+    """Return the commands of packages, but those with the name of a core command."""
     commands = plugins.registered()
     for name in COMMANDS.keys() & commands.keys():
         plugins.problems.append(
@@ -159,8 +159,8 @@ def _registered() -> dict[str, plugins.Registered]:
 
 
 def _group(name: str) -> click.Group:
-    """Return the commands of a package whose names begin so; the help is the docstring of the module that it names, if
-    any.
+    """Return the group of a package's commands with this prefix; its help is the docstring of the module registered for
+    it, if any.
     """
     import inspect
 
@@ -181,7 +181,7 @@ def _built_in(name: str) -> click.Command:
 
 
 def _of_package(name: str) -> click.Command:
-    """Return the command of a registered function, with the commands whose names begin so named below its help."""
+    """Return the command of a registered function; its help names the commands with this prefix."""
     below = {each: known.summary for each, known in _registered().items() if each.startswith(f"{name} ")}
     return _derived(name, _registered()[name], below)
 
@@ -195,21 +195,22 @@ def _derived(name: str, known: plugins.Registered, below: Mapping[str, str]) -> 
 @cache
 def _known_elsewhere() -> dict[str, Any]:
     """Return habits.toml: options and commands of other tools, and former names."""
-    from viva.files import shipped_table  # `viva --help` does without msgspec
+    from viva.files import shipped_table  # not at the top: `viva --help` needs no msgspec
 
     return shipped_table(__file__, "habits.toml", dict[str, Any])
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
-    """Return `; did you mean csbench?`, or nothing where nothing is near."""
+    """Return `; did you mean csbench?`, or "" without a similar name."""
     near = difflib.get_close_matches(name, list(known), 1)
     return f"; did you mean {near[0]}?" if near else ""
 
 
 def _translated(arguments: Sequence[str], known: Collection[str], *, benchmarks: bool) -> list[str]:
-    """Arguments with other tools' options under our names; each is said once. `benchmarks`: the command takes some.
+    """Replace other tools' options in arguments by Viva's, telling the user of each once. `benchmarks`: whether the
+    command takes some.
 
-    Raises UsageError for an option that has no equal here, with what to write.
+    Raises UsageError, with what to write instead, for an option without an equivalent.
     """
     translated: list[str] = []
     rest = list(arguments)
@@ -243,7 +244,7 @@ def _translated(arguments: Sequence[str], known: Collection[str], *, benchmarks:
 
 
 def _say(text: str) -> None:
-    """A sentence of Viva's own on stderr."""
+    """Print a sentence of Viva's own on stderr."""
     from viva.runs import progress
 
     progress.say(f"viva: {text}")
@@ -265,11 +266,11 @@ def cli() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point. Errors for the user are one sentence on stderr; only defects of Viva show a traceback."""
+    """Run the command line. Errors for the user are one sentence on stderr; only defects of Viva show a traceback."""
     # Before NumPy is loaded: of vectors of more than 10,000 numbers OpenBLAS makes several threads wait for each other,
     # for twice the time of one, and the last digit of a sum depends on how many there are.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if isinstance(sys.stdout, io.TextIOWrapper):  # of an encoding that has no minus sign, say
+    if isinstance(sys.stdout, io.TextIOWrapper):  # its encoding may lack a minus sign, say
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with missing_extras():

@@ -1,8 +1,7 @@
-"""Click commands and options, derived from structs, which declare bounds, defaults and help texts; and the options that
-every command has.
+"""Click commands and options derived from structs, which declare bounds, defaults and help texts; options of all
+commands; and output of tables and texts.
 
-Written here is what only a command line has: how an option is spelled, its placeholder, its group in `--help`; and how
-tables and texts go out, to the terminal or to a file.
+Only the command line's own parts are written here: spelling of options, placeholders, groups in `--help`.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ C = TypeVar("C", bound=Struct)
 
 
 def show_study(study: Callable[[C], Findings[Any]], config: type[C], given: Mapping[str, Any]) -> Findings[Any]:
-    """Call a study with a command's options; draw and print what it found as --chart, --format and --out say."""
+    """Call a study with a command's options; draw and print its findings as --chart, --format and --out say."""
     out, picture = given["out"], given.get("chart")
     if "chart" in given and out is not None and out.suffix.lower() == ".svg":
         raise VivaError(f"--out {out} is for tables; --chart {out} draws")
@@ -79,7 +78,7 @@ def show_study(study: Callable[[C], Findings[Any]], config: type[C], given: Mapp
 
 
 def _print_study(result: Findings[Any], form: str, out: Path | None, *, everything: bool) -> None:
-    """Print or write what a study found: one screen, or everything where it is asked for, and in files."""
+    """Print or write a study's findings: one screen, or everything if asked for, and in files."""
     width, colour = screen(out)
     if form == "terminal" and out is None and not everything:
         text = result.to_screen(width, colour=colour)
@@ -100,7 +99,7 @@ def print_report(report: Report, output: OutputOptions) -> None:
 
 
 def show_line(line: str, hanging: int = 0) -> None:
-    """Print a line no wider than the terminal; what goes on in a next one is set in by so many columns."""
+    """Print a line no wider than the terminal; continued lines are indented by `hanging` columns."""
     from viva.render.terminal import folded
 
     width, _ = screen(None)
@@ -109,20 +108,20 @@ def show_line(line: str, hanging: int = 0) -> None:
 
 
 def screen(out: Path | None) -> tuple[int | None, bool]:
-    """Return how tables are set: the terminal's width and True for colours, or (None, False) for a file or a pipe."""
+    """Return the width and use of colours for tables: the terminal's, or (None, False) for a file or a pipe."""
     if out is not None or not sys.stdout.isatty():
         return None, False
     return shutil.get_terminal_size().columns, os.environ.get("TERM") != "dumb"
 
 
 def check_writable(out: Path | None, option: str = "--out") -> None:
-    """Refuse a file that cannot be written before hours are spent on what it should hold."""
+    """Refuse a file that cannot be written, before hours are spent on its content."""
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
         raise VivaError(f"{option} {out}: write the name of a file, in a folder that exists")
 
 
 def emit(text: str, out: Path | None) -> None:
-    """To a file, or to standard output."""
+    """Write a text to a file, or to standard output."""
     if out is None:
         click.echo(text, nl=False)
         return
@@ -138,7 +137,7 @@ def typed() -> tuple[str, ...]:
 
 
 def confirm_endpoints(folder: RunFolder, limits: LimitOptions) -> None:
-    """As `trust.confirm_endpoints`: on a terminal the user is asked, elsewhere the run is refused."""
+    """Confirm a run's addresses as `viva.runs.open` does: by asking on a terminal, elsewhere refusing the run."""
     open.confirm_endpoints(folder, limits, _agreed if caller() is None and terminal() else None)
 
 
@@ -148,12 +147,12 @@ def _agreed(message: str, question: str) -> bool:
 
 
 MANY = 45
-"""Options from which on a command's `--help` leaves the rare ones to `--help-all`."""
+"""Number of options from which `--help` leaves rare ones to `--help-all`."""
 HELP_ALL = "viva.help-all"
 
 
 class GroupedCommand(click.Command):
-    """A command whose `--help` lists its options by subject, and of many options those that most users need."""
+    """A command whose `--help` lists options by subject, and of many options only the usual ones."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of each group under its heading."""
@@ -187,7 +186,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Switch(click.Option):
-    """A switch that a configuration file may have turned on and `--no-NAME` turns off; `--help` shows what is not the
+    """A switch that a configuration file can turn on and `--no-NAME` off; `--help` shows the form that is not the
     default."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
@@ -205,7 +204,7 @@ def derive(
     without: Collection[str] = (),
     inherited: Collection[str] = (),
 ) -> Callable[[F], F]:
-    """Return the click arguments and options of option structs, in their order: all fields, or those named."""
+    """Return a decorator with the click arguments and options of option structs: all fields, or those named."""
     known = options(*kinds, without=without, inherited=inherited).values()
     return stack(
         *((argument if field.argument else option)(field) for field in known if not only or field.name in only)
@@ -224,7 +223,7 @@ def stack(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def argument(option: Field) -> Callable[[F], F]:
-    """Return the click argument of a field that is one."""
+    """Return the click argument of a positional field."""
     shown = option.metavar or option.name.upper()
     return click.argument(
         option.name,
@@ -232,7 +231,7 @@ def argument(option: Field) -> Callable[[F], F]:
         nargs=-1 if option.several else 1,
         required=option.required,
         metavar=shown if option.required else f"[{shown}]",
-        # click takes what has a default, None too, for what need not be given
+        # click takes any argument with a default, even None, as optional
         **({} if option.required or option.several else {"default": option.default}),
     )
 
@@ -256,7 +255,7 @@ def option(option: Field) -> Callable[[F], F]:
 
 
 def chart_option(what: str = "Draw it") -> Callable[[F], F]:
-    """--chart FILE. `what`: what is drawn, where that is not plain."""
+    """Return the option --chart FILE. `what`: the beginning of its help."""
     return click.option(
         "--chart",
         type=click.Path(path_type=Path),
@@ -270,7 +269,7 @@ def _checked_chart(context: click.Context, option: click.Parameter, path: Path |
     if path is not None:
         from viva.render.charts import check_chart
 
-        check_chart(path)  # before anything is computed for it
+        check_chart(path)  # before anything is computed
     return path
 
 
@@ -332,13 +331,13 @@ def derived(
     below: Mapping[str, str],
     built_in: Callable[[str], click.Command],
 ) -> click.Command:
-    """Return the command of that name. `below`: the commands whose names begin with it; `built_in` finds one of the
-    core.
+    """Return the click command. `below`: commands with its name as prefix; `built_in` returns a core command by
+    name.
     """
     known = known.typed or known
     shown = {"help": inspect.cleandoc(known.config.__doc__ or ""), "short_help": summary, "below": below}
     shown["epilog"] = known.epilog
-    # `--all` of a study is an option of how it is printed, whoever else looks at it.
+    # `--all` of a study is added by `tables_options`, also where its struct has the field.
     own = [derive(known.config, without=("all",) if known.kind == "study" else ())]
     short = name.rpartition(" ")[2]
     if known.kind == "way":
@@ -369,14 +368,14 @@ def _action(known: Command[Any, Any]) -> Callable[..., int]:
 
 
 def _confirmed(known: Command[Any, Any]) -> Callable[[Any], Any]:
-    """Return the function, which may ask on the terminal whether a stranger's folder may send requests."""
+    """Return the command's function, allowed to ask on the terminal whether a stranger's folder may send requests."""
     if "confirm" in inspect.signature(known.function).parameters:
         return partial(known.function, confirm=confirm_endpoints)
     return known.function
 
 
 def _in_a_way(base: click.Command, known: Command[Any, Any]) -> Callable[..., Any]:
-    """Return a command of the core, with the way of asking that the options of its own say."""
+    """Return a core command's function, with the way of asking that the command's own options define."""
 
     def callback(**given: Any) -> Any:
         own = {each: given.pop(each) for each in options(known.config)}
@@ -387,9 +386,9 @@ def _in_a_way(base: click.Command, known: Command[Any, Any]) -> Callable[..., An
 
 
 def add_common_options(command: click.Command) -> click.Command:
-    """Return the command with the options that every command has; those that it has already stay as they are.
+    """Add the options that every command has; return the command. Options that it has already stay.
 
-    They set what its own options (`--progress`, `--format`) are by default, so it need not know of them.
+    They set the defaults of its own options (`--progress`, `--format`), so that it needs no code for them.
     """
     for parameter in command.params:
         kind = parameter.type
@@ -407,7 +406,7 @@ def add_common_options(command: click.Command) -> click.Command:
 
 
 def refuse_given(names: Collection[str], why: str) -> None:
-    """Raise UsageError for an option of the current command that was given, and has no use here."""
+    """Raise UsageError for a given option of the current command that has no use here."""
     ctx = click.get_current_context()
     for parameter in ctx.command.params:
         name = parameter.name or ""
@@ -416,21 +415,21 @@ def refuse_given(names: Collection[str], why: str) -> None:
 
 
 class Choice(click.Choice[Any]):
-    """One of a few words, in any case; where it is none, the nearest is named."""
+    """A parameter type: one of a few words, in any case; errors name the nearest."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the word as it is written here. Raises BadParameter."""
+        """Return the word in its declared case. Raises BadParameter."""
         same = [choice for choice in self.choices if str(choice).casefold() == str(value).casefold()]
         return super().convert(same[0] if len(same) == 1 else value, param, ctx)
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        """Return all the words, and the nearest."""
+        """Return an error with all words, and the nearest."""
         near = difflib.get_close_matches(str(value).casefold(), list(map(str, self.choices)), 1)
         return super().get_invalid_choice_message(value, ctx) + (f" Did you mean {near[0]!r}?" if near else "")
 
 
 class WholeNumber(click.IntRange):
-    """A whole number; a share, as other tools take it for --limit, is refused in words."""
+    """A parameter type: a whole number; a share, which other tools take for --limit, is refused with an explanation."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number. Raises BadParameter."""
@@ -474,7 +473,7 @@ def _flag(name: str, text: str, callback: Any) -> click.Option:
 
 
 def _sets(name: str, value: str) -> Callable[[click.Context, click.Parameter, bool], None]:
-    """Return what makes this value an option's default."""
+    """Return a callback that makes this value an option's default."""
 
     def callback(ctx: click.Context, _: click.Parameter, given: bool) -> None:
         if given:
@@ -498,7 +497,7 @@ def _log(_: click.Context, __: click.Parameter, level: str | None) -> None:
     from viva.visible import one_line
 
     class Lines(logging.Handler):
-        """Log records on stderr, above the live line."""
+        """A handler that prints log records on stderr, above the live line."""
 
         def emit(self, record: logging.LogRecord) -> None:
             clear()

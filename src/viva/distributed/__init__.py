@@ -1,13 +1,12 @@
-"""A pool of workers: processes of this machine, or a Ray cluster. One seam, the same results.
+"""A pool of workers: processes of this machine, or a Ray cluster, with the same interface and results.
 
-    with open_crew(on="local", jobs=0) as crew:
-        for result in crew.map(recipe, pieces):  # in the order of the pieces
+    with open_worker_pool(on="local", jobs=0) as workers:
+        for result in workers.map(recipe, pieces):  # in the order of the pieces
             ...
 
-`recipe` is called once in every worker and returns the function that works on a piece there, so what is dear (weights,
-a tokenizer, a table) is opened once a worker. Recipes, pieces and results can be pickled (a recipe is a function of a
-module, or a partial of one), and results depend on their piece alone. So whichever worker does it, however often one is
-lost, the same comes out.
+`recipe` is called once in every worker and returns the function of a piece, so that expensive things (weights, a
+tokenizer, a table) are opened once a worker. Recipes, pieces and results can be pickled (a recipe is a function of a
+module, or a partial of one), and results depend only on their piece, not on the worker or on lost ones.
 """
 
 from viva.contracts import WorkerPool
@@ -19,9 +18,9 @@ __all__ = ["LostWorkerError", "WorkerPool", "cores", "open_worker_pool", "refuse
 
 
 def open_worker_pool(on: str = "local", jobs: int = 0) -> WorkerPool:
-    """Workers where `on` says: "local"; "ray" or an address of a cluster. `jobs` 0 is one a core.
+    """Open a pool of workers at `on`: "local"; "ray" or an address of a cluster. `jobs`: workers; 0 for one a core.
 
-    Raises VivaError for a place that is none.
+    Raises VivaError for any other `on`.
     """
     if on == "local":
         from viva.distributed.local import LocalWorkerPool
@@ -34,9 +33,9 @@ def open_worker_pool(on: str = "local", jobs: int = 0) -> WorkerPool:
 
 
 def refuse_no_place(on: str) -> None:
-    """Raise VivaError for what names no cluster, and for a cluster without Ray.
+    """Raise VivaError if `on` names no cluster, or Ray is missing.
 
-    Imports nothing heavy, asks nobody.
+    Imports nothing heavy and connects to nothing.
     """
     from viva.distributed.cluster import is_place, need_ray
 

@@ -1,4 +1,4 @@
-"""A Ray cluster: where it is, how to reach it, what it is made of. Ray is imported here, when it is asked for.
+"""A Ray cluster: its address, connection and nodes. Ray is imported only when a cluster is used.
 
 ray                the cluster of RAY_ADDRESS, or the one that runs on this machine, or one made here for this process
 ray://HOST:PORT    Ray Client: a cluster that this machine is no part of (usual port 10001)
@@ -32,20 +32,20 @@ QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_USAGE_STATS_PROMPT_ENABLED": "0", 
 KNOCK = 10.0
 """Seconds in which a cluster's machine has to take a connection."""
 STARTS = 3
-"""Times that a cluster is asked for the server that Ray Client wants: a busy head gives up on one after 30 s."""
+"""Attempts to have the cluster start a server for Ray Client: a busy head gives up on one after 30 s."""
 PAUSE = 5.0
-"""Seconds before it is asked again."""
+"""Seconds between these attempts."""
 _PLACE = re.compile(r"(?:ray://)?(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+):(?P<port>\d{1,5})", re.ASCII)
 
 
 class ClusterError(VivaError):
-    """A cluster that cannot be reached, or has nobody who could work."""
+    """A cluster that cannot be reached, or has no usable worker."""
 
     exit_code = EXIT_INCOMPLETE
 
 
 class Node(Struct, frozen=True):
-    """A machine of the cluster: its id, its address, what it has (not what of that is free)."""
+    """A machine of the cluster: its id, address, and resources in all (not only free ones)."""
 
     id: str
     host: str
@@ -62,7 +62,7 @@ def is_place(on: str) -> bool:
 
 
 def need_ray(on: str) -> None:
-    """Raise VivaError where Ray is not installed, or not the part of it that a cluster elsewhere is reached with."""
+    """Raise VivaError where Ray is not installed, or lacks Ray Client for a remote cluster."""
     elsewhere = (os.environ.get("RAY_ADDRESS", "") if on == "ray" else on).startswith("ray://")
     for module, what in (("ray", "Ray"), *([("grpc", "Ray Client (ray[client])")] if elsewhere else [])):
         if importlib.util.find_spec(module) is None:
@@ -70,9 +70,9 @@ def need_ray(on: str) -> None:
 
 
 class Cluster:
-    """A connection to a cluster, one for the process.
+    """The process's connection to a cluster.
 
-    Raises VivaError without Ray, ClusterError where nobody answers.
+    Raises VivaError without Ray, ClusterError without an answer.
     """
 
     def __init__(self, on: str) -> None:
@@ -106,16 +106,16 @@ class Cluster:
                 raise ClusterError(f"Ray could not be started here ({reason(second)})") from second
 
     def _join(self, **settings: object) -> object:
-        """Join a cluster that listens. Raises what Ray does, ConnectionAbortedError where no server starts for us."""
+        """Join a cluster that listens. Raises Ray's errors, ConnectionAbortedError where no server for us starts."""
         for _ in range(STARTS - 1):
-            with suppress(ConnectionAbortedError):  # Ray has disconnected again: nothing is in the way of another try
+            with suppress(ConnectionAbortedError):  # Ray has disconnected, so that another try is possible
                 return self.ray.init(**settings)
             print("viva: the Ray cluster started no server for this client in time; asking again", file=sys.stderr)
             time.sleep(PAUSE)
         return self.ray.init(**settings)
 
     def nodes(self) -> list[Node]:
-        """Return the machines that are there now, in a fixed order."""
+        """Return the present machines, in a fixed order."""
         alive = []
         for entry in self.ray.nodes():
             if entry["Alive"]:
@@ -126,13 +126,13 @@ class Cluster:
 
 @cache
 def connect(on: str) -> Cluster:
-    """Return the cluster `on`; connected once."""
+    """Return the connection to the cluster `on`, cached."""
     return Cluster(on)
 
 
 @cache
 def edition() -> str:
-    """Return which Viva this is: its version and a hash of its sources. Results are the same where this is the same."""
+    """Return Viva's version and a hash of its sources, on whose equality equal results depend."""
     root = Path(__file__).parents[1]
     digest = hashlib.blake2b(digest_size=6)
     for path in sorted(root.rglob("*")):
@@ -142,10 +142,10 @@ def edition() -> str:
 
 
 def introduce() -> bool:
-    """Show the token that is here, if any, to whatever cluster there is.
+    """Have Ray send an authentication token of this machine, if any; return whether there is one.
 
-    Ray itself does so only where a cluster is started. One that wants a token answers nobody who does not show it, and
-    says no more than that; one that wants none does not look. A program that has imported Ray has decided that already.
+    Ray itself does so only on starting a cluster. A cluster that requires a token does not answer without it, and one
+    that requires none ignores it. If Ray is imported already, the program's setting stays.
     """
     kept = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token")
     has = bool(os.environ.get("RAY_AUTH_TOKEN")) or kept.is_file()
@@ -155,9 +155,9 @@ def introduce() -> bool:
 
 
 def knock(address: str) -> None:
-    """Raise OSError where nobody listens at an address: Ray would try for minutes, and then end the whole process.
+    """Raise OSError where nothing listens at an address: Ray would try for minutes, then end the whole process.
 
-    "auto" is the last cluster that `ray start` began here, by the file that a killed head leaves behind.
+    "auto" is the last cluster started here by `ray start`, by its file, which a killed head leaves behind.
     """
     if address == "auto":
         with suppress(FileNotFoundError):
@@ -168,5 +168,5 @@ def knock(address: str) -> None:
 
 
 def reason(problem: BaseException) -> str:
-    """Return what Ray raised, in one line."""
+    """Return the message of Ray's exception, in one line."""
     return one_line(f"{type(problem).__name__}: {problem}", 300)

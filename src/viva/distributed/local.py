@@ -1,4 +1,4 @@
-"""Processes of this machine."""
+"""A pool of processes on this machine."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ P = TypeVar("P")
 P_contra = TypeVar("P_contra", contravariant=True)
 
 AHEAD = 4
-"""Pieces a hand that may be on their way, or wait for one before them."""
+"""Pieces per worker that may be in work, or wait for an earlier result."""
 
 
 class Ended(NamedTuple):
-    """What became of a piece that a hand had: its outcome, or how the hand was lost."""
+    """The end of a worker's piece: its outcome, or how the worker was lost."""
 
     number: int
     content: bytes = b""
@@ -36,29 +36,29 @@ class Ended(NamedTuple):
 
 
 class WorkerHandles(Protocol[P_contra]):
-    """Workers that were told what to do with a piece."""
+    """Workers that have their recipe."""
 
     @property
     def jobs(self) -> int:
-        """How many there can be."""
+        """Most workers."""
         ...
 
     @property
     def free(self) -> bool:
-        """Whether one of them has nothing to do."""
+        """Whether a worker is idle or can be started."""
         ...
 
     def give(self, number: int, piece: P_contra) -> None:
-        """A piece for one that is free."""
+        """Give a piece to a free worker."""
         ...
 
     def ended(self, wait: bool) -> list[Ended]:
-        """Return what is done or lost by now; with `wait`, at least one."""
+        """Return the ends of pieces so far; with `wait`, at least one."""
         ...
 
 
 class Source(Generic[P]):
-    """Pieces one by one. What reading them raises waits until all before it is done, as it would in one process."""
+    """An iterator of pieces that holds back an error of reading them until all earlier pieces are done."""
 
     def __init__(self, pieces: Iterable[P]) -> None:
         self._pieces = iter(pieces)
@@ -66,7 +66,7 @@ class Source(Generic[P]):
         self.problem: Exception | None = None
 
     def take(self) -> list[P]:
-        """Return the next piece, or nothing."""
+        """Return the next piece in a list, or [] at the end."""
         if not self.ended:
             try:
                 return [next(self._pieces)]
@@ -78,7 +78,7 @@ class Source(Generic[P]):
 
 
 def by_one(recipe: Callable[[], Callable[[P], Any]], pieces: Iterable[P]) -> Iterator[Any]:
-    """In this process."""
+    """Yield the results of pieces, computed in this process."""
     work: Callable[[P], Any] | None = None
     for piece in pieces:
         work = work or recipe()
@@ -88,9 +88,9 @@ def by_one(recipe: Callable[[], Callable[[P], Any]], pieces: Iterable[P]) -> Ite
 def in_order(
     handles: WorkerHandles[P], source: Source[P], first: Iterable[P], name: Callable[[P], str]
 ) -> Iterator[Any]:
-    """Return the results of the pieces of `first` and `source`, in their order.
+    """Yield the results of the pieces of `first` and `source`, in their order.
 
-    Raises LostWorkerError for a piece that lost several workers, and in its turn what the work on a piece raised.
+    Raises LostWorkerError for a piece that lost several workers, and in its turn the error of a piece.
     """
     ready = deque(enumerate(first))
     again: list[tuple[int, P]] = []
@@ -139,32 +139,32 @@ START = (
 
 
 def cores() -> int:
-    """Return those that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def unnamed(_: object) -> str:
-    """Return a piece that has no name but its number."""
+    """Return "", the name of a piece that has only a number."""
     return ""
 
 
 class ProcessHandle(NamedTuple):
-    """A process, and the line to it."""
+    """A worker process and the connection to it."""
 
     process: subprocess.Popen[bytes]
     connection: Connection
 
     @classmethod
     def hire(cls) -> ProcessHandle:
-        """Start one."""
+        """Start a worker process."""
         ours, theirs = socket.socketpair()
-        # Ctrl-C reaches the whole group; a process that is just starting would answer it with a traceback.
+        # Ctrl-C reaches the whole group; a starting process would print a traceback.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             process = subprocess.Popen(  # noqa: S603 - ourselves
                 [sys.executable, "-P", "-c", START.format(theirs.fileno(), os.getpid()), json.dumps(sys.path)],
                 stdin=subprocess.DEVNULL,
-                stdout=2,  # what a library prints is no result of ours
+                stdout=2,  # libraries may print to stdout
                 pass_fds=[theirs.fileno()],
             )
         finally:
@@ -173,12 +173,12 @@ class ProcessHandle(NamedTuple):
         return cls(process, Connection(ours.detach()))
 
     def kill(self) -> None:
-        """End it, whatever it does."""
+        """Kill the process."""
         self.connection.close()
         self.process.kill()
 
     def lost(self) -> str:
-        """Return how it ended."""
+        """Return how the process ended, in words."""
         self.connection.close()
         try:
             code = self.process.wait(5)
@@ -189,24 +189,24 @@ class ProcessHandle(NamedTuple):
 
 
 class Team(Generic[P]):
-    """The hands of one map."""
+    """The workers of one call of `map`."""
 
     def __init__(self, jobs: int, recipe: bytes, idle: list[ProcessHandle]) -> None:
         self.jobs = jobs
         self._recipe = recipe
         self._others = idle
-        """Those of the crew, who know other recipes."""
+        """Idle workers of the pool, which have other recipes."""
         self._idle: deque[ProcessHandle] = deque()
         self._busy: dict[Connection, tuple[ProcessHandle, int]] = {}
         self._lost: list[Ended] = []
 
     @property
     def free(self) -> bool:
-        """Whether somebody has nothing to do, or can still be hired."""
+        """Whether a worker is idle or can still be started."""
         return len(self._busy) < self.jobs
 
     def give(self, number: int, piece: P) -> None:
-        """A piece for one that is free."""
+        """Give a piece to a free worker."""
         content = b"p" + pickle.dumps(piece, pickle.HIGHEST_PROTOCOL)
         known = bool(self._idle)
         handle = self._idle.popleft() if known else self._others.pop() if self._others else ProcessHandle.hire()
@@ -220,7 +220,7 @@ class Team(Generic[P]):
             self._busy[handle.connection] = (handle, number)
 
     def ended(self, wait: bool) -> list[Ended]:
-        """Return what is done or lost by now."""
+        """Return the ends of pieces so far; with `wait`, at least one if any is in work."""
         endings, self._lost = self._lost, []
         if not self._busy:
             return endings
@@ -235,7 +235,7 @@ class Team(Generic[P]):
         return endings
 
     def leave(self) -> None:
-        """Back to the crew; who still works on something that nobody waits for is ended."""
+        """Return idle workers to the pool and kill those still at work, whose results are not needed."""
         self._others.extend(self._idle)
         self._idle.clear()
         for handle, _ in self._busy.values():
@@ -246,7 +246,7 @@ class Team(Generic[P]):
 
 
 class LocalWorkerPool:
-    """This process (`jobs` 1, or a single piece), or one child process per job. A context manager: it ends them."""
+    """A pool of `jobs` processes; one job, or a single piece, runs in this one. A context manager that ends them."""
 
     def __init__(self, jobs: int = 0) -> None:
         self._jobs = jobs or cores()
@@ -254,13 +254,13 @@ class LocalWorkerPool:
 
     @property
     def jobs(self) -> int:
-        """How many pieces are worked on at once."""
+        """Number of pieces worked on at once."""
         return self._jobs
 
     def map(
         self, recipe: Callable[[], Callable[[P], R]], pieces: Iterable[P], *, name: Callable[[P], str] = unnamed
     ) -> Iterator[R]:
-        """Return what becomes of the pieces, in their order: see contracts.Crew."""
+        """Yield the results of the pieces, in their order: see `WorkerPool.map`."""
         if self._jobs == 1:
             yield from by_one(recipe, pieces)
             return

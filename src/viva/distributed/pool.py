@@ -1,8 +1,8 @@
-"""Workers on a cluster that are kept at work: hired where there is room, replaced when they are lost.
+"""Workers on a cluster: started where there is room, replaced when lost.
 
-A thread decides; everybody else puts pieces in and gets futures back, or gives a whole stream of pieces to a
-`RayWorkerPool`. Workers are Ray actors around the same loop that a worker process has, bound to a node each, so that it
-is known what a node can do, how much it has, and which ones it took along when it died.
+One thread schedules; callers submit pieces and get futures, or give a stream of pieces to a `RayWorkerPool`. Workers
+are Ray actors around the same loop as a worker process's. Each is bound to a node, so that the pool knows a node's
+capabilities and resources, and which workers are lost when it dies.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from viva.visible import one_line
 
 
 class Hello(Struct, frozen=True):
-    """Who a worker is: its Viva, why it cannot work (pickled, as `outcome` raises it), what it says of itself."""
+    """A worker's introduction: its Viva, why it cannot work (pickled, for `outcome` to raise), and its report."""
 
     edition: str
     failure: bytes
@@ -40,7 +40,7 @@ class Hello(Struct, frozen=True):
 
 
 class RemoteWorker:
-    """What Ray runs: one for each worker."""
+    """The Ray actor of one worker."""
 
     def __init__(self, recipe: bytes) -> None:
         self._loop = WorkerLoop(recipe)
@@ -50,36 +50,36 @@ class RemoteWorker:
         return pickle.dumps(Hello(edition(), self._loop.failure, self._loop.report(), os.getpid()))
 
     def do(self, piece: bytes) -> bytes:
-        """Return one piece: see worker.WorkerLoop."""
+        """Work on one piece: see worker.WorkerLoop."""
         return self._loop.do(piece)
 
     def drain(self) -> None:
-        """Give back what nobody works on yet."""
+        """Cancel pieces that are not begun."""
         self._loop.drain()
 
 
 T = TypeVar("T")
 
 LONGEST = 300
-"""Characters of a reason."""
+"""Most characters of a reason."""
 
 
 class NoCapableWorker(VivaError):  # noqa: N818 - no node is, and it is nobody's fault
-    """No machine of the cluster can do such a piece."""
+    """An error: no machine of the cluster can do such a piece."""
 
 
 class Needs(Struct, frozen=True, kw_only=True):
-    """What a worker takes, and how many there may be."""
+    """Resources of a worker, and limits of the pool."""
 
     gpus: int = 0
     whole: bool = False
-    """All processors of a node for one worker."""
+    """Whether a worker takes all processors of a node."""
     depth: int = 1
-    """Pieces that a worker has at once."""
+    """Most pieces that a worker has at once."""
     most: int = 0
-    """Workers in all; 0 is as many as fit."""
+    """Most workers; 0 for as many as fit."""
     losses: int = LOSSES
-    """Workers that a piece may cost."""
+    """Most workers that a piece may lose."""
 
     def fit(self, node: Node) -> int:
         """Return how many workers a node has room for."""
@@ -89,7 +89,7 @@ class Needs(Struct, frozen=True, kw_only=True):
 
 
 class Piece(Struct, eq=False):
-    """A piece on its way. `need` is what a worker's report must answer to; `lost` counts its workers."""
+    """A piece in work. `need`: the capability that it requires; `lost`: number of workers lost with it."""
 
     content: bytes
     need: str
@@ -103,17 +103,17 @@ class WorkerHandle(Struct, eq=False):
     node: Node
     actor: Any
     place: int
-    """Which of the node's places it has, from 0 on."""
+    """Number of its place on the node, from 0."""
     hello: Hello | None = None
-    """What it said when it was asked last; None until it answers."""
+    """Its last answer; None before the first."""
     began: bool = False
     """Whether it ever answered."""
     going: set[int] = set()
-    """The pieces that it has, by identity."""
+    """Identities of the pieces that it has."""
 
 
 class Event(NamedTuple):
-    """Something that the thread has to see to."""
+    """An event for the scheduling thread."""
 
     kind: str
     handle: WorkerHandle | None = None
@@ -122,14 +122,14 @@ class Event(NamedTuple):
 
 
 class Capabilities(Protocol):
-    """What pieces need, and workers have or lack."""
+    """The capabilities of workers and the needs of pieces."""
 
     def met(self, host: str, report: Any) -> None:
-        """A worker on `host` reported."""
+        """Take in the report of a worker on `host`."""
         ...
 
     def lacking(self, report: Any, need: str) -> str:
-        """Return why a worker that reported this cannot do pieces that need that; empty where it can."""
+        """Return why a worker with this report cannot do pieces with this need; "" where it can."""
         ...
 
 
@@ -159,13 +159,13 @@ def not_started(problem: BaseException) -> str:
 
 
 REFRESH = 2.0
-"""Seconds between two looks at the cluster."""
+"""Seconds between two updates of the cluster's nodes."""
 PATIENCE = 15.0
-"""Seconds without a worker after which that is told."""
+"""Seconds without a worker after which the user is told."""
 
 
 class Pool:
-    """Workers of one recipe. `recipe(place)` is what the worker at a node's n-th place is told, pickled."""
+    """Workers of one recipe. `recipe(place)`: the pickled recipe for the worker at a node's n-th place."""
 
     def __init__(
         self, cluster: Cluster, recipe: Callable[[int], bytes], needs: Needs, capabilities: Capabilities | None = None
@@ -180,29 +180,29 @@ class Pool:
         self._waiting: deque[Piece] = deque()
         self._going: dict[int, Piece] = {}
         self._reports: dict[str, Any] = {}
-        """What a node's workers said of themselves."""
+        """Node → report of its workers."""
         self._failures: Counter[str] = Counter()
         self._barred: dict[str, BaseException] = {}
-        """Nodes where nobody can work, and why."""
+        """Unusable node → why."""
         self._broken: BaseException | None = None
         self._began = self._idle_since = time.monotonic()
         self._told = False
         self._eager = False
-        """Whether somebody waits for a worker without a piece."""
+        """Whether a caller waits for a worker without submitting a piece."""
         self._first: Future[bytes] = Future()
-        """Settled when somebody can work, or nobody ever will."""
+        """Settled when a worker is ready, or none ever will be."""
         self._thread = threading.Thread(target=self._run, name="viva-pool", daemon=True)
         self._thread.start()
 
     @property
     def capacity(self) -> int:
-        """How many workers there is room for, in use by others or not; at least one."""
+        """Number of workers that the cluster has room for if it is not in use by others; at least one."""
         capacity = sum(self._needs.fit(node) for node in self._nodes if node.id not in self._barred)
         return max(1, min(capacity, self._needs.most or capacity))
 
     def submit(self, piece: object, need: str = "") -> Future[bytes]:
-        """Return what will become of a piece: see worker.attempt. Fails with LostWorkerError, Unfit, ClusterError, or
-        what kept every worker from starting.
+        """Submit a piece; the future holds its outcome (see worker.attempt), or LostWorkerError, NoCapableWorker,
+        ClusterError, or the error that kept every worker from starting.
         """
         future: Future[bytes] = Future()
         content = pickle.dumps(piece, pickle.HIGHEST_PROTOCOL)
@@ -210,16 +210,16 @@ class Pool:
         return future
 
     def begin(self) -> Any:
-        """Wait for the first worker, and return what it reports. Raises what keeps all of them from starting."""
+        """Wait for the first worker and return its report. Raises the error that kept all from starting."""
         self._events.put(Event("begin"))
         return pickle.loads(self._first.result())  # noqa: S301 - our own worker's
 
     def drain(self) -> None:
-        """Ask the workers to give back what they have not begun."""
+        """Ask the workers to cancel pieces that they have not begun."""
         self._events.put(Event("hurry"))
 
     def close(self) -> None:
-        """End all workers, whatever they do."""
+        """End all workers, also those at work."""
         self._events.put(Event("stop"))
         self._thread.join(30)
 
@@ -241,7 +241,7 @@ class Pool:
                 self._hand_out()
             except VivaError as problem:
                 self._fail(problem)
-            except Exception as problem:  # a connection that broke: nothing of this pool will come any more
+            except Exception as problem:  # a broken connection: no result of this pool can come any more
                 self._fail(ClusterError(f"the Ray cluster does not answer any more ({reason(problem)})"))
         self._fail(ClusterError("the workers were sent home"))
         self._dismiss(self._handles)
@@ -264,7 +264,7 @@ class Pool:
             self._book(handle, piece, future)
 
     def _welcome(self, handle: WorkerHandle, future: Future[bytes]) -> None:
-        """A worker that started, or could not."""
+        """Handle a worker that has started or failed to."""
         problem = future.exception()
         if handle not in self._handles:
             return
@@ -293,7 +293,7 @@ class Pool:
                 self._capabilities.met(handle.node.host, hello.report)
 
     def _bar(self, node: Node, why: BaseException) -> None:
-        """Nobody of ours can work on this node."""
+        """Bar a node on which this pool's workers cannot run."""
         if node.id not in self._barred:
             self._barred[node.id] = why
             if self._usable():
@@ -301,7 +301,7 @@ class Pool:
         self._dismiss([handle for handle in self._handles if handle.node.id == node.id])
 
     def _book(self, handle: WorkerHandle, piece: Piece, future: Future[bytes]) -> None:
-        """A piece that is done, or whose worker was lost."""
+        """Handle a piece that is done, or whose worker was lost."""
         handle.going.discard(id(piece))
         self._going.pop(id(piece), None)
         problem = future.exception()
@@ -319,7 +319,7 @@ class Pool:
             settle(piece.future, LostWorkerError(how_lost(problem)))
 
     def _lose(self, handle: WorkerHandle) -> None:
-        """One is gone. Its neighbours may be, too: they are asked before they get another piece."""
+        """Drop a lost worker; others on its node are asked for a sign of life before they get another piece."""
         if handle not in self._handles:
             return
         self._dismiss([handle])
@@ -336,13 +336,13 @@ class Pool:
                 self._cluster.ray.kill(handle.actor)
 
     def _look(self) -> None:
-        """What the cluster is made of now."""
+        """Update the cluster's nodes."""
         self._nodes = self._cluster.nodes()
         there = {node.id for node in self._nodes}
         self._dismiss([handle for handle in self._handles if handle.node.id not in there and not handle.going])
 
     def _staff(self) -> None:
-        """Hire where there is room, as many as there is work for; on every node one at least, where nodes differ."""
+        """Start workers where there is room, as many as there is work for; where nodes differ, at least one on each."""
         work = len(self._waiting) + len(self._going) or int(self._eager and not self._first.done())
         if not work:
             self._idle_since = time.monotonic()
@@ -366,7 +366,7 @@ class Pool:
         self._give_up(open_nodes, capacity)
 
     def _hire_for(self, need: str, free: list[Node]) -> None:
-        """Somebody who can do it, if only nodes that have nobody of ours could."""
+        """Start a worker that can meet a need, if only nodes without workers could."""
         if any(handle.hello is None or not self._lacking(handle.hello.report, need) for handle in self._handles):
             return
         for node in free:
@@ -375,7 +375,7 @@ class Pool:
                 return
 
     def _give_up(self, nodes: list[Node], capacity: dict[str, int]) -> None:
-        """Say why nothing happens; fail what nobody can do."""
+        """Tell the user why no worker starts; fail pieces that no worker can do."""
         if not self._handles and self._barred and not any(capacity.values()):
             why = next(iter(self._barred.values()))
             if isinstance(why, ClusterError):
@@ -406,7 +406,7 @@ class Pool:
             .options(
                 num_cpus=cpus,
                 num_gpus=self._needs.gpus,
-                max_concurrency=self._needs.depth + 1,  # and one that asks it to hurry
+                max_concurrency=self._needs.depth + 1,  # and one call of `drain`
                 scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False),
             )
             .remote(self._recipe(place))
@@ -416,7 +416,7 @@ class Pool:
         self._tell(actor.hello.remote(), Event("hello", handle))
 
     def _tell(self, ref: Any, event: Event) -> None:
-        """Put the event into the queue when it came to something."""
+        """Queue the event when Ray's reference is ready."""
         ref.future().add_done_callback(partial(_remember, self._events, event))
 
     def _hand_out(self) -> None:
@@ -447,24 +447,24 @@ class Pool:
         self._waiting.extendleft(reversed(left))
 
     def _capability_count(self, handle: WorkerHandle) -> int:
-        """Return how much a worker can do of what differs: who can do most is kept for what few can."""
+        """Return how many needs a worker can meet: the most capable workers are kept for rare needs."""
         return len(handle.hello.report) if handle.hello and isinstance(handle.hello.report, dict) else 0
 
     def _lacking(self, report: Any, need: str) -> str:
         return self._capabilities.lacking(report, need) if self._capabilities else ""
 
     def _surveyed(self) -> bool:
-        """Tell whether it is known what every node can do, or one keeps us waiting for too long."""
+        """Tell whether the capabilities of all nodes are known, or the wait for one has been too long."""
         if self._capabilities is None or time.monotonic() - self._began > PATIENCE:
             return True
         return all(node.id in self._reports for node in self._usable())
 
     def _usable(self) -> list[Node]:
-        """Return the nodes that have room for a worker of ours, as far as is known."""
+        """Return the nodes that may have room for a worker of this pool."""
         return [node for node in self._nodes if node.id not in self._barred and self._needs.fit(node)]
 
     def _nobody(self, need: str) -> str:
-        """Return why no node of the cluster can ever do it; empty while one may."""
+        """Return why no node of the cluster can meet a need; "" while one may."""
         reasons = []
         for node in self._usable():
             why = self._lacking(self._reports[node.id], need) if node.id in self._reports else ""
@@ -496,7 +496,7 @@ R = TypeVar("R")
 
 
 class _RayHandles(Generic[P]):
-    """The workers of a pool, as `in_order` knows hands."""
+    """The workers of a pool, with the interface that `in_order` uses."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -529,7 +529,7 @@ class _RayHandles(Generic[P]):
 
 
 class RayWorkerPool:
-    """A worker for each processor of the cluster, or `jobs` at most. A context: it ends them."""
+    """A pool of a worker for each processor of the cluster, or `jobs` at most. A context manager that ends them."""
 
     def __init__(self, on: str, jobs: int = 0) -> None:
         self._cluster = connect(on)
@@ -544,7 +544,7 @@ class RayWorkerPool:
     def map(
         self, recipe: Callable[[], Callable[[P], R]], pieces: Iterable[P], *, name: Callable[[P], str] = unnamed
     ) -> Iterator[R]:
-        """Return what becomes of the pieces, in their order: see contracts.Crew."""
+        """Yield the results of the pieces, in their order: see `WorkerPool.map`."""
         source = Source(pieces)
         first = source.take()
         if not first:
@@ -566,4 +566,4 @@ class RayWorkerPool:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Each map ends its own workers; the connection is the process's."""
+        """Do nothing: each `map` ends its workers, and the connection belongs to the process."""

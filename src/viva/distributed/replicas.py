@@ -1,7 +1,7 @@
-"""A model whose weights are opened on a cluster: one replica a GPU, or one a node where there is none.
+"""Models, encoders and sandboxes on a cluster. A model has one replica a GPU, or one a node without GPUs.
 
-Requests are gathered for a moment and sent by the handful, twice as many to each replica as it takes up at once, so
-that its batches are as full as those of a model on this machine. One model is open at a time: two would not fit.
+A model's requests are gathered for a moment and sent in groups, two groups in flight for each replica, so that its
+batches are as full as on this machine. One model is open at a time, since two would not fit.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from viva.errors import ModelError, VivaError
 from viva.types import Choose, Execute, Execution, Generate, Request, Response
 
 EncoderRecipe = Callable[[int], Callable[[Sequence[tuple[str, str]]], list[float]]]
-"""Opens the encoder of the worker at a machine's n-th place; it reports name, identity and batch."""
+"""A function from a worker's place on a machine to its opened encoder, which reports name, identity and batch."""
 
 
 def replicas(on: str) -> Needs:
-    """Return a card each, where the cluster has any; otherwise all processors of a node."""
+    """Return the needs of a replica: one GPU if the cluster has any, otherwise all processors of a node."""
     cards = any(node.gpus >= 1 for node in connect(on).nodes())
     return Needs(gpus=1, depth=2) if cards else Needs(whole=True, depth=2)
 
 
 class RemoteEncoder:
-    """Replicas are opened to learn what they are, and again when there is something to compare: in between, the cluster
-    is others'. Raises VivaError where none can be opened."""
+    """An encoder on a cluster. Replicas are opened once for their identity, and again when there are texts to compare:
+    in between the cluster is free. Raises VivaError where none can be opened."""
 
     def __init__(self, on: str, recipe: EncoderRecipe) -> None:
         self._on = on
@@ -47,17 +47,17 @@ class RemoteEncoder:
             report: tuple[str, dict[str, str], int] = pool.begin()
             self.name, self._identity, self.batch = report
             self.jobs = 2 * pool.capacity
-            """Batches to have on their way: each replica has the next one while it works on one."""
+            """Batches in flight: each replica has a next one while it works on one."""
         finally:
             pool.close()
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """What else a similarity depends on."""
+        """Everything besides the texts that a similarity depends on."""
         return self._identity
 
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Return the similarity of each text to its reference; blocking, and for several threads at once."""
+        """Return the similarity of each text to its reference. Blocking; safe in several threads."""
         with self._opening:
             if self._pool is None:
                 self._pool = self._open()
@@ -80,7 +80,7 @@ class RemoteEncoder:
 
 
 class Same:
-    """All replicas must be of one kind: what differs in identity gives other numbers."""
+    """A check that all replicas have the same identity, on which numbers depend."""
 
     def __init__(self, what: str, identity: Callable[[Any], Mapping[str, str]], known: Mapping[str, str] | None = None):
         self._what = what
@@ -89,7 +89,7 @@ class Same:
         self._host = "this machine" if known is not None else ""
 
     def met(self, host: str, report: Any) -> None:
-        """Raise VivaError for one that is another."""
+        """Raise VivaError for a replica with another identity."""
         identity = self._identity(report)
         if self._known is None:
             self._known, self._host = identity, host
@@ -101,18 +101,18 @@ class Same:
                 )
 
     def lacking(self, _report: Any, _need: str) -> str:
-        """Nobody that is the same lacks anything."""
+        """Return "": equal replicas have equal capabilities."""
         return ""
 
 
 HANDFUL = 256
-"""Requests that a replica gets at once, at most."""
+"""Most requests that a replica gets at once."""
 WINDOW = 2 * HANDFUL
-"""Requests in flight for each replica: one handful at work, one that waits."""
+"""Requests in flight for each replica: one group at work, one waiting."""
 LEAST = 16
-"""Requests below which sharing them out among replicas gains nothing."""
+"""Fewest requests worth splitting among replicas."""
 SETTLE = 0.01
-"""Seconds that the first request of a handful waits for others."""
+"""Seconds that the first request of a group waits for others."""
 RATE_LIMIT_GROUP = "hf ray"
 
 Asked: TypeAlias = Generate | Choose
@@ -120,7 +120,7 @@ Recipe = Callable[[int], Callable[[Sequence[Asked]], list[Any]]]
 
 
 class RemoteModel:
-    """A model on a cluster. What names it stays here, what answers is there."""
+    """A model on a cluster: its description is here, its replicas there."""
 
     rate_limit_group = RATE_LIMIT_GROUP
 
@@ -136,7 +136,7 @@ class RemoteModel:
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """What else a reply depends on: see LocalModel."""
+        """Everything besides the request that a reply depends on: see LocalModel."""
         return self._description.identity
 
     @property
@@ -146,31 +146,31 @@ class RemoteModel:
 
     @property
     def capacity(self) -> int:
-        """Replicas that there is room for."""
+        """Number of replicas that the cluster has room for."""
         return self._pool.capacity if self._pool else 1
 
     async def idle(self) -> None:
-        """Wait until nobody waits for a reply."""
+        """Wait until no request is open."""
         while self._waiting or self._sending:
             if self._sending:
                 await asyncio.wait(self._sending)
             else:
-                await asyncio.sleep(SETTLE)  # what waits is about to be sent
+                await asyncio.sleep(SETTLE)  # queued requests are about to be sent
 
     def check_supported(self, request: Request) -> None:
         """Raise VivaError where requests of this kind can never be answered."""
         self._description.check_supported(request)
 
     async def answer(self, request: Generate) -> Response:
-        """Return the model's own words."""
+        """Return a written reply. Raises ModelError."""
         return await self._asked(request)
 
     async def choose(self, request: Choose) -> Response:
-        """Return how probable each continuation is."""
+        """Return the probability of each continuation. Raises ModelError."""
         return await self._asked(request)
 
     async def close(self) -> None:
-        """Release the weights everywhere; what still waits is dropped."""
+        """Release the weights everywhere; queued requests are dropped."""
         for _, future in self._waiting:
             future.cancel()
         self._waiting.clear()
@@ -182,7 +182,7 @@ class RemoteModel:
             turn.model = None
 
     def give_back(self) -> None:
-        """Fail what nobody works on yet: the run is to end."""
+        """Fail requests that no replica works on yet, because the run is to end."""
         for _, future in self._waiting:
             if not future.done():
                 future.set_exception(ModelError("interrupted", "the run ended before its turn came"))
@@ -200,7 +200,7 @@ class RemoteModel:
         return await future
 
     def open(self) -> None:
-        """Have replicas hired."""
+        """Start the replicas."""
         if self._pool is None:
             self._pool = Pool(
                 connect(self._on),
@@ -210,7 +210,7 @@ class RemoteModel:
             )
 
     def _send(self) -> None:
-        """What waits, by the handful; fewer each where there is not enough for all replicas."""
+        """Send queued requests in groups, smaller ones where there are too few for all replicas."""
         self._soon = None
         size = min(HANDFUL, max(LEAST, -(-len(self._waiting) // self.capacity)))
         while self._waiting:
@@ -220,7 +220,7 @@ class RemoteModel:
             task.add_done_callback(self._sending.discard)
 
     async def _deliver(self, handful: list[tuple[Asked, asyncio.Future[Response]]]) -> None:
-        handful = [entry for entry in handful if not entry[1].done()]  # for some nobody waits any more
+        handful = [entry for entry in handful if not entry[1].done()]  # cancelled requests are left out
         replies: list[Any]
         try:
             if self._pool is None:
@@ -231,7 +231,7 @@ class RemoteModel:
             replies = [ModelError("weights", str(problem), fatal=True)] * len(handful)
         except ModelError as problem:
             replies = [problem] * len(handful)
-        except Exception as problem:  # a defect: told to those that it concerns
+        except Exception as problem:  # a defect: reported to the requests concerned
             replies = [ModelError("defect", f"{type(problem).__name__}: {problem}"[:300])] * len(handful)
         for (_, future), reply in zip(handful, replies, strict=True):
             if future.done():
@@ -243,14 +243,14 @@ class RemoteModel:
 
 
 class _Turn:
-    """Whose replicas are open."""
+    """The turn of models: only one has open replicas."""
 
     def __init__(self) -> None:
         self.model: RemoteModel | None = None
         self._changing = asyncio.Lock()
 
     async def take(self, model: RemoteModel) -> None:
-        """Wait until nobody waits for a reply of the model before, release it, and open this one."""
+        """Wait until the previous model has no open request, release it, and open this one."""
         if self.model is model:
             return
         async with self._changing:
@@ -268,53 +268,53 @@ _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, _Turn] = WeakKeyDictionary(
 
 
 def _turn() -> _Turn:
-    """That of this event loop: each stage of a run has its own."""
+    """Return the turn of the running event loop."""
     return _turns.setdefault(asyncio.get_running_loop(), _Turn())
 
 
 class Window:
-    """Requests in flight: WINDOW for each replica of the model that is open. A Ceiling, as the engine knows it."""
+    """A `Ceiling`: WINDOW requests in flight for each replica of the open model."""
 
     @property
     def limit(self) -> int:
-        """How many now."""
+        """Requests in flight now."""
         model = _turn().model
         return WINDOW * (model.capacity if model else 1)
 
     rate = None
 
     def answered(self, now: float, seconds: float, busy: int) -> None:
-        """A reply came; nothing changes."""
+        """Change nothing."""
 
     def refused(self, now: float, busy: int) -> None:
-        """Replicas are never overloaded: they have what they have."""
+        """Change nothing: replicas do not refuse for overload."""
 
     def interrupted(self, now: float) -> None:
-        """Nothing is measured."""
+        """Change nothing: nothing is measured."""
 
     def doing(self) -> str:
-        """Whence the bound."""
+        """Describe the bound for the progress line."""
         return "as many as the replicas work on"
 
 
 def cancel_pending() -> None:
-    """Fail what nobody works on yet."""
+    """Fail requests that no replica works on yet."""
     model = _turn().model
     if model is not None:
         model.give_back()
 
 
 SandboxRecipe = Callable[[int], Callable[[Execute], Execution]]
-"""Opens the sandbox of the worker at a machine's n-th place; it reports the languages that it can run, as a mapping's
+"""A function from a worker's place on a machine to its opened sandbox, which reports its languages, as a mapping's
 keys."""
 
 
 class RemoteSandbox:
-    """Programs to wherever there is a processor and the language's toolchain.
+    """A sandbox on a cluster: programs run where a processor and the language's toolchain are available.
 
-    A program whose worker is lost is run by another one; what cannot be run anywhere, or lost several workers, is
-    "toolchain": not scored, and tried again on resume. `canonical` gives a language its name in the reports, "" for one
-    that nobody runs. Raises VivaError where no machine can run anything, with its reason.
+    A program whose worker is lost is run by another one; a program that no machine can run, or that lost several
+    workers, is "toolchain": not scored, and tried again on resume. `canonical`: language → its name in reports, "" for
+    an unknown one. Raises VivaError with the reason where no machine can run anything.
     """
 
     def __init__(
@@ -328,17 +328,15 @@ class RemoteSandbox:
 
     @property
     def jobs(self) -> int:
-        """How many programs to have on their way: as many as run at once, and some that a worker need not wait for."""
+        """Programs in flight: as many as run at once, and some more so that no worker waits."""
         return self._pool.capacity + self._pool.capacity // 4 + 1
 
     def begin(self) -> None:
-        """Wait for the first worker. Raises VivaError where there will be none."""
+        """Wait for the first worker. Raises VivaError where none can start."""
         self._pool.begin()
 
     def unavailable(self, language: str) -> str:
-        """Return why no program of this language can be run anywhere; what is only found out by trying is not known
-        here.
-        """
+        """Return why no program of this language can be run anywhere, if that is known without trying."""
         return "" if self._canonical(language) else self._describe(language)
 
     async def run(self, request: Execute) -> Execution:
@@ -360,22 +358,22 @@ class RemoteSandbox:
         await asyncio.to_thread(self._pool.close)
 
     def end(self) -> None:
-        """The same, blocking."""
+        """End everything that is still running. Blocking."""
         self._pool.close()
 
 
 class _Toolchains:
-    """What workers report: by language the packages that it lacks there, and a hash of what it is made of."""
+    """The workers' reports: language → its missing packages, and a hash of its toolchain."""
 
     def __init__(self, describe: Callable[[str], str]) -> None:
         self._describe = describe
         self._least: dict[str, int] = {}
-        """Packages that a language lacks where it lacks least: who lacks more would fail programs that others pass."""
+        """Language → fewest missing packages on any worker; one with more would fail programs that others pass."""
         self._made_of: dict[str, tuple[str, str]] = {}
         self._told: set[str] = set()
 
     def met(self, host: str, report: Any) -> None:
-        """A worker on `host` reported. Says so where machines differ: a verdict could depend on where it was found."""
+        """Take in a report; warn where machines differ, since a verdict could depend on the machine."""
         for language, (lacks, made_of) in report.items():
             self._least[language] = min(len(lacks), self._least.get(language, len(lacks)))
             first, other = self._made_of.setdefault(language, (made_of, host))
@@ -388,7 +386,7 @@ class _Toolchains:
                 )
 
     def lacking(self, report: Any, need: str) -> str:
-        """Return why programs of this language are not run there."""
+        """Return why programs of this language are not run by a worker with this report; "" if they are."""
         if need not in report:
             return self._describe(need)
         lacks, _ = report[need]

@@ -2,8 +2,8 @@
 
     python -P -c "import sys; sys.path[:] = …; from viva.distributed.worker import serve; serve(FD, PARENT)"
 
-It is started bare, not by multiprocessing, which would run the caller's script again in every worker: a script or a
-notebook that calls Viva needs no `if __name__ == "__main__"`.
+It is started directly, not by multiprocessing, which would run the caller's script again in every worker: so a script
+or notebook needs no `if __name__ == "__main__"`.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ LOSSES = 3
 
 
 class LostWorkerError(VivaError):
-    """Somebody else ended our workers, several times over the same piece."""
+    """An error: several workers were lost over the same piece."""
 
     exit_code = EXIT_INCOMPLETE
 
 
 LOOK = 2000
-"""Milliseconds between two looks whether the parent is still the same."""
+"""Milliseconds between two checks that the parent still runs."""
 
 
 def attempt(work: Callable[[Any], object], piece: object) -> bytes:
-    """Return what became of a piece, pickled: (True, result) or (False, what was raised)."""
+    """Work on a piece; return its outcome, pickled: (True, result) or (False, exception)."""
     try:
         return pickle.dumps((True, work(piece)), pickle.HIGHEST_PROTOCOL)
     except Exception as problem:
@@ -43,7 +43,7 @@ def attempt(work: Callable[[Any], object], piece: object) -> bytes:
 
 
 def failed(problem: Exception) -> bytes:
-    """Return a problem on its way to another process; as words where it cannot go there itself."""
+    """Return an exception pickled as an outcome; as words where it cannot be pickled."""
     if not isinstance(problem, VivaError):
         problem.add_note("In a worker:\n" + "".join(traceback.format_exception(problem)))
     try:
@@ -58,7 +58,7 @@ def failed(problem: Exception) -> bytes:
 
 
 def outcome(content: bytes) -> Any:
-    """Return the result that `attempt` packed; raises what was raised."""
+    """Return the result that `attempt` packed, or raise the exception in it."""
     good, value = pickle.loads(content)  # noqa: S301 - our own
     if good:
         return value
@@ -66,7 +66,7 @@ def outcome(content: bytes) -> Any:
 
 
 class WorkerLoop:
-    """What a worker works with: what the recipe made, once; a recipe that fails fails each piece."""
+    """A worker's function, made once by the recipe; a recipe that fails fails each piece."""
 
     def __init__(self, recipe: bytes) -> None:
         self._work: Callable[[Any], object] | None = None
@@ -77,18 +77,18 @@ class WorkerLoop:
             self.failure = failed(problem)
 
     def report(self) -> object:
-        """Return what it says of itself, where it has anything to say."""
+        """Return the report of the recipe's function, if it makes one."""
         told: Callable[[], object] | None = getattr(self._work, "report", None)
         return told() if told else None
 
     def drain(self) -> None:
-        """Tell it that the run is to end, where it can do anything about that."""
+        """Tell the recipe's function that the run is to end, if it has `drain`."""
         told: Callable[[], object] | None = getattr(self._work, "drain", None)
         if told:
             told()
 
     def do(self, piece: bytes) -> bytes:
-        """Return one piece."""
+        """Work on one piece; return its outcome, pickled."""
         if self._work is None:
             return self.failure
         try:
@@ -99,16 +99,16 @@ class WorkerLoop:
 
 
 def _end_with(parent: int, descriptor: int) -> None:
-    """A killed parent says nothing, and a long piece would go on for nobody."""
+    """End the process with its parent, which may be killed without notice."""
     line = select.poll()
-    line.register(descriptor, 0)  # nothing but its end
+    line.register(descriptor, 0)  # only its end
     while not line.poll(LOOK) and os.getppid() == parent:
         pass
     os._exit(1)
 
 
 def serve(descriptor: int, parent: int) -> None:
-    """Work until nothing more comes. A message is a recipe (b"r"…) or a piece (b"p"…)."""
+    """Work until the connection ends. A message is a recipe (b"r"…) or a piece (b"p"…)."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with, args=(parent, descriptor), daemon=True).start()
@@ -122,4 +122,4 @@ def serve(descriptor: int, parent: int) -> None:
                 elif loop is not None:
                     connection.send_bytes(loop.do(message[1:]))
         except (EOFError, ConnectionError):
-            os._exit(0)  # what the recipe opened may have threads that wait for something
+            os._exit(0)  # threads opened by the recipe may be waiting

@@ -71,9 +71,7 @@ def new_run(limits: LimitOptions, journal: Journal, budget: Budget, total: int =
 
 
 def ending_of(dispatcher: BatchDispatcher | None, stage: str, resume: str = "") -> Callable[[Run, Path], int]:
-    """Return the function that reports the end of an asking stage; `resume`: the command to go on, if not `viva
-    resume`.
-    """
+    """Return the function that reports the end of an asking stage; `resume`: the command, if not `viva resume`."""
     if dispatcher:
         return dispatcher.ending(stage, resume)
     return functools.partial(ending_of_asking, resume=resume, verdicts=stage == "annotations")
@@ -343,9 +341,7 @@ T = TypeVar("T")
 
 
 class LimitRequest(Struct, kw_only=True, forbid_unknown_fields=True):
-    """Changes of limits that process `pid` is asked for, by provider ("" for all); none, to ask for the limits
-    alone.
-    """
+    """Changes of limits asked of process `pid`, by provider ("" for all); none, to ask for the limits alone."""
 
     pid: int
     number: Annotated[str, Meta(max_length=64)]

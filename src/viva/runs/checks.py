@@ -162,9 +162,7 @@ def wrong_answer(question: Question) -> str:
 
 
 def _chosen_problems(exam: Exam, question: Question, options: int) -> Iterator[str]:
-    """Yield failures of a question answered by probability: each option in turn is nearly certain, one must be
-    right.
-    """
+    """Yield failures of a question answered by probability: of all options, made likely in turn, one must be right."""
     scores = [
         exam.score(
             question,
@@ -252,9 +250,7 @@ _TOLD_OTHERWISE = ("the question's own text matches", "unreachable total")
 
 
 class RubricCheck(Struct, frozen=True, kw_only=True):
-    """Defects found, and what repeating every question earns: `echo`, the mean score (0 to 1) over `asked`
-    questions.
-    """
+    """Defects found, and what repeating questions earns: `echo`, the mean score (0 to 1) of `asked` questions."""
 
     defects: tuple[Defect, ...]
     asked: int

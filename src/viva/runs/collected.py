@@ -326,9 +326,7 @@ def _copied(question: Question, reply: str) -> str:
 
 
 def refuse_strangers(replays: Sequence[Replay], exams: list[Exam], answers: Path, *, limited: bool) -> None:
-    """Raise DataError for answers to questions that the exam lacks, unless the user `limited` the questions and some
-    fit.
-    """
+    """Raise DataError for answers to unknown questions, unless the user `limited` the questions and some fit."""
     known, shown = KeyTable(), ""
     for question in (question for exam in exams for question in unsharded(exam).questions()):
         known.add(text_key(question.id))

@@ -462,9 +462,7 @@ class RejudgeOptions(Struct, frozen=True, kw_only=True):
 
 
 CONSENT = ("trust_endpoints", "trust_remote_code", "unsafe_host_execution")
-"""Options by which the user gives consent, on the command line or in a program; never read from run folders or
-files.
-"""
+"""Options by which the user consents, on the command line or in a program; never read from folders or files."""
 NOT_IN_RUNS = ("env_file", "progress", "run", "reuse")
 """Options that concern only the process, not the run: run.json does not keep them."""
 RUN = (

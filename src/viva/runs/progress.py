@@ -139,9 +139,7 @@ def on_interrupt(interrupt: Callable[[], None]) -> None:
 
 
 def ending_of_asking(run: Run, path: Path, resume: str = "", *, verdicts: bool = False) -> int:
-    """Report the end of asking models, or judges for `verdicts`. `resume`: the command to go on, if not `viva
-    resume`.
-    """
+    """Report the end of asking models, or judges for `verdicts`. `resume`: the command, if not `viva resume`."""
     tally = run.tally
     elsewhere = "" if resume else "; another address is another viva run"
     resume = resume or f"viva resume {path}"

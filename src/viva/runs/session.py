@@ -314,9 +314,7 @@ def _record(named: Named, plan: RunPlan, *, limit_kept: bool) -> ModelRecord:
 
 
 def remembered(model: Model, record: ModelRecord) -> ModelRecord:
-    """Return the record with the name in tables, and the fingerprint of weights, so that a resume with others is
-    refused.
-    """
+    """Return the record with the name in tables, and the fingerprint of weights, to refuse a resume with others."""
     record = msgspec.structs.replace(record, shown=model.name)
     if record.weights is None:
         return record
@@ -364,9 +362,7 @@ ROUNDS = "adaptive run"
 
 
 class Way:
-    """A way of asking; this one asks every question once, all together. Packages override the hooks that they
-    change.
-    """
+    """A way of asking; this one asks every question once, all together. Packages override its hooks."""
 
     judges_again = False
     """Whether a resumed run is judged again even without new options for judges."""
@@ -384,15 +380,11 @@ class Way:
     def plan(
         self, record: RunRecord, exams: Sequence[Exam], limits: LimitOptions
     ) -> tuple[RunRecord, Mapping[str, bytes]]:
-        """Return run.json of a new run, and files for its folder. Raises VivaError for exams that cannot be
-        asked so.
-        """
+        """Return run.json of a new run, and files for its folder. Raises VivaError for unsuitable exams."""
         return record, {}
 
     def carry_out(self, opened: OpenRun, earlier: list[RunFolder]) -> int:
-        """Ask what is missing and grade the answers; at the end `opened` has all questions asked. Returns the exit
-        code.
-        """
+        """Ask what is missing and grade answers; at the end `opened` has all questions asked. Returns the exit code."""
         return execute_run(opened, earlier)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 WIDTH = 24
 UNNAMED = "default"
-"""What a model is called where neither the user nor the server names one: servers of one model take any name."""
+"""Model name used if neither user nor server gives one: servers of a single model take any name."""
 
 
 @click.command(name="doctor")
@@ -62,7 +62,7 @@ def doctor_command(form: str, url: str | None, apt: bool, optional: bool, **give
 
 
 def _machine(form: str, *, apt: bool, optional: bool) -> int:
-    """Return which languages the sandbox can run here."""
+    """Print which languages the sandbox can run here; return the exit code."""
     from viva.sandbox.cgroups import HOW, find
     from viva.sandbox.isolation import isolation_problem
     from viva.sandbox.languagetables import install_command, toolchains
@@ -89,7 +89,7 @@ def _machine(form: str, *, apt: bool, optional: bool) -> int:
         if row.ready and row.optional:
             row_line(f"{'':<{width}}           without {one_line(', '.join(row.optional), 100)}")
         if not row.ready:
-            click.echo(f"{'':<{width}}           {row.install}")  # whole: it is pasted
+            click.echo(f"{'':<{width}}           {row.install}")  # not cut: it is meant to be pasted
     row_line(f"{'isolation':<{width}}  {'MISSING  ' + one_line(problem, 300) if problem else 'ready    bubblewrap'}")
     if isinstance(groups, str):
         row_line(f"{'limits':<{width}}  polled   no control groups: {one_line(groups, 200)}")
@@ -102,7 +102,7 @@ def _machine(form: str, *, apt: bool, optional: bool) -> int:
 
 
 def _server(url: str, form: str, model: str | None, api_key_env: str | None, timeout: float) -> int:
-    """Return what a server supports."""
+    """Print what a server supports; return the exit code."""
     from viva.models.openaiapi.openaiwire import Wire, base_url
     from viva.models.openaiapi.serverasking import LONGEST, Asking
     from viva.models.openaiapi.serverprobes import probe
@@ -113,7 +113,7 @@ def _server(url: str, form: str, model: str | None, api_key_env: str | None, tim
     asking = Asking(wire, model or UNNAMED, timeout)
 
     def tell(finding: Finding) -> None:
-        if form == "terminal" and not asking.absent:  # a list of what nobody was asked would hide why
+        if form == "terminal" and not asking.absent:  # a list of probes that were not made would hide why
             shown = _cleaned(finding, wire.clean)
             details = ": ".join(part for part in (shown["detail"], shown["sample"]) if part)
             click.echo(f"{shown['name']:<{WIDTH}}  {shown['verdict']:<9}  {details}".rstrip())
@@ -149,7 +149,7 @@ def _server(url: str, form: str, model: str | None, api_key_env: str | None, tim
 
 
 def _cleaned(finding: Finding, clean: Callable[[str], str]) -> dict[str, str]:
-    """Return a finding for people: without the key, in one line, nothing in it that a terminal would obey."""
+    """Return a finding to display: without the key, in one line, escaped for terminals."""
     return {
         "name": finding.name,
         "verdict": finding.verdict,

@@ -49,7 +49,7 @@ def limits_command(run: Path, as_json: bool, **given: tuple[str, ...]) -> int:
     except OSError as problem:
         raise StorageError(f"cannot write in {folder}: {problem.strerror}") from None
     if answer is None:
-        asking_process(folder)  # it may have ended meanwhile
+        asking_process(folder)  # raises if the run has ended meanwhile
         click.echo(
             f"viva: {folder} does not ask anybody now; it does what it was asked to when it asks again", err=True
         )

@@ -1,4 +1,4 @@
-"""`viva list`: what there is."""
+"""`viva list`: benchmarks, sets, baselines and templates."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from viva.types import ExamSpec
 from viva.visible import escape_invisible
 
 Listed = tuple[object, list[str], int]
-"""The data of a list for `--json`, its lines, and the column that what goes on in a next line begins at."""
+"""Data of a list for `--json`, its lines, and the column at which continued lines begin."""
 _FOR_STUDIES = ("numbering", "halves", "error_types", "built_sets", "pass_line")
-"""Fields that studies go by; nobody chooses a benchmark by them."""
+"""Fields used by studies only, and not listed."""
 
 
 @click.command(name="list", short_help="List benchmarks.")
@@ -37,14 +37,14 @@ def list_command(templates: bool, sets: bool, baselines: bool, form: str) -> int
 
 
 def _baselines() -> Listed:
-    """Return what each baseline does."""
+    """Return the list of baselines."""
     from viva.models.baselines import WHAT
 
     return WHAT, [f"{f'baseline/{name}':<26}{what}" for name, what in WHAT.items()], 26
 
 
 def _benchmarks() -> Listed:
-    """Return what each benchmark asks, how large its sample is, and where its set is on this machine."""
+    """Return the list of benchmarks: questions, size of the sample, and place of the set on this machine."""
     rows: list[dict[str, object]] = []
     for name in BENCHMARKS:
         benchmark = find_benchmark(name)
@@ -79,7 +79,7 @@ def _benchmarks() -> Listed:
 
 
 def _sets() -> Listed:
-    """Name, questions, licence and repository of every set, and where it is on this machine."""
+    """Return the list of sets: name, questions, licence, repository, and place on this machine."""
     rows = {name: {**msgspec.to_builtins(source), "fetched": str(fetched_folder(name) or "")}
             for name, source in sources().items()}  # fmt: skip
     lines: list[str] = []
@@ -93,7 +93,7 @@ def _sets() -> Listed:
 
 
 def _templates() -> Listed:
-    """Name and text of every family, as weights and completion servers are given them."""
+    """Return the list of template families, with their texts."""
     from viva.models.templates import families
 
     texts = [f"{name}\n{escape_invisible(text)}" for name, text in families().items()]

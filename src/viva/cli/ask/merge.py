@@ -70,7 +70,7 @@ def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given
 
 
 def _ending(parts: Parts, into: Path, *, missing: int, strange: int) -> int:
-    """Return what is to be said of what is not there, and the exit code."""
+    """Report missing shards and answers; return the exit code."""
     if parts.missing:
         say(f"viva: of {parts.of:,} shards these are missing: {spans(parts.missing)}")
     if strange > 0 and missing:

@@ -53,12 +53,12 @@ def configure(ctx: click.Context, _: click.Parameter, path: Path | None) -> None
         return
     read = ctx.meta[_READ] = read_config(path, _own(ctx))
     values = dict(read.values)
-    ctx.default_map = {**values, **(ctx.default_map or {})}  # what --quiet and --json set comes first
+    ctx.default_map = {**values, **(ctx.default_map or {})}  # --quiet and --json have precedence
 
 
 def _card_for(table: Path, *, yes: bool) -> str:
-    """Return the card of a table: that of an earlier draft, or a new one. Raises VivaError where nobody can be
-    asked.
+    """Return a table's card: an earlier draft, or a new one that the user accepts. Raises VivaError without a
+    terminal.
     """
     from viva.benchmarks.card.cardmodel import TODO
     from viva.benchmarks.card.draft import card_of, draft_cards, write_cards
@@ -88,8 +88,8 @@ def _card_for(table: Path, *, yes: bool) -> str:
 
 
 def planned(given: Mapping[str, Any]) -> RunPlan:
-    """Return the plan that the options say, with the file's benchmarks and models where the command line names none; in
-    place of a table the card that is drafted for it, where the user takes it.
+    """Make the plan of a run from its options, with the configuration file's benchmarks and models where the command
+    line names none. A table is replaced by the card drafted for it, if the user accepts.
 
     Raises UsageError where no benchmark is named.
     """
@@ -103,7 +103,7 @@ def planned(given: Mapping[str, Any]) -> RunPlan:
 
 
 def write_config(plan: RunPlan, path: Path) -> None:
-    """Write the plan as a configuration file. Raises VivaError where there is one already, StorageError."""
+    """Write the plan as a configuration file. Raises VivaError where the file exists, StorageError."""
     if path.exists():
         raise VivaError(f"{path} is there already; name another file, or remove it")
     ctx = click.get_current_context()
@@ -114,7 +114,7 @@ def write_config(plan: RunPlan, path: Path) -> None:
 
 
 def _own(ctx: click.Context) -> Mapping[str, Option]:
-    """Return the options that the command has besides those of `viva run`: a way of asking."""
+    """Return the options of a way of asking: those of the command that `viva run` lacks."""
     return getattr(ctx.command, "own", {})
 
 
@@ -215,7 +215,7 @@ def _shown(session: Session, output: OutputOptions) -> int:
         code, report = session.through(output)
         answered = any(result.answered for result in report.results)
         to_screen = output.form == "terminal" and output.out is None
-        if answered or not to_screen:  # tables of nothing would hide why
+        if answered or not to_screen:  # empty tables would hide why
             print_report(report, output)
             sys.stdout.flush()
         if not quiet:
@@ -226,7 +226,7 @@ def _shown(session: Session, output: OutputOptions) -> int:
 
 
 def _hints(opened: OpenRun, *, answered: bool, shortened: bool, printed: str) -> list[str]:
-    """Return the next commands, but those that the last sentence says."""
+    """Return hints at next commands, but those in the last sentence printed."""
     path, hints = opened.folder.path, []
     if answered:
         hints.append(f"  look at answers: viva show {path} --wrong")

@@ -1,4 +1,4 @@
-"""`viva grade`: answers collected elsewhere, as if a model had just given them."""
+"""`viva grade`: grade answers collected elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`viva review`: the experts' page."""
+"""`viva review`: serve a page for experts' marks."""
 
 from __future__ import annotations
 

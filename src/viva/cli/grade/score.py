@@ -1,4 +1,4 @@
-"""`viva score`: grade again from the journal, asking nobody; or sum up a table of item scores."""
+"""`viva score`: grade again from the journals, without asking models; or sum up a table of item scores."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def score_command(run: Path, **given: Any) -> int:
     viva score item_scores.csv.gz --benchmark infibench --levels difficulty_levels.yaml --by level
     viva score item_scores.csv.gz --difficulty --gpt35 gpt-3.5-turbo --gpt4 gpt-4-0613
     """
-    if run.exists() and not run.is_dir():  # also what a shell pipes in: <(...)
+    if run.exists() and not run.is_dir():  # also a pipe of the shell: <(...)
         refuse_given(("tables", "published_rows"), "is about a run, and this is a table of item scores")
         show_study(study, ScoreTableConfig, {**given, "table": run})
         return EXIT_OK
@@ -44,7 +44,7 @@ def score_command(run: Path, **given: Any) -> int:
     check_writable(output.out)
     folder = open_run_folder(run)
     refuse_unknown(output.published_rows, settings_of(folder.record.exams))
-    if is_fresh(folder) and not os.access(folder.path, os.W_OK):  # an archive
+    if is_fresh(folder) and not os.access(folder.path, os.W_OK):  # a read-only archive
         report = read_run(folder.path, output.published_rows).report
     else:
         limits = LimitOptions(progress=click.get_current_context().lookup_default("progress") or "auto")

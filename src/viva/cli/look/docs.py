@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[2]
 
 
 def pages() -> dict[str, Path]:
-    """Topic → file: pages that come with the package, else those of the checkout; and a page of each benchmark."""
+    """Return topic → file: the package's pages, else those of the checkout; and a page of each benchmark."""
     folder = PACKAGE / "docs"
     if not folder.is_dir():
         folder = PACKAGE.parents[1] / "docs"
@@ -44,7 +44,7 @@ def docs_command(topic: str | None) -> int:
 
 
 def shown(page: Path, width: int | None, *, colour: bool) -> str:
-    """Return a page as text, with what cannot be seen spelled out: rendered, or without a width its Markdown."""
+    """Return a page as text, invisible characters spelled out: rendered to `width`, or its Markdown without a width."""
     from rich.console import Console
     from rich.markdown import Markdown
 

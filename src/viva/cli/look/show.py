@@ -1,4 +1,4 @@
-"""`viva show`: prompt, answer, extraction, verdict; or the prompt of a question that nobody was asked yet."""
+"""`viva show`: prompt, answer, extraction, verdict of answers; or the prompt of a question before any run."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from viva.types import OUTCOMES, Choose, Question, Sampling, StopReason, outcome
 from viva.visible import escape_invisible, escaped, one_line, plural, toml_lines
 
 MOST = 20
-"""Questions that --by-question lists."""
+"""Most questions listed by --by-question."""
 CUT: dict[str, StopReason] = {"thinking": "thinking", "answer": "length"}
-"""What the option says, and what the journal does."""
+"""Option's value → stop reason in the journal."""
 
 
 FINER_NAMES = {name: word for word, (_, name) in FINER.items()}
@@ -38,10 +38,10 @@ OUTCOME_WORDS = (*map(outcome_name, OUTCOMES), *FINER_NAMES)
 
 
 class OutcomeChoice(Choice):
-    """An outcome as screens call it, or as files do; hyphens may stand for blanks."""
+    """An outcome's displayed or stored word; hyphens may stand for blanks."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the word of the screen. Raises BadParameter."""
+        """Return the displayed word. Raises BadParameter."""
         wanted = str(value).casefold().replace("-", " ")
         stored = {outcome.replace("-", " "): outcome_name(outcome) for outcome in OUTCOMES}
         short = {word.replace("-", " "): name for word, (_, name) in FINER.items()}
@@ -101,7 +101,7 @@ def show_command(
     viva show cmmlu --prompt --shots 5 --question agronomy/0
     viva show csbench --template > mine.toml                 to change: viva run csbench --prompts mine.toml
     """
-    is_run = [*run.glob("run.json"), *run.glob("*/run.json")]  # a folder of data may be called like its benchmark
+    is_run = [*run.glob("run.json"), *run.glob("*/run.json")]  # a folder of data may have its benchmark's name
     if not is_run and (prompt or template or str(run) in BENCHMARKS or question_file(str(run))):
         if not (prompt or template):
             raise VivaError(f"{run} is an exam, no run folder: viva show {run} --prompt shows what a model is sent")
@@ -120,7 +120,7 @@ def show_command(
 def _show_answers(
     run: Path, identity: str | None, config: ShowOptions, outcome: str | None, prompts: bool | None, *, as_json: bool
 ) -> int:
-    """Return answers of a run, as many as a screen holds."""
+    """Print answers of a run, as many as a screen holds; return the exit code."""
     folder = open_run_folder(run)
     opened = prepare(folder)
     model = config.model and _named(config.model, [each_model.name for each_model in opened.models], "model")
@@ -175,9 +175,7 @@ def _show_answers(
 
 
 def _named(part: str, every: Iterable[str], what: str) -> str:
-    """Return the only model or exam whose name this is, or is a part of. Raises VivaError where it is none's, or
-    several's.
-    """
+    """Return the only model or exam with this name or part of a name. Raises VivaError for none or several."""
     names = list(dict.fromkeys(every))
     matching = [name for name in names if name == part] or [
         name for name in names if part.casefold() in name.casefold()
@@ -194,7 +192,7 @@ def _json(data: object) -> str:
 
 
 def _tell_counts(counts: Mapping[tuple[str, str], Sequence[int]], limit: int, *, as_json: bool) -> int:
-    """Print the questions with most such answers. Returns how many answers these are."""
+    """Print the questions with most such answers. Returns the number of these answers."""
     from viva.render.table import COUNT, NAME, Column, Table
     from viva.render.terminal import tables_terminal
 
@@ -234,7 +232,7 @@ def show_prompt(benchmark: str, exams: Sequence[Exam], identity: str | None, *, 
 
 
 def _show(exam: Exam, question: Question, *, raw: bool) -> None:
-    """Print the prompt, with what is not part of it on stderr."""
+    """Print the prompt on stdout, and everything else on stderr."""
     request = exam.request(question, 0, Sampling(seed=exam.spec.seed))
     prompt = request.prompt
     if raw:
@@ -243,7 +241,7 @@ def _show(exam: Exam, question: Question, *, raw: bool) -> None:
     text = prompt_text(prompt)
     if not isinstance(prompt, str):
         click.echo(f"--- {len(prompt)} message(s), role {prompt[0].role} ---", err=True)
-    # Rendered text must be exact, but never able to drive the terminal.
+    # The text must be exact, but must not control the terminal.
     click.echo(escape_invisible(text))
     click.echo(f"--- {len(text):,} characters, roughly {estimate_tokens(text):,} tokens ---", err=True)
     if request.dropped:

@@ -94,7 +94,7 @@ def _check_file(file: Path, choice: TaskOptions, *, unsafe: bool, show_all: bool
 
 @contextmanager
 def _cards_of(benchmark: str) -> Iterator[list[str]]:
-    """Name what is checked; of a table its card, or the drafts for it, which no one keeps."""
+    """Yield the names to check; for a table its card, or temporary drafts of it."""
     table = Path(benchmark)
     own = card_of(table) if is_table(benchmark) else benchmark
     if own:
@@ -115,7 +115,7 @@ def _exams(benchmark: str, choice: TaskOptions) -> Iterator[Exam]:
         return
     languages = choice.language or find_benchmark(benchmark).about.languages
     if not choice.language and data_folder(choice.data, benchmark) is None:
-        languages = tuple(language for language in languages if language in ("en", "zh"))  # what the sample has
+        languages = tuple(language for language in languages if language in ("en", "zh"))  # the sample's languages
     missing: MissingDataError | None = None
     count = 0
     for language in languages:
@@ -147,15 +147,15 @@ def _defect_lines(defects: list[Defect], *, show_all: bool) -> Iterator[str]:
 
 FAILURES = 10
 LISTED = 15
-"""Defects of a set that are all listed; of more the first of each kind. One screen; --all lists everything."""
+"""Up to this many defects of a set are all listed; of more, the first of each kind. --all lists everything."""
 SHOWN = 15
-"""Errors, and warnings, that are listed; the rest is counted."""
+"""Most errors, and most warnings, that are listed; the rest is counted."""
 
 
 def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = False, show_all: bool = False) -> int:
     """Print what is wrong with a question file and with its examples. Returns the exit code.
 
-    `exam` is the file opened, None where its errors forbid that: then the examples are not graded.
+    `exam`: the opened file; None where its errors prevent that, and examples are not graded.
     """
     read = read_questions(path)
     problems = list(read.problems)
@@ -169,7 +169,7 @@ def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = F
         if not show_all and len(shared) > SHOWN:
             notes.append(f"... and {len(shared) - SHOWN:,} more such tests (--all lists them)")
     problems.sort(key=lambda problem: (problem.line, problem.column))
-    for severity in ("error", "warning"):  # errors first: a file may have a thousand warnings
+    for severity in ("error", "warning"):  # errors first, before maybe a thousand warnings
         matching = [problem for problem in problems if problem.severity == severity]
         for problem in matching if show_all else matching[:SHOWN]:
             click.echo(escape_invisible(f"{path}:{problem}"))
