@@ -1,1 +1,1 @@
-"""Tables of any origin, packed or not: read with line numbers in errors, written."""
+"""Reading tables of any origin, packed or not, with line numbers in errors; and writing CSV."""

@@ -1,4 +1,4 @@
-"""Files of strangers, read within bounds: lines, JSON documents and zip files that are larger than they should be."""
+"""Reading untrusted files within bounds: lines, JSON and YAML documents, zip files."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from viva.errors import DataError
 from viva.files import UNREADABLE, reading, shipped_table
 
 LONGEST_LINE = 64 << 20
-"""Bytes of one line of JSONL."""
+"""Most bytes of one line of JSONL."""
 LARGEST_DOCUMENT = 1 << 30
-"""Bytes of one JSON document, unpacked."""
+"""Most bytes of one JSON document, unpacked."""
 LARGEST_PACKED = 16 << 30
-"""Bytes of all that a zip file holds, unpacked."""
+"""Most bytes of a zip file's content, unpacked."""
 RATIO = 200
-"""How many times smaller than its content a member of a zip file may be; logs of text reach about 50."""
+"""Highest ratio of content to packed size of a member of a zip file; logs of text reach about 50."""
 MOST_VALUES, DEEPEST = 600_000, 30
-"""Values of a YAML file, and how deep they may nest."""
+"""Most values of a YAML file, and most levels of nesting."""
 SMALL = 16 << 20
-"""Bytes that are no danger whatever they were packed into."""
+"""Unpacked bytes that are harmless at any ratio."""
 _CHUNK = 1 << 20
 _WORD = f"{string.ascii_letters}{string.digits}_.+-"
-"""What numbers and words of JSON, or what is meant as one, are made of."""
+"""Characters of JSON's numbers and words, also of mistyped ones."""
 
 
 class EncodingError(DataError):
-    """A text in another encoding than it was read in; `likely` is the one that it seems to have, or ""."""
+    """A text in another encoding than it was read in; `likely`: the encoding that it seems to have, or ""."""
 
     def __init__(self, where: str, content: bytes, or_else: str = "") -> None:
         self.likely = likely_encoding(content)
@@ -48,14 +48,14 @@ class EncodingError(DataError):
 
 
 class _Encoding(Struct, frozen=True):
-    """encodings.toml, which explains the fields."""
+    """One entry of encodings.toml, which explains the fields."""
 
     usual: str
     share: float
 
 
 def is_gzip(path: Path) -> bool:
-    """By its content."""
+    """Return whether a file is gzipped, by its content."""
     return head(path, 2) == b"\x1f\x8b"
 
 
@@ -69,7 +69,7 @@ def head(path: Path, size: int) -> bytes:
 
 
 def unpacked_head(path: Path, size: int) -> bytes:
-    """Return the first bytes of what a file holds, be it packed with gzip or not."""
+    """Return the first bytes of a file, unpacked if gzipped."""
     with opened(path) as file:
         return _guarded(path, lambda: file.read(size))
 
@@ -79,7 +79,7 @@ def _unpacked(path: Path) -> IO[bytes]:
 
 
 def opened(path: Path, encoding: str = "") -> IO[bytes]:
-    """Return a file, unpacked where it is gzipped, and as UTF-8 where it is a text in another encoding.
+    """Open a file, unpacked if gzipped, and as UTF-8 if `encoding` names another one.
 
     Raises DataError where it cannot be read, EncodingError where it is not in that encoding.
     """
@@ -105,7 +105,7 @@ def _guarded(path: Path, read: Any) -> bytes:
 
 
 def lines(path: Path, encoding: str = "") -> Iterator[tuple[int, bytes]]:
-    """Return the lines of a file that are not blank, with their numbers. Raises DataError for one that is too long."""
+    """Yield (number, line) of a file's lines that are not blank. Raises DataError for a line that is too long."""
     with opened(path, encoding) as file:
         number = 0
         while line := _guarded(path, lambda: file.readline(LONGEST_LINE + 1)):
@@ -117,7 +117,7 @@ def lines(path: Path, encoding: str = "") -> Iterator[tuple[int, bytes]]:
 
 
 def rows(path: Path, encoding: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
-    """Return the objects of a JSONL file with the numbers of their lines. Raises DataError for what is none."""
+    """Yield (line number, object) of a JSONL file. Raises DataError for a line that is no object."""
     for number, line in lines(path, encoding):
         row = decoded(line, f"{path}, line {number}")
         if not isinstance(row, dict):
@@ -139,22 +139,22 @@ def _whole(path: Path, file: IO[bytes]) -> bytes:
 
 
 def document(path: Path, encoding: str = "") -> object:
-    """Return a whole JSON file. Raises DataError for one that is too large or none."""
+    """Return the content of a JSON file. Raises DataError where it is too large or no JSON."""
     return decoded(content(path, encoding), str(path))
 
 
 def yaml_document(path: Path, loader: Any = None, *, most: int = MOST_VALUES) -> object:
-    """Read a whole YAML file: every value as the text that it is, or as a `loader` has it. Raises DataError."""
+    """Read a YAML file: every value as text, or as the `loader` makes it. Raises DataError."""
     import yaml
 
     return yaml_value(content(path), str(path), loader or getattr(yaml, "CBaseLoader", yaml.BaseLoader), most, DEEPEST)
 
 
 def yaml_value(text: str | bytes, where: str, loader: Any, most: int, deepest: int) -> object:
-    """Return a YAML document as a `loader` has it; of a key that stands twice, the last value counts.
+    """Return a YAML document as the `loader` makes it; of a repeated key the last value counts.
 
-    Raises DataError, naming `where` and the place, for what is no YAML, for aliases (they can make a small file huge),
-    and for more than `most` values or what nests deeper than a loader that recurses can take.
+    Raises DataError, naming `where` and the place, for invalid YAML, for aliases (they can make a small file huge), and
+    for more than `most` values or `deepest` levels.
     """
     import yaml
 
@@ -182,7 +182,7 @@ def yaml_value(text: str | bytes, where: str, loader: Any, most: int, deepest: i
 
 
 def decoded(given: bytes, where: str) -> object:
-    """JSON as Python writes it, NaN included (Python's own tools write it). Raises DataError naming `where`."""
+    """Decode JSON as Python writes it, NaN included. Raises DataError naming `where`."""
     if not given.strip():
         raise DataError(f"{where} is empty: there is no row in it")
     try:
@@ -198,12 +198,12 @@ def decoded(given: bytes, where: str) -> object:
     except json.JSONDecodeError as problem:
         _, wrong = json_problem(problem)
         raise DataError(f"{where} is no JSON: line {problem.lineno}, column {problem.colno}: {wrong}") from None
-    except ValueError as problem:  # numbers of too many digits
+    except ValueError as problem:  # numbers with too many digits
         raise DataError(f"{where} is no JSON: {str(problem)[:200]}") from None
 
 
 def json_problem(problem: json.JSONDecodeError) -> tuple[int, str]:
-    """Return where a text is no JSON, and what is usually wrong there."""
+    """Return the place where JSON is invalid, and the usual cause."""
     before, sign, reason = problem.doc[: problem.pos], problem.doc[problem.pos : problem.pos + 1], problem.msg
     begun = len(before) - len(before.rstrip(_WORD))
     comment = "JSON has no comments (YAML has)" if sign in ("/", "#") else ""
@@ -231,7 +231,7 @@ def json_problem(problem: json.JSONDecodeError) -> tuple[int, str]:
 
 
 def _closing(text: str) -> str:
-    """Return the bracket that closes what is open where a beginning of JSON ends."""
+    """Return the bracket that closes the innermost open one in a beginning of JSON."""
     opened: list[str] = []
     for sign in re.findall(r'"(?:[^"\\]|\\.)*+"|[][{}]', text):
         if sign in "[{":
@@ -242,10 +242,10 @@ def _closing(text: str) -> str:
 
 
 def likely_encoding(content: bytes) -> str:
-    """Return the encoding other than UTF-8 whose usual characters a text has; "" where it has those of none."""
+    """Return the encoding other than UTF-8 whose usual characters the content has; "" for none."""
     for name, about in shipped_table(__file__, "encodings.toml", dict[str, _Encoding]).items():
         try:
-            text = codecs.getincrementaldecoder(name)().decode(content)  # its last character may be cut
+            text = codecs.getincrementaldecoder(name)().decode(content)  # the last character may be cut
         except UnicodeDecodeError:
             continue
         foreign = [char for char in text if not char.isascii()]
@@ -255,9 +255,9 @@ def likely_encoding(content: bytes) -> str:
 
 
 def refuse_bomb(path: Path) -> None:
-    """Refuse a zip file that would unpack to more than anybody meant, whatever its directory says of its sizes.
+    """Refuse a zip file with too much content, whatever sizes its directory states.
 
-    Members are unpacked once, and thrown away as they come. Names in it are never used as paths. Raises DataError.
+    Members are unpacked once and discarded in pieces. Names in it are never used as paths. Raises DataError.
     """
     try:
         with zipfile.ZipFile(path) as packed:

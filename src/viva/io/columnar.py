@@ -1,4 +1,4 @@
-"""Parquet and Arrow, read with Polars in slices, within bounds: no script that comes with a data set is ever run."""
+"""Reading Parquet and Arrow with Polars, in slices and within bounds; no script of a data set is ever run."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_ROWS = 5_000_000
-"""Rows of one file; the largest published set has 14,700."""
+"""Most rows of one file; the largest published set has 14,700."""
 _SLICE = 10_000
 _CELL = 256
-"""Bytes that a value counts as, with the work that it makes as a Python object."""
+"""Bytes counted for a value, to cover its cost as a Python object."""
 _SMALL = 256 << 20
-"""Bytes that are no danger whatever they were packed into: prompts with the same exemplars repeat themselves."""
+"""Unpacked bytes that are harmless at any ratio: prompts with equal exemplars pack well."""
 
 
 def rows(file: Path) -> Iterator[tuple[int, dict[str, object]]]:
-    """Yield the rows, counted from 0. Raises DataError for a file that is no such table, or far larger than its
+    """Yield (number from 0, row). Raises DataError for a file that is no such table, or unpacks to far more than its
     size.
     """
     import polars as pl
@@ -42,10 +42,10 @@ def rows(file: Path) -> Iterator[tuple[int, dict[str, object]]]:
 
 
 def _refuse_bomb(file: Path, table: pl.LazyFrame, height: int) -> None:
-    """Refuse a table that is far larger than its file: one value repeated millions of times takes a few bytes there.
+    """Refuse a table far larger than its file, in which a value repeated millions of times takes a few bytes.
 
-    Texts are measured by Polars, block by block, before any becomes a Python object; a cell that is no text counts as
-    `_CELL` bytes, and a list or struct as what Arrow takes for it. Raises DataError.
+    Texts are measured by Polars, block by block, before any becomes a Python object; other cells count as `_CELL`
+    bytes, and lists and structs as their size in Arrow. Raises DataError.
     """
     import polars as pl
 
@@ -54,7 +54,7 @@ def _refuse_bomb(file: Path, table: pl.LazyFrame, height: int) -> None:
     texts = [name for name, kind in schema.items() if kind in (pl.String, pl.Binary, pl.Categorical)]
     nested = [name for name, kind in schema.items() if kind.is_nested()]
     size = height * len(schema) * _CELL
-    start, rows = 0, 64 if nested else _SLICE  # a few rows may hold all of a bomb
+    start, rows = 0, 64 if nested else _SLICE  # few rows may hold a whole bomb
     while start < height and size <= limit and (texts or nested):
         part = table.slice(start, rows).select(*texts, *nested).collect()
         start, rows = start + rows, min(2 * rows, _SLICE)
@@ -68,7 +68,7 @@ def _refuse_bomb(file: Path, table: pl.LazyFrame, height: int) -> None:
 
 
 def _leaves(column: pl.Series) -> int:
-    """Return how many values a column of lists and structs holds, at any depth."""
+    """Return the number of values in a column of lists and structs, at any depth."""
     import polars as pl
 
     if isinstance(column.dtype, pl.List):
@@ -86,7 +86,7 @@ def _is_parquet(file: Path) -> bool:
 
 
 def _arrow(file: Path) -> pl.DataFrame:
-    """Arrow as a file or, as `save_to_disk` writes it, as a stream."""
+    """Read Arrow as a file or, as `save_to_disk` writes it, as a stream."""
     import polars as pl
 
     with reading(file, follow=True) as content:

@@ -1,7 +1,6 @@
-"""A process that works on what strangers wrote (templates, patterns), with limits of time and memory.
+"""A process that evaluates untrusted templates and patterns, with limits of time and memory.
 
-It reads a line of JSON and answers with one. What is beyond the limits ends that process alone; the next question
-starts another.
+It reads a line of JSON and answers with one. Exceeding a limit ends that process only; the next request starts another.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 MEMORY = 1 << 30
-"""Bytes over what the process needs anyway."""
+"""Bytes of memory allowed beyond what the process needs at its start."""
 
 
 class LimitedProcess:
-    """The process of a module that calls `serve`, started at the first question, and again where one was ended."""
+    """The process of a module that calls `serve`, started at the first request, and again after it has ended."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -34,13 +33,13 @@ class LimitedProcess:
         atexit.register(self.close)
 
     def ask(self, request: object) -> Any:
-        """Return what it answers; None where the process ended in place of it."""
+        """Return the answer to a request; None where the process ended instead."""
         with self._lock:
             answer = self._line(json.dumps(request, default=str).encode())
         return json.loads(answer) if answer else None
 
     def _line(self, request: bytes) -> bytes:
-        if self._process is None or self._owner != os.getpid():  # a fork's own would answer its parent
+        if self._process is None or self._owner != os.getpid():  # after a fork, the process belongs to the parent
             command = [sys.executable, "-m", self._module]
             quiet = subprocess.DEVNULL
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=quiet)  # noqa: S603
@@ -68,23 +67,23 @@ class LimitedProcess:
 
 
 def serve(answer: Callable[[Any], object], seconds: float, *, sealed: bool = False) -> None:
-    """Answer what standard input asks, line by line, until it ends; `seconds` of the processor for each, at most.
-    What it raises becomes {"error": ...}.
+    """Answer requests on standard input, line by line, until it ends; each may take `seconds` of CPU time. An exception
+    becomes {"error": ...}.
 
-    Sealed, it opens and writes no file any more: whatever is needed must have been imported.
+    `sealed`: it can open and write no file, so that everything needed must be imported before.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with contextlib.suppress(FileNotFoundError):  # where there is no /proc, there is no such limit either
+    with contextlib.suppress(FileNotFoundError):  # without /proc there is no such limit either
         used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
     if sealed:
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
         resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
     for line in sys.stdin.buffer:
-        signal.setitimer(signal.ITIMER_PROF, seconds)  # its signal ends the process, in the middle of whatever it does
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # its signal ends the process at any point
         try:
             answered = json.dumps(answer(json.loads(line)))
-        except Exception as problem:  # a template is a program, and raises what it likes
+        except Exception as problem:  # a template is a program, and may raise anything
             answered = json.dumps({"error": f"{type(problem).__name__}: {problem}"[:1000]})
         signal.setitimer(signal.ITIMER_PROF, 0)
         sys.stdout.buffer.write(answered.encode() + b"\n")

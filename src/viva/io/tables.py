@@ -1,8 +1,8 @@
-"""Rows of tables that others wrote, each with its line: CSV, TSV, JSONL, JSON (all also gzipped), YAML, Parquet, Arrow;
-and CSV written with line feeds.
+"""Reading tables of any origin, rows with line numbers: CSV, TSV, JSONL, JSON (all also gzipped), YAML, Parquet, Arrow;
+and writing CSV with line feeds.
 
-Which form a file has is told by its content where that says it (Parquet, Arrow, gzip, JSON), else by its name; what
-separates the cells of a CSV, and its encoding, by its first lines.
+A file's form is found by its content (Parquet, Arrow, gzip, JSON), else by its name; separator and encoding of a CSV by
+its first lines.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from viva.files import UNREADABLE, reading
 from viva.io import bounded, columnar
 
 BROKEN: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
-"""What reading a packed file may raise."""
+"""Exceptions of reading a packed file."""
 _OPENERS: dict[str, tuple[bytes, Callable[[IO[bytes]], IO[bytes]]]] = {
     ".gz": (b"\x1f\x8b", lambda file: cast("IO[bytes]", gzip.GzipFile(fileobj=file))),
     ".bz2": (b"BZh", lambda file: cast("IO[bytes]", bz2.BZ2File(file))),
@@ -40,17 +40,17 @@ PACKED = tuple(_OPENERS)
 
 
 def opener(begins: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
-    """Return what unpacks a file that begins so; None where it is not packed."""
+    """Return the function that unpacks a file with this beginning; None where it is not packed."""
     return next((opened for magic, opened in _OPENERS.values() if begins.startswith(magic)), None)
 
 
 def unpacking(file: IO[bytes], suffix: str) -> IO[bytes]:
-    """Return what an open file of this suffix (`.gz`) holds: itself where it is not packed."""
+    """Return an open file's unpacked content, by its suffix (`.gz`): the file itself if not packed."""
     return _OPENERS[suffix][1](file) if suffix in _OPENERS else file
 
 
 def unpacked(path: Path, what: str) -> bytes:
-    """Return all that a file holds which a user named. Raises DataError, which calls it `what`."""
+    """Return the unpacked content of a file named by the user. Raises DataError, which calls it `what`."""
     try:
         with path.open("rb") as file, unpacking(file, path.suffix.lower()) as content:
             return content.read()
@@ -62,12 +62,12 @@ def unpacked(path: Path, what: str) -> bytes:
 
 T = TypeVar("T")
 Row = tuple[int, dict[str, str]]
-"""The number of the line that a row ends in, and its cells by column."""
+"""(number of the row's last line, column → cell)."""
 
 
 def within(longest: int, reader: Iterator[T]) -> Iterator[T]:
-    """Yield the rows of one of csv's readers with cells of at most so many characters. That limit is the process's: it
-    is set while a row is read, not while others read theirs, and a longer cell is an error of csv's.
+    """Yield the rows of a csv reader with cells of at most `longest` characters; a longer cell raises csv's error. The
+    limit is global in the process: it is set only while a row is read.
     """
     while True:
         usual = csv.field_size_limit(longest)
@@ -81,7 +81,7 @@ def within(longest: int, reader: Iterator[T]) -> Iterator[T]:
 
 
 class CsvText:
-    """A table in the making. Cells that others wrote are made harmless (`visible.csv_safe`) by who adds them."""
+    """A CSV being written. Callers must escape untrusted cells (`visible.csv_safe`)."""
 
     def __init__(self, header: Iterable[object]) -> None:
         self._out = io.StringIO()
@@ -89,20 +89,20 @@ class CsvText:
         self.add(header)
 
     def add(self, row: Iterable[object]) -> None:
-        """One more row."""
+        """Add a row."""
         self._writer.writerow(row)
 
     def add_all(self, rows: Iterable[Iterable[object]]) -> None:
-        """Some more rows."""
+        """Add several rows."""
         self._writer.writerows(rows)
 
     def text(self) -> str:
-        """Return all of it."""
+        """Return the whole CSV."""
         return self._out.getvalue()
 
 
 def table_text(path: Path, what: str = "table") -> str:
-    """Return the text of a table that a user named, packed or not. Raises DataError."""
+    """Return the text of a table named by the user, packed or not. Raises DataError."""
     return utf8(unpacked(path, what), f"cannot read the {what}: {path} is no CSV in UTF-8")
 
 
@@ -122,10 +122,10 @@ def read_csv(
     unnamed: bool = False,
     check: Callable[[list[str]], None] = lambda _: None,
 ) -> tuple[list[str], Iterator[Row]]:
-    """Return the columns of a table, and its rows; empty lines are none.
+    """Return a table's columns and an iterator of its rows; empty lines are skipped.
 
-    `longest`: characters of a cell; `unnamed`: several columns may be without a name; `check` may refuse the header.
-    Raises DataError for columns of one name, rows of another length, what is no CSV.
+    `longest`: most characters of a cell; `unnamed`: allow several columns without a name; `check` may refuse the
+    header. Raises DataError for repeated columns, rows of another length, invalid CSV.
     """
     rows = _records(name, text, longest)
     header = next(rows)[1]
@@ -137,7 +137,7 @@ def read_csv(
 
 
 def _records(name: Path | str, text: str, longest: int) -> Iterator[tuple[int, list[str]]]:
-    """Return the header, trimmed, [] where there is none; then the rows."""
+    """Yield the header, trimmed, [] without one; then the rows."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     rows = within(longest, reader)
     try:
@@ -158,7 +158,7 @@ def _rows(name: Path | str, header: Sequence[str], rows: Iterator[tuple[int, lis
 
 
 def json_lines(name: Path | str, content: bytes, kind: type[T], what: str = "JSON object") -> Iterator[tuple[int, T]]:
-    """Return the lines that are not blank, with their numbers. Raises DataError for one that is no `what`."""
+    """Yield (number, value) of the lines that are not blank. Raises DataError for one that is no `what`."""
     decode = msgspec.json.Decoder(kind).decode
     for number, line in enumerate(content.split(b"\n"), 1):
         if line.strip():
@@ -170,13 +170,13 @@ def json_lines(name: Path | str, content: bytes, kind: type[T], what: str = "JSO
 
 Record = dict[str, Any]
 KEY, VALUE = "$key", "$value"
-"""Columns of a document that is an object with a row, or a text, behind every key."""
+"""Columns of a document that is an object of rows or texts by key."""
 _FEWEST_PAIRS = 10
-"""An object with fewer texts is one row, and no table of keys and values."""
+"""Fewest texts of an object that is a table of keys and values; one with fewer is a single row."""
 
 
 def listed(content: object, name: str) -> list[Record]:
-    """Return the rows of a JSON document. Raises DataError where it holds none, or several lists of them."""
+    """Return the rows of a JSON document. Raises DataError for none, or several lists of them."""
     if isinstance(content, dict):
         content = _of_object(content, name)
     if not isinstance(content, list) or not _is_records(content):
@@ -201,9 +201,7 @@ def _of_object(content: dict[str, Any], name: str) -> object:
 
 
 def _columns(content: dict[str, Any]) -> list[Record] | None:
-    """Return the rows of a document that holds columns: {column: [cell, …]}, {column: {number: cell}}, or {columns,
-    data}.
-    """
+    """Return the rows of a document of columns: {column: [cell, …]}, {column: {number: cell}}, or {columns, data}."""
     names, cells, values = content.get("columns"), content.get("data"), list(content.values())
     if isinstance(names, list) and isinstance(cells, list):
         fits = all(isinstance(name, str) for name in names)
@@ -225,7 +223,7 @@ def unnested(row: Record) -> Iterator[Record]:
     """Yield the questions of a row that holds several: SQuAD's articles with their `paragraphs`, and the `qas` of
     those.
 
-    What accompanies such a list (title, context) is in every one of its questions.
+    Other fields (title, context) are copied into each question.
     """
     for inner in ("paragraphs", "qas"):
         parts = row.get(inner)
@@ -238,20 +236,20 @@ def unnested(row: Record) -> Iterator[Record]:
 
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather")
-"""Files of a folder that are tables; any of the text forms may end in .gz besides."""
+"""Suffixes of tables in a folder; those of text forms may be followed by .gz."""
 DOCUMENTS = (".json", ".yaml", ".yml")
-"""Files that are one list of rows; of a folder those in YAML are none of its tables: a card lies there, too."""
+"""Suffixes of files that are one document; YAML files in a folder are no tables, since cards lie there, too."""
 SPLITS = ("train", "training", "validation", "valid", "val", "dev", "test", "auxiliary_train")
 _LONGEST_CELL = 16 << 20
-"""Characters of a cell of CSV."""
+"""Most characters of a cell of CSV."""
 _SAMPLE = 1 << 16
-"""Characters of a CSV by which its form is told."""
+"""Characters of a CSV from which its form is found."""
 _MOST_FILES, _MOST_ENTRIES = 10_000, 50_000
 _SPLIT = re.compile(rf"(?:\A|[-_./])({'|'.join(SPLITS)})(?=\Z|[-_.])", re.IGNORECASE)
 
 
 def split_of(path: Path, root: Path) -> str:
-    """Return the split that a file's name or folder says it is of, in lower case; "" where it says none."""
+    """Return the split named by a file's name or folder, in lower case; "" for none."""
     below = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
     for part in (plain_stem(path), *reversed(below.parts[:-1])):
         if match := _SPLIT.search(part):
@@ -260,21 +258,20 @@ def split_of(path: Path, root: Path) -> str:
 
 
 def suffix_of(path: Path) -> str:
-    """Return what a file's name says of its form, in small letters, without `.gz`."""
+    """Return a file's suffix in lower case, before any `.gz`."""
     return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 
 def plain_stem(path: Path) -> str:
-    """Return a file's name without `.gz` and without what says its form."""
+    """Return a file's name without suffix and `.gz`."""
     name = path.name.removesuffix(".gz")
     return Path(name).stem if suffix_of(path) in (*SUFFIXES, *DOCUMENTS) else name
 
 
 def files_of(given: Path, split: str = "") -> list[Path]:
-    """Return the tables that a path means: a file, a pattern (`test/*.csv`), a folder (of one `split` where it has
-    several).
+    """Return the tables of a path: a file, a pattern (`test/*.csv`), or a folder (one `split` if it has several).
 
-    Raises DataError where there is none, and where a folder has several splits and nobody says which.
+    Raises DataError without any, and for a folder with several splits if `split` is "".
     """
     if given.is_file():
         return [given]
@@ -304,8 +301,8 @@ def files_of(given: Path, split: str = "") -> list[Path]:
 
 
 def _entries(folder: Path, pattern: str) -> list[Path]:
-    """Return what a pattern finds below a folder. Raises DataError where that is more than any set: a slip, such as
-    `/`.
+    """Return the files of a pattern below a folder. Raises DataError for more than any set has, by a slip such
+    as `/`.
     """
     entries = list(islice(folder.glob(pattern), _MOST_ENTRIES + 1))
     if len(entries) > _MOST_ENTRIES:
@@ -332,10 +329,10 @@ def fingerprint_of(files: Sequence[Path]) -> bytes:
 
 
 def records(path: Path, columns: Sequence[str] = (), encoding: str = "") -> Iterator[tuple[int, Record]]:
-    """Yield the rows of a table, counted from 0; `columns` name those of a CSV without a header, `encoding` is that of
-    a text which is not UTF-8.
+    """Yield (number from 0, row) of a table; `columns`: names for a CSV without a header; `encoding`: of a text that is
+    not UTF-8.
 
-    Raises DataError, which names the file and the line, for what is no table.
+    Raises DataError, naming file and line, for an invalid table.
     """
     start = bounded.head(path, 8)
     if start.startswith((b"PAR1", b"ARROW1")) or path.suffix.lower() in (".arrow", ".feather"):
@@ -366,9 +363,9 @@ def records(path: Path, columns: Sequence[str] = (), encoding: str = "") -> Iter
 
 
 def _encoding_of(path: Path, first: bytes, other: str) -> str:
-    """UTF-16 or UTF-32 by the first bytes, the other encoding where one is given and the file is not UTF-8; else "".
+    """Return UTF-16 or UTF-32 by the first bytes; the `other` encoding if given and the file is not UTF-8; else "".
 
-    Raises DataError for no encoding.
+    Raises DataError for an unknown encoding.
     """
     told = json.detect_encoding(first)  # by its mark, or by the zeros between ASCII characters
     if not other or not told.startswith("utf-8"):
@@ -384,9 +381,7 @@ def _encoding_of(path: Path, first: bytes, other: str) -> str:
 
 
 def _is_lines(content: bytes) -> bool:
-    """Return whether the first line is an object by itself, and another follows it: JSONL, whatever the file is
-    called.
-    """
+    """Return whether the first line is a whole object and another follows: JSONL, whatever the file's name."""
     line, _, rest = content.partition(b"\n")
     try:
         return isinstance(msgspec.json.decode(line), dict) and rest.lstrip()[:1] == b"{"
@@ -425,12 +420,12 @@ def _delimited(path: Path, encoding: str, form: str, columns: Sequence[str]) -> 
 
 
 def _dialect(path: Path, encoding: str, form: str, *, headless: bool) -> tuple[str, int]:
-    """Return what separates the cells, and how many rows stand before the header: titles and empty ones of a
+    """Return the separator of cells, and the number of rows before the header: titles and empty rows of a
     spreadsheet.
     """
     with bounded.opened(path, encoding) as packed, io.TextIOWrapper(packed, "utf-8-sig", newline="") as text:
         sample = text.read(_SAMPLE)
-    if told := re.match(r"sep=(.)\r?\n", sample):  # as spreadsheets say it
+    if told := re.match(r"sep=(.)\r?\n", sample):  # a spreadsheet's own statement
         return told[1], 1
     usual = "\t" if form == ".tsv" else ","
     widths = {}

@@ -7,7 +7,7 @@
     size("Mixtral-8x7B")                 46.7 billion parameters, of which 12.9 are active
     about("cmmlu"), bibtex("cmmlu")      the paper
 
-Facts: every figure is as its paper or its authors print it. What they are facts about is in `catalogue.toml`.
+Every figure is as its paper or its authors print it. `catalogue.toml` describes the tables.
 """
 
 from viva.published.catalogue import Figure, about, bibtex, catalogue, table, tables

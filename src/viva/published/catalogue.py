@@ -1,4 +1,4 @@
-"""Reads `catalogue.toml` and the CSV files next to it into tables."""
+"""Reading `catalogue.toml` and the CSV files next to it into tables."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from viva.published.printed import Column, Entry, Kind, Size, Source, Table, kno
 
 
 class Cells(Struct, frozen=True, forbid_unknown_fields=True):
-    """A block of an exam's layout. `rows` and `columns` map a word of the published columns to the layout's label."""
+    """A block of an exam's table. `rows` and `columns` map a word in names of published columns to the table's
+    label.
+    """
 
     layout: str
     rows: dict[str, str]
     columns: dict[str, str]
     figure: str
-    """The name of the published column, with {row} and {column} for the words."""
+    """Name of the published column, with {row} and {column} as placeholders of the words."""
 
     def named(self) -> dict[tuple[str, str, str], str]:
-        """(layout, row, column) → the published column."""
+        """(table, row, column) → the published column."""
         return {
             (self.layout, row, column): self.figure.format(row=first, column=second)
             for first, row in self.rows.items()
@@ -34,50 +36,50 @@ class Cells(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Setting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A way in which the paper asked: what an exam must share to be compared with its tables."""
+    """Settings with which the paper asked, and the tables for exams that share them."""
 
     name: str
     said: str
     tables: tuple[str, ...]
-    """The first has the headline; the others add figures of the same models."""
+    """Names of tables: the first has the headline; the others add figures of the same models."""
     headline: str
     language: str
     questions: int
     shots: tuple[int, ...] = (0,)
     form: Literal["", "chat", "base"] = ""
     rationale: bool = False
-    """Whether it asked for rationales."""
+    """Whether the paper asked for rationales."""
     choose: str = ""
-    """How it took options by their log-probability, where it did."""
+    """How the paper compared options by log-probability, if it did."""
     answers: int = 0
-    """Answers to a question of which the best counts; 0: one."""
+    """Answers to a question of which the best counts; 0 for one."""
     without: tuple[Kind, ...] = ()
-    """Kinds of rows that are no neighbours."""
+    """Kinds of rows that are not comparable."""
     comprehension: dict[str, int] = {}
     """Figures whose mean, by these counts of questions, is the headline of `--only comprehension`."""
     comprehension_cell: tuple[str, str, str] | None = None
-    """Where that headline stands among the exam's tables."""
+    """(table, row, column) of that headline in the exam's tables."""
     shared_cell: tuple[str, str, str] | None = None
-    """Where it stands in an exam of all formats: beside one's own mean over the same ones."""
+    """(table, row, column) of that figure in an exam of all formats, next to the exam's mean over the same ones."""
     templates: dict[str, str] = {}
-    """Prompt templates that the authors did not use as they stand here → the family of what they sent."""
+    """Template family here → the family that the authors used instead."""
 
 
 class Declared(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table as the catalogue has it."""
+    """A table's declaration in the catalogue."""
 
     name: str
     title: str
     table: str
     file: str
     columns: dict[str, str]
-    """Name → label, in the order in which they are printed."""
+    """Name → label, in the printed order."""
     key: str = "model"
     """The CSV column that says what a row is about."""
     where: dict[str, str] = {}
-    """Only rows of the file with these words."""
+    """Column → value of the file's rows that belong to the table."""
     prefix: str = ""
-    """What the file's columns begin with, and the names do not."""
+    """Prefix of the file's columns that names lack."""
     words: tuple[str, ...] = ()
     unit: str = "%"
     units: dict[str, str] = {}
@@ -85,41 +87,41 @@ class Declared(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     kinds: dict[str, Kind] = {}
     """Row → its kind."""
     kind_by: dict[str, dict[str, Kind]] = {}
-    """Word → value → kind."""
+    """Column of words → value → kind."""
     parameters: str = ""
-    """The word that states a model's size."""
+    """Column of words that states a model's size."""
     sizes: str = ""
-    """The table of the same benchmark that does."""
+    """Table of the same benchmark that states the sizes."""
     without: tuple[Kind, ...] = ()
-    """Kinds of the file's rows that the table lacks."""
+    """Kinds of the file's rows that are left out."""
     ranked: str = ""
-    """The figure by which its models are ranked, the best first."""
+    """The figure by which models are ranked, best first."""
     mean: str = ""
-    """What a last row is called that has the means over the models."""
+    """Name of an added last row with the means over models."""
     notes: tuple[str, ...] = ()
     cells: tuple[Cells, ...] = ()
 
 
 class Figure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A figure of a paper: a table drawn, what a study finds, or models asked in several ways."""
+    """A figure of a paper: a chart of a table, of a study, or of models asked in several ways."""
 
     shows: str
     table: str = ""
-    """Drawn from this table, runs as further rows."""
+    """The table that is drawn, with runs as further rows."""
     columns: tuple[str, ...] = ()
-    """Of the table's columns, those that begin so; all where there are none."""
+    """Prefixes of the table's columns to draw; () for all."""
     study: Literal["", "scaling", "correlate", "training"] = ""
     options: dict[str, Any] = {}
-    """Of the study, which looks at the benchmark's published table, or at runs in its place."""
+    """Options of the study, which takes the benchmark's published table, or runs in its place."""
     from_runs: bool = False
-    """Whether no table has what it shows."""
+    """Whether it can be drawn only from runs, since no table has its data."""
 
 
 class Benchmark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A benchmark's paper, as methods sections and reference lists need it, with its tables and figures."""
 
     title: str
-    """What the benchmark is called ("CS-Bench")."""
+    """The benchmark's name ("CS-Bench")."""
     paper: str
     """Authors, title, venue and year."""
     url: str
@@ -130,17 +132,17 @@ class Benchmark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tables: tuple[Declared, ...]
     settings: tuple[Setting, ...] = ()
     figures: dict[str, Figure] = {}
-    """By their numbers in the paper."""
+    """Number in the paper → figure."""
 
 
 @cache
 def catalogue() -> dict[str, Benchmark]:
-    """Benchmark → what is declared of it. The file ships with Viva, so that a fault in it is a defect of Viva."""
+    """Return benchmark → its declaration. The file ships with Viva, so that a fault in it is a defect of Viva."""
     return shipped_table(__file__, "catalogue.toml", dict[str, Benchmark])
 
 
 def about(benchmark: str) -> Benchmark:
-    """Return what is declared of a benchmark: its paper, tables and figures. Raises DataError naming the benchmarks."""
+    """Return a benchmark's declaration: paper, tables and figures. Raises DataError naming the benchmarks."""
     paper = catalogue().get(benchmark)
     if paper is None:
         raise DataError(f"no published tables of {benchmark!r}; there are those of {', '.join(catalogue())}")
@@ -149,7 +151,7 @@ def about(benchmark: str) -> Benchmark:
 
 @cache
 def tables(benchmark: str) -> tuple[Table, ...]:
-    """Return a benchmark's published tables, in the catalogue's order; empty for a benchmark that has none."""
+    """Return a benchmark's published tables, in the catalogue's order; () without any."""
     if benchmark not in catalogue():
         return ()
     paper = catalogue()[benchmark]
@@ -157,7 +159,7 @@ def tables(benchmark: str) -> tuple[Table, ...]:
 
 
 def table(benchmark: str, name: str) -> Table:
-    """Raises DataError with the names that there are."""
+    """Return a benchmark's table by name. Raises DataError with the existing names."""
     about(benchmark)
     for candidate in tables(benchmark):
         if candidate.name == name:
@@ -218,7 +220,7 @@ def _entry(row: dict[str, str], declared: Declared, sizes: dict[str, Size]) -> E
 
 
 def _sizes(paper: Benchmark, name: str) -> dict[str, Size]:
-    """Plain name → size, for a base model and for its chat version, which has the same."""
+    """Return plain name → size, for each base model and its chat version, which has the same size."""
     file = next(each_table.file for each_table in paper.tables if each_table.name == name)
     sizes: dict[str, Size] = {}
     for row in read_csv(file):

@@ -20,12 +20,10 @@ def neighbours(
 ) -> tuple[Neighbour, ...]:
     """Return all published rows that an exam of these settings can be compared with, in the order of their table.
 
-    `sample`: it asks Viva's bundled sample in place of the published questions. `questions`: how many it asks, and
-    `answers`: to each of them; 0 where that is not known. `template`: the family of templates that it asks with. Of the
-    ways in which a paper asked the nearest one is taken: the exam's language, then its number of exemplars. What is
-    otherwise in the exam is in every row's `condition`.
-    Empty where nothing was published, and where the headline is another one: with rationales of a benchmark whose paper
-    asked for none.
+    `sample`: it asks Viva's bundled sample in place of the published questions. `questions`: their number, and
+    `answers`: answers to each; 0 if unknown. `template`: its template family. Of the paper's settings the nearest are
+    taken: by language, then by number of exemplars. Differences are in every row's `condition`. () where nothing was
+    published, or the headline is another one: with rationales, if the paper asked for none.
     """
     paper = catalogue().get(spec.benchmark)
     if paper is None or not paper.settings:
@@ -72,7 +70,7 @@ def neighbours(
 def differences(
     setting: Setting, spec: ExamSpec, *, sample: bool, answers: int, questions: int, template: str = ""
 ) -> tuple[str, ...]:
-    """Return what is otherwise in an exam than in the paper, a phrase each."""
+    """Return the differences between an exam and the paper's setting, a phrase each."""
     listed: list[str] = []
     if spec.language != setting.language:
         listed.append(f"in {language_name(spec.language)}")
@@ -101,7 +99,7 @@ def differences(
 
 
 def _number(setting: Setting, spec: ExamSpec, questions: int) -> str:
-    """Return what is to be said of how many questions are asked; nothing where they are as many as the paper's."""
+    """Return a phrase on the number of questions; "" where it is the paper's."""
     published = sum(setting.comprehension.values()) if spec.only and setting.comprehension else setting.questions
     if questions:
         return "" if questions == published else f"{questions:,} questions in place of {published:,}"
@@ -111,7 +109,7 @@ def _number(setting: Setting, spec: ExamSpec, questions: int) -> str:
 
 
 def _setting(settings: Sequence[Setting], spec: ExamSpec) -> Setting:
-    """Return the nearest way in which the paper asked: first the language, then the exemplars (some beat none)."""
+    """Return the paper's nearest setting: first by language, then by exemplars (some beat none)."""
 
     def distance(setting: Setting) -> tuple[bool, bool, int]:
         some = bool(max(setting.shots)) != bool(spec.shots)
@@ -131,7 +129,9 @@ def _comprehension(setting: Setting, figures: Mapping[str, float]) -> float | No
 def _figures(
     spec: ExamSpec, declared: Sequence[Declared], entries: Sequence[Entry | None]
 ) -> dict[tuple[str, str, str], float]:
-    """Return the figures by the exam's cells, shares of 1. Of an exam of some formats, only those formats' own."""
+    """Return cell of the exam's tables → figure, a share of 1; for an exam of some formats, only those formats'
+    figures.
+    """
     figures: dict[tuple[str, str, str], float] = {}
     for each_table, entry in zip(declared, entries, strict=True):
         printed = entry.figures if entry else {}
@@ -151,10 +151,10 @@ def _mixed(cell: tuple[str, str, str]) -> bool:
 def published_rows(
     everything: Sequence[Neighbour], asked: str, score: float | None, model: str
 ) -> tuple[Neighbour, ...]:
-    """Return the neighbours to be shown: `none`, `nearest`, or those named, separated by commas.
+    """Return the neighbours to show: for `none`, `nearest`, or names separated by commas.
 
-    `nearest` is the same model, the next above `score` and the next below it. Raises DataError for a name that no row
-    has, with those that come near: of several versions none is chosen.
+    `nearest` is the same model, the next above `score` and the next below it. Raises DataError for an unknown name,
+    with similar ones: among several versions none is chosen.
     """
     wanted = asked.strip()
     if not everything or wanted in ("", NONE):

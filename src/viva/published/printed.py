@@ -1,7 +1,7 @@
-"""What a published table is made of. Figures stay as printed; `figures` of a `Neighbour` alone are shares of 1.
+"""Types of published tables. Figures stay as printed; only those of a `Neighbour` are shares of 1.
 
-Which row a model's name means is told leniently in how a name is written, never in which model it is; how large the
-model is, as its name says it, or as its makers do where the name does not (`sizes.csv`).
+Also: finding a model's row, lenient in spelling, never in version; and a model's size, by its name or else by its
+makers' statement (`sizes.csv`).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from viva.files import shipped_text
 from viva.io.tables import read_csv
 
 Kind = Literal["model", "baseline", "human", "average", "ablation", "count", "run"]
-"""What a row is about: a model; a guesser; people; the mean of other rows; a model under other sampling; in tables
-of counts and settings no examinee at all; or a model of a run, put among the published ones."""
+"""The kind of a row: a model; a guesser; people; the mean of other rows; a model under other sampling; a row of counts
+or settings; or a model of a run, added to the published ones."""
 
 _SIZE_ALONE = re.compile(r"[\d.]+b(?:instruct)?")
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """Where a table is printed."""
+    """The source of a table."""
 
     paper: str
     """Authors, title, venue and year."""
@@ -33,7 +33,7 @@ class Source(Struct, frozen=True, kw_only=True):
     table: str
     """"Table 2", or where the figures are if they are in no numbered table."""
     version: str
-    """Of the paper, or of the leaderboard; a date where there is no number."""
+    """Version of the paper or leaderboard; a date if it has no number."""
     bibtex: str
     """Key of the paper's BibTeX entry."""
 
@@ -59,17 +59,17 @@ class Column(Struct, frozen=True):
 
 
 SAMPLING = "generation_parameters"
-"""The word of temperature and top-p, as in "(0.2,0.9)"."""
+"""The word column of temperature and top-p, as in "(0.2,0.9)"."""
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One row. `words` has what is no figure (family, type, access, ...); `figures` what is, by the column's name.
+    """One row. `words`: column → text (family, type, access, ...); `figures`: column → number.
 
     A figure that was not published is absent.
     """
 
     model: str
-    """As published; of tables of counts, what is counted."""
+    """The published name; in tables of counts, what is counted."""
     figures: dict[str, float]
     words: dict[str, str] = {}
     size: Size | None = None
@@ -77,8 +77,8 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The model, so that no two rows of a table are called alike: with its family where the table gives only its
-        size ("StarCoder2 7B"), an ablation with its sampling ("GPT4-0613 at (0.4,0.9)").
+        """The model's name, unique in the table: with its family where the table gives only its size ("StarCoder2 7B"),
+        and with its sampling for an ablation ("GPT4-0613 at (0.4,0.9)").
         """
         if self.kind == "ablation":
             return f"{self.model} at {self.words[SAMPLING]}"
@@ -87,7 +87,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Table(Struct, frozen=True, kw_only=True):
-    """One published table. `notes`: what contradicts itself or is odd, in words and numbers."""
+    """One published table. `notes`: its contradictions and oddities, in words and numbers."""
 
     benchmark: str
     name: str
@@ -99,7 +99,7 @@ class Table(Struct, frozen=True, kw_only=True):
 
     @property
     def models(self) -> tuple[Entry, ...]:
-        """The rows that are models: no baseline, no people, no average, no ablation."""
+        """The rows of kind "model"."""
         return tuple(entry for entry in self.entries if entry.kind == "model")
 
 
@@ -113,9 +113,9 @@ class Neighbour(Struct, frozen=True, kw_only=True):
     figures: dict[tuple[str, str, str], float]
     """(layout, row, column) of the exam's tables → the published figure."""
     condition: str
-    """How it was asked, and what is otherwise in this exam ("zero-shot, English; here: 5-shot")."""
+    """The paper's settings, and how this exam differs ("zero-shot, English; here: 5-shot")."""
     differs: tuple[str, ...] = ()
-    """What is otherwise in this exam, a phrase each; empty where the settings are the published ones."""
+    """Differences of this exam, a phrase each; () where its settings are the published ones."""
     kind: Kind = "model"
 
     @property
@@ -130,7 +130,7 @@ def plain(name: str) -> str:
 
 
 def share(percent: float) -> float:
-    """Per cent as a share of 1, without the noise of the division."""
+    """Return per cent as a share of 1, without rounding noise."""
     return round(percent / 100, 10)
 
 
@@ -140,9 +140,9 @@ N = TypeVar("N", Entry, Neighbour)
 def find(rows: Sequence[N], model: str) -> N | None:
     """Return the row of a model: the same name but for case, spaces, hyphens, brackets, and a vendor's prefix.
 
-    `openai/gpt-4-0613` is GPT-4-0613, `llama3-8b` is Llama3-8B. Nothing is guessed: a name without its version
-    (gpt-3.5-turbo) may be any version, so it has no row. Ablations are never found, since nothing but the sampling
-    tells them apart; nor is a name that two rows have.
+    `openai/gpt-4-0613` is GPT-4-0613, `llama3-8b` is Llama3-8B. Nothing is guessed: a name without a version
+    (gpt-3.5-turbo) may be any, so it has no row. Ablations, which differ only in sampling, are never found; nor is a
+    name that two rows have.
     """
     wanted = plain(model.rpartition("/")[2])
     matching = [row for row in rows if row.kind != "ablation" and wanted == plain(row.name)]
@@ -150,7 +150,7 @@ def find(rows: Sequence[N], model: str) -> N | None:
 
 
 def called(rows: Sequence[N], name: str) -> N:
-    """Return the row that a user names. Raises DataError with the names that come near."""
+    """Return the row of a user's name. Raises DataError with similar names."""
     row = find(rows, name)
     if row is None:
         near = " or ".join(repr(other.name) for other in similar(rows, name, 12))
@@ -160,7 +160,7 @@ def called(rows: Sequence[N], name: str) -> N:
 
 
 def similar(rows: Sequence[N], name: str, limit: int = 3) -> list[N]:
-    """Return rows whose names begin as `name` does: other versions of a model, to be chosen by the user."""
+    """Return rows whose names begin like `name`: versions of a model for the user to choose from."""
     wanted = plain(name.rpartition("/")[2])
     if len(wanted) < 3:
         return []
@@ -175,7 +175,7 @@ _MIXTURE = re.compile(r"\d+\s*[x×*]\s*\d+(?:\.\d+)?\s*b", re.IGNORECASE)
 
 
 def stated(text: str) -> Size | None:
-    """Return what a table's cell says: "70B", "16B / 2.8B" (all / active); None for "?" and anything else."""
+    """Parse a size such as "70B" or "16B / 2.8B" (all / active); None for "?" and anything else."""
     match = _STATED.fullmatch(text.strip())
     if match is None:
         return None
@@ -186,8 +186,8 @@ def stated(text: str) -> Size | None:
 def size(model_name: str) -> Size | None:
     """Return parameters of a model by its name: "Qwen1.5-110B", "openai/Mixtral-8x7B-Instruct", "16B / 2.8B".
 
-    Nominal, as the name gives them (Llama2-7B: 7, although it has 6.74). Of a mixture of experts the name gives neither
-    number, so only those of `sizes.csv` have one. None where nothing is known, as of GPT-4; nothing is guessed.
+    Nominal, as in the name (Llama2-7B: 7, although it has 6.74). A mixture of experts has neither number in its name,
+    and needs an entry in `sizes.csv`. None where unknown, as for GPT-4; nothing is guessed.
     """
     if _STATED.fullmatch(model_name.strip()):
         return stated(model_name)
@@ -203,7 +203,7 @@ def size(model_name: str) -> Size | None:
 
 
 def known(name: str) -> Size | None:
-    """Return the size that `sizes.csv` gives; a mixture of experts is also known by what its name begins with."""
+    """Return the size in `sizes.csv`; a mixture of experts is also found by the beginning of its name."""
     wanted = plain(name)
     for key, listed in _listed().items():
         if wanted == key or (listed.active < listed.total and wanted.startswith(key)):

@@ -1,4 +1,4 @@
-"""Fetching a published set: places in order, resumed after a cut, verified by hash, never half a file.
+"""Fetching a published set: sources tried in order, downloads resumed, files verified by hash and never partial.
 
 The wire is the Hugging Face hub's (`/datasets/NAME/resolve/COMMIT/PATH`): redirects to storage on another host,
 `Range`, `X-Linked-Etag` (SHA-256 of a large file), `X-Error-Code`, `RateLimit` and `Retry-After`. Plain addresses and
@@ -49,38 +49,38 @@ if TYPE_CHECKING:
 
 Tell = Callable[[str], None]
 Accept = Callable[[str], bool]
-"""A question about a file without a pin → whether its hash may be recorded."""
+"""A function from a question about a file without a pin to whether its hash may be recorded."""
 MOST_REDIRECTS, MOST_TRIES = 10, 5
 LARGEST = 8 << 30
-"""Bytes of a file of a set."""
+"""Most bytes of a file of a set."""
 LONGEST_WAIT = 60.0
-"""Seconds that a server may ask us to wait; where it wants more, the user decides."""
+"""Most seconds to wait on a server's request; for longer ones, fetching fails and the user decides."""
 SILENCE = 60
 LARGE = 20 << 20
 """Bytes from which a file is announced before it comes."""
 
 
 class Fetched(Struct, frozen=True):
-    """What became of a set."""
+    """The result of fetching a set."""
 
     folder: Path
     size: int
     """Bytes of all its files."""
     asked: int
-    """How many files came over the network."""
+    """Number of files that came over the network."""
 
 
 class _Failed(Exception):  # noqa: N818 - a place that did not give the file: the next one is asked
-    """Why a place did not give a file, in a sentence that says what to do."""
+    """A source's failure to give a file, as a sentence that says what to do."""
 
     def __init__(self, why: str, *, again: float | None = None) -> None:
         super().__init__(why)
         self.again = again
-        """Seconds after which another attempt may succeed; None where it cannot."""
+        """Seconds after which another attempt may succeed; None where none can."""
 
 
 def ensure(name: str, tell: Tell, accept: Accept | None = None) -> Path:
-    """Return the folder of a set, fetched first where it is not there yet. Raises DataError, StorageError."""
+    """Return the folder of a set, fetching it first if missing. Raises DataError, StorageError."""
     if (there := fetched_folder(name)) is not None:
         return there
     refuse_unreadable(find_source(name))
@@ -91,7 +91,7 @@ def ensure(name: str, tell: Tell, accept: Accept | None = None) -> Path:
         return asyncio.run(coroutine).folder
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(1) as thread:  # a notebook's event loop goes on
+    with ThreadPoolExecutor(1) as thread:  # does not block a notebook's event loop
         return thread.submit(asyncio.run, coroutine).result().folder
 
 
@@ -103,22 +103,22 @@ def refuse_unreadable(source: Source) -> None:
 
 
 def ask_on_terminal(question: str) -> bool:
-    """Return whether the user agrees. Call it only where `terminal` is true."""
+    """Ask and return whether the user agrees. Call it only where `terminal` is true."""
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
 def terminal() -> bool:
-    """Return whether somebody can be asked."""
+    """Return whether a user can be asked on a terminal."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 async def fetch(
     name: str, to: Path | None = None, *, mirror: str | None = None, tell: Tell, accept: Accept | None = None
 ) -> Fetched:
-    """Get what is missing of a set into `to`/NAME (Viva's cache) and verify all of it.
+    """Fetch the missing files of a set into `to`/NAME (by default Viva's cache) and verify all files.
 
-    `accept` is asked before the hash of a file without a pin is recorded; without it such a file is refused. Raises
+    `accept` is called before the hash of a file without a pin is recorded; without it such a file is refused. Raises
     DataError with what to do, StorageError for a folder that cannot be written.
     """
     source = find_source(name)
@@ -142,14 +142,14 @@ async def fetch(
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Let no other process fetch into a folder meanwhile; wait for one that does. Raises OSError."""
+    """Lock a folder against fetching by other processes; wait for one that does. Raises OSError."""
     with (folder / ".lock").open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 class _Fetch:
-    """One set on its way."""
+    """The fetching of one set."""
 
     def __init__(
         self, name: str, source: Source, folder: Path, mirror: str | None, tell: Tell, accept: Accept | None
@@ -162,7 +162,7 @@ class _Fetch:
         self._places = list(dict.fromkeys((folder, *set_folders(name))))
 
     async def all(self) -> Fetched:
-        """Return every file, taken from this machine where it is, else asked for."""
+        """Get every file, from this machine if present, else from the network."""
         import aiohttp
 
         source = self.source
@@ -196,7 +196,7 @@ class _Fetch:
         return Fetched(self.folder, total, len(missing))
 
     def _pin(self, path: str) -> str:
-        """Return what a file is compared with: its pin, or the hash that was recorded for it."""
+        """Return the hash that a file must have: its pin, or the one recorded for it."""
         known = self._kept.get(path)
         return self.source.files[path] or (known.hash if known else "")
 
@@ -206,7 +206,7 @@ class _Fetch:
         write_manifest(self.folder, {**read_manifest(self.folder), path: self._kept[path]})
 
     def _take(self, path: str) -> bool:
-        """Return whether a file is on this machine; then it is put into the set's folder."""
+        """Put a file that is on this machine into the set's folder; return whether there is one."""
         pin = self._pin(path)
         place = self.folder / self.source.local(path)
         local = [folder / self.source.local(path) for folder in self._places]
@@ -233,7 +233,7 @@ class _Fetch:
         return False
 
     async def _ask(self, session: aiohttp.ClientSession, path: str) -> None:
-        """Fetch a file from the first place that has it. Raises DataError that says of each place why not."""
+        """Fetch a file from the first source that has it. Raises DataError with each source's reason."""
         source, pin = self.source, self._pin(path)
         place = self.folder / source.local(path)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -261,7 +261,7 @@ class _Fetch:
         raise DataError(self._by_hand(path, "; ".join(problems)))
 
     def _record(self, path: str, file: Path, claimed: str) -> None:
-        """Ask whether the hash of a file without a pin is right. Raises DataError where nobody says so."""
+        """Ask whether the hash of a file without a pin is right. Raises DataError unless that is accepted."""
         digest = hash_of(file, "0" * 64)
         size = file.stat().st_size
         if claimed and claimed != digest:
@@ -277,7 +277,7 @@ class _Fetch:
         self._kept[path] = Kept(digest, size)
 
     async def _download(self, session: aiohttp.ClientSession, address: str, partial: Path, pin: str, path: str) -> str:
-        """Fetch one address into `partial`, going on where it was cut. Returns the SHA-256 that the server claims.
+        """Fetch one address into `partial`, resuming a cut download. Returns the SHA-256 that the server claims.
 
         Raises _Failed.
         """
@@ -291,7 +291,7 @@ class _Fetch:
                     return claimed
                 wrong = _unequal(hash_of(partial, pin), self.source, pin)
                 _remove(partial)
-                if not before:  # what was resumed may have begun with something else: once more from the start
+                if not before:  # a resumed file may have begun with another version: once more from the start
                     raise _Failed(wrong)
             except _Failed as failed:
                 if failed.again is None or tries + 1 >= MOST_TRIES:
@@ -306,7 +306,7 @@ class _Fetch:
 
         begun = "" if pin else _version_of(partial)
         if not (pin or begun):
-            _remove(partial)  # nothing could tell whether the rest is of the same file
+            _remove(partial)  # without a version the rest may be another file's
         offset = _size(partial)
         claimed = commit = ""
         token, origin = _token(address), _origin(address)
@@ -315,7 +315,7 @@ class _Fetch:
         try:
             for _ in range(MOST_REDIRECTS + 1):
                 own = {"Authorization": f"Bearer {token}"} if token and _origin(address) == origin else {}
-                headers = own | (ranged if offset else {})  # a token is for its own host
+                headers = own | (ranged if offset else {})  # the token is sent to its own host only
                 async with session.get(address, headers=headers, allow_redirects=False) as reply:
                     linked = reply.headers.get("X-Linked-Etag", "").strip('W/"').lower()
                     claimed = claimed or linked * (len(linked) == 64)
@@ -360,7 +360,7 @@ def _size(path: Path) -> int:
 
 
 def _unreached(problem: Exception) -> _Failed:
-    """Say why no answer came, or not the whole of it."""
+    """Return the failure for a missing or incomplete answer."""
     import aiohttp
 
     cut = isinstance(problem, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError)
@@ -369,18 +369,20 @@ def _unreached(problem: Exception) -> _Failed:
 
 
 def _beside(partial: Path) -> Path:
-    """Return the file that says of which version of a file without a pin the partial one is."""
+    """Return the path of the note on the version of a partial file without a pin."""
     return partial.with_suffix(".version")
 
 
 def _version_of(partial: Path) -> str:
-    """Return it: the SHA-256 that a server named, else its commit and ETag (or date) with a space between, or ""."""
+    """Return that version: the SHA-256 that a server named, else its commit and ETag (or date), joined by a space, or
+    "".
+    """
     version = _beside(partial)
     return version.read_text(encoding="utf-8").partition("\n")[0] if version.exists() else ""
 
 
 def _refuse_another(reply: aiohttp.ClientResponse, partial: Path, begun: str, claimed: str, commit: str) -> None:
-    """Note which version of a file comes. Raises _Failed where it goes on from the beginning of another one."""
+    """Note the version of a file. Raises _Failed where the partial file is of another one."""
     tag = reply.headers.get("ETag") or reply.headers.get("Last-Modified", "")
     version = claimed or f"{commit} {tag}".rstrip()
     if reply.status == 206 and version != begun:
@@ -395,7 +397,7 @@ def _remove(partial: Path) -> None:
 
 
 def _begin(out: IO[bytes], reply: aiohttp.ClientResponse, offset: int) -> None:
-    """Go to where the body begins: at the end of what came before, or at the start of all. Raises _Failed."""
+    """Seek to the place of the reply's body: the end of the partial file, or its start. Raises _Failed."""
     begins = 0
     if reply.status == 206:
         match = re.match(r"bytes (\d+)-", reply.headers.get("Content-Range", ""))
@@ -413,7 +415,7 @@ def _unequal(digest: str, source: Source, pin: str) -> str:
 
 
 async def _take(reply: aiohttp.ClientResponse, out: IO[bytes], partial: Path) -> None:
-    """Write the body. Raises _Failed where it does not end: no sender can fill a disk."""
+    """Write the body. Raises _Failed beyond a bound, so that no server can fill a disk."""
     async for part in reply.content.iter_chunked(1 << 18):
         if out.tell() + len(part) > LARGEST:
             _remove(partial)
@@ -436,7 +438,7 @@ _WHAT_TO_DO = {
 
 
 def _refused(source: Source, reply: aiohttp.ClientResponse, *, has_token: bool) -> _Failed:
-    """Return what a status other than success means, and what to do."""
+    """Return the failure for an unsuccessful status, with what to do."""
     status, code = reply.status, reply.headers.get("X-Error-Code", "")
     if status == 429 or status >= 500:
         wait = _wait(reply)
@@ -474,13 +476,13 @@ def _origin(address: str) -> tuple[str, str]:
 
 
 def _token(address: str) -> str:
-    """HF_TOKEN where the address is on the host that it is for: HF_ENDPOINT where that is set, else the hub."""
+    """Return HF_TOKEN if the address is on its host: HF_ENDPOINT's if set, else the hub; "" otherwise."""
     home = os.environ.get("HF_ENDPOINT") or HUB
     return os.environ.get("HF_TOKEN", "").strip() if _origin(address) == _origin(home) else ""
 
 
 def _hub_cache(source: Source, path: str, pin: str) -> list[Path]:
-    """Return where an existing cache of the Hugging Face hub would have a file."""
+    """Return the paths of a file in an existing cache of the Hugging Face hub."""
     if source.kind != "hub":
         return []
     folder = hub_cache("datasets", source.plain_name)
@@ -488,9 +490,7 @@ def _hub_cache(source: Source, path: str, pin: str) -> list[Path]:
 
 
 def hash_of(path: Path, pin: str) -> str:
-    """Return a file's hash of the kind that `pin` is: SHA-256 (64 digits), or the SHA-1 of its git blob. Raises
-    OSError.
-    """
+    """Return a file's hash of the pin's kind: SHA-256 (64 digits), or the SHA-1 of its git blob. Raises OSError."""
     with reading(path, follow=True) as file:
         begun = (
             hashlib.sha256()
@@ -509,7 +509,7 @@ def _is(path: Path, pin: str) -> bool:
 
 
 def _copy(path: Path, place: Path) -> None:
-    """A second name for a file, or a copy where another disk has it; complete or not at all. Raises OSError."""
+    """Make a hard link to a file, or a copy across disks, atomically. Raises OSError."""
     partial = place.with_name(f".{place.name}.copy")
     partial.unlink(missing_ok=True)
     try:

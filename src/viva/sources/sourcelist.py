@@ -1,4 +1,4 @@
-"""The published sets: sources.toml, what VIVA_SOURCES lays over it, and the folders that fetched files lie in."""
+"""The published sets: sources.toml with VIVA_SOURCES laid over it, and the folders of fetched files."""
 
 from __future__ import annotations
 
@@ -33,50 +33,50 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     commit: str = ""
     """40 hexadecimal digits; none for a plain address."""
     root: str = ""
-    """The folder of the repository that `files` are below."""
+    """The folder in the repository that contains `files`."""
     files: dict[str, str] = {}
     """Path below `root` → SHA-256 (64 digits), git blob SHA-1 (40), or "" where no hash is known yet."""
     names: dict[str, str] = {}
-    """Path below `root` → the name it gets here, where that is another."""
+    """Path below `root` → its name here, if different."""
     licence: str = ""
     rows: int = 0
-    """Questions that are asked; 0 where nobody counted them."""
+    """Number of questions asked; 0 if unknown."""
     size: int = 0
-    """Bytes of all files; 0 where not known."""
+    """Bytes of all files; 0 if unknown."""
     second_hand: bool = False
-    """Whether the hashes were taken from other projects' lists: nobody compared them with the authors' files."""
+    """Whether the hashes are from other projects' lists, not compared with the authors' files."""
     gated: bool = False
     """Whether the hub asks for an account that accepted the authors' terms."""
     card: str = ""
-    """The card that reads the set, where it is not called as the set is."""
+    """The card that reads the set, if its name is not the set's."""
     like: str = ""
-    """Another set whose files these are."""
+    """Another set with the same files."""
     parts: list[str] = []
-    """Sets with the questions of other formats, which are asked where this one is."""
+    """Sets with questions of other formats, which are asked together with this one."""
     note: str = ""
 
     @property
     def kind(self) -> Literal["hub", "github", "address"]:
-        """Where the repository is."""
+        """Host of the repository."""
         if "://" in self.repository:
             return "address"
         return "github" if self.repository.startswith("gh:") else "hub"
 
     @property
     def plain_name(self) -> str:
-        """The repository without what says where it is."""
+        """The repository's name without its host."""
         return self.repository.removeprefix("gh:").removeprefix("hf:")
 
     @property
     def page(self) -> str:
-        """An address for people."""
+        """Address of the web page."""
         if self.kind == "hub":
             return f"{HUB}/datasets/{self.plain_name}"
         return f"https://github.com/{self.plain_name}" if self.kind == "github" else self.repository
 
     @property
     def described(self) -> str:
-        """Repository, commit and licence in words."""
+        """Description with repository, commit and licence."""
         commit = f" at {self.commit[:8]}" if self.commit else ""
         only = ", for non-commercial use only" if re.search(r"\bNC\b", self.licence) else ""
         gated = ", gated" * self.gated + ", hash second-hand" * self.second_hand
@@ -91,7 +91,7 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
         return str(PurePosixPath(self.root, path))
 
     def addresses(self, path: str, mirror: str | None = None) -> list[str]:
-        """Return where a file may be asked for, in this order: a mirror, HF_ENDPOINT, its own host."""
+        """Return a file's addresses, in the order to try: a mirror, HF_ENDPOINT, its own host."""
         remote = self.remote(path)
         resolve = f"datasets/{self.plain_name}/resolve/{self.commit}/{remote}"
         given = os.environ.get("HF_ENDPOINT", "").rstrip("/")
@@ -102,16 +102,16 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
             "hub": f"{HUB}/{resolve}",
             "github": f"{GITHUB}/{self.plain_name}/{self.commit}/{remote}",
         }[self.kind]
-        # the hash says whether it is the file, whatever server it comes from
+        # the hash verifies the file, whatever server it comes from
         served = f"{given}/{resolve}" if given and self.kind != "address" else own
         return list(dict.fromkeys((f"{mirror.rstrip('/')}/{path}" if mirror else served, served, own)))
 
 
 class Kept(Struct, frozen=True):
-    """A file as it was when its hash was compared."""
+    """A file's state when its hash was compared."""
 
     hash: str
-    """The pin that it was compared with; the SHA-256 that was recorded where there was no pin."""
+    """The pin that it was compared with, or the SHA-256 recorded without a pin."""
     size: int
 
 
@@ -120,13 +120,13 @@ class _Manifest(Struct, frozen=True):
 
 
 def sources() -> Mapping[str, Source]:
-    """Return all sets by name. Raises DataError for a file in VIVA_SOURCES that is not of this form."""
+    """Return name → set. Raises DataError for an invalid file in VIVA_SOURCES."""
     overlay = os.environ.get("VIVA_SOURCES", "")
     return _read(overlay, Path(overlay).stat().st_mtime_ns if overlay and Path(overlay).exists() else 0)
 
 
 def _laid_over(shipped: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a set's table with a user's fields; paths are written as the list has them, or from the repository."""
+    """Return a set's table with a user's fields; paths may be below `root` or of the whole repository."""
     files, root = own.get("files"), shipped.get("root", "")
     if not isinstance(files, dict):
         return {**shipped, **own}
@@ -166,7 +166,7 @@ def _read(overlay: str, _changed: int) -> dict[str, Source]:
 
 
 def _refuse_unfit(source: Source, name: str, place: str) -> None:
-    """Raise DataError for what names no file of a repository, or one outside of a set's folder."""
+    """Raise DataError for an invalid path in a repository, or one outside of the set's folder."""
     paths = [*source.files, *source.names.values(), *([source.root] if source.root else [])]
     problems = (
         (not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,40}", name), "a name is lower-case letters, digits and hyphens"),
@@ -197,7 +197,7 @@ def _refuse_unfit(source: Source, name: str, place: str) -> None:
 
 
 def find_source(name: str) -> Source:
-    """Return a set by its name. Raises DataError that proposes the nearest."""
+    """Return a set by its name. Raises DataError, which proposes the nearest name."""
     known = sources()
     if name not in known:
         hint = f"did you mean {near}?" if (near := nearest(name, known)) else f"there are: {', '.join(known)}"
@@ -206,9 +206,7 @@ def find_source(name: str) -> Source:
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """Return the name that is most like another, else those that begin like it, or it like them (`arc`: arc-easy,
-    …).
-    """
+    """Return the known name most similar to `name`, else those with a common beginning (`arc`: arc-easy, …), or ""."""
     name = name.casefold()
     begun = [
         candidate
@@ -219,12 +217,12 @@ def nearest(name: str, known: Collection[str]) -> str:
 
 
 def set_folder(name: str, root: Path | None = None) -> Path:
-    """Return where a set's files lie below `root` (Viva's cache); sets of the same files share one folder."""
+    """Return a set's folder below `root` (by default Viva's cache); sets with the same files share one."""
     return (root or cache_folder()) / (find_source(name).like or name)
 
 
 def set_folders(name: str) -> list[Path]:
-    """Return where a set may lie on this machine: in Viva's cache, in VIVA_DATA (else the cache again)."""
+    """Return a set's possible folders on this machine: in Viva's cache, and in VIVA_DATA (else the cache again)."""
     given = os.environ.get("VIVA_DATA")
     return [set_folder(name), set_folder(name, Path(given) if given else None)]
 
@@ -236,14 +234,14 @@ def offline() -> bool:
 
 
 def hub_cache(kind: Literal["datasets", "models"], name: str) -> Path:
-    """Return where the hub's client keeps a repository that it fetched."""
+    """Return the folder in which the hub's client caches a repository."""
     home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface"
     cached = Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub").expanduser()
     return cached / f"{kind}--{name.replace('/', '--')}"
 
 
 def read_manifest(folder: Path) -> dict[str, Kept]:
-    """Return which files of a folder were verified; none where nothing says so."""
+    """Return path → state of a folder's verified files; {} without a manifest."""
     try:
         return msgspec.json.decode(read_regular(folder / _MANIFEST), type=_Manifest).files
     except (OSError, *UNREADABLE):
@@ -256,9 +254,9 @@ def write_manifest(folder: Path, files: Mapping[str, Kept]) -> None:
 
 
 def fetched_folder(name: str) -> Path | None:
-    """Return the folder of a set whose files were all verified with the pins of today; None where one is missing.
+    """Return a set's folder whose files were all verified with the present pins; None if a file is missing.
 
-    VIVA_DATA may hold a folder that `viva fetch --to` made; else Viva's cache.
+    It is in VIVA_DATA, if made there by `viva fetch --to`, or in Viva's cache.
     """
     if name not in sources():
         return None
@@ -266,16 +264,15 @@ def fetched_folder(name: str) -> Path | None:
 
 
 def data_folder(given: Path | str | None, name: str) -> Path | None:
-    """Return where a set's files are: the folder given, VIVA_DATA, the fetched copy; None for the bundled sample."""
+    """Return a set's data folder: the given one, VIVA_DATA, or the fetched copy; None for the bundled sample."""
     chosen = given or os.environ.get("VIVA_DATA")
     return Path(chosen) if chosen else fetched_folder(name)
 
 
 def is_whole(source: Source, folder: Path, *, unpinned: bool = False) -> bool:
-    """Return whether the files of a set lie in a folder as they were when their hashes were compared.
+    """Return whether a folder has a set's files unchanged since their hashes were compared.
 
-    Without `unpinned`, those that nobody has recorded a hash of are wanted only where no file has a pin: else they are
-    exemplars.
+    Without `unpinned`, files without a pin may be missing if any file has one: they are exemplars then.
     """
     kept = read_manifest(folder)
     wanted = {path: pin for path, pin in source.files.items() if pin or unpinned} or source.files
