@@ -1,7 +1,8 @@
-"""Parameters that a server refuses: found in its words, left out or replaced from then on, and said.
+"""Adapting requests to a server: refused parameters are recognised, left out or replaced, and reported to the user.
 
-Models that reason take no temperature, newer servers want another name for the limit, templates know no system role.
-A parameter counts as refused once the same request went through without it, so that no other fault is mistaken for it.
+Models that reason may refuse a temperature, newer servers want another name for the limit, some templates have no
+system role. A parameter counts as refused once the same request has succeeded without it, so that no other fault is
+mistaken for that.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from viva.types import CUT_OFF, Generate, Response, Usage
 from viva.visible import one_line
 
 TRY = 4
-"""How many times the usual limit a reply may have that shows whether what was cut off was a thought."""
+"""Factor on the usual limit of the second reply, which shows whether a thought was cut off."""
 LEFT_OUT, CUT_HERE, RENAMED, MOVED = "left out", "cut here", "as max_completion_tokens", "in the user's first message"
 _HOW = {"stop": CUT_HERE, "max_tokens": RENAMED, "system": MOVED}
-"""What becomes of a refused parameter, where it is not just left out."""
+"""Refused parameter → its treatment, if it is not left out."""
 _ROLE = re.compile(r"system|developer", re.IGNORECASE)
 _ROLES = re.compile(r"\brole|instruction", re.IGNORECASE)
 _DRAWN = frozenset({"temperature", "top_p", "seed"})
@@ -33,25 +34,24 @@ _RANGE = re.compile(r"maximum value|minimum value|less than or equal|greater tha
 _ALSO = {"max_tokens": ("max_completion_tokens", "max_output_tokens"), "stop": ("stop_sequences",)}
 """Other names under which a parameter is sent."""
 TOO_LONG = re.compile(r"context (?:length|window|size)|token count|maximum[^.]{0,40} tokens", re.IGNORECASE)
-"""The words of a refusal of more tokens than fit."""
+"""Texts of refusals for more tokens than fit."""
 _MARKS = "'\"`."
 LONGEST = 65536
 _LOST = {408, 504, 524}
 HttpReply = tuple[int, bytes, Mapping[str, str]]
 """Status, body and headers."""
 SILENT = 20.0
-"""Seconds of silence after which a lost request may have been cut off for it."""
+"""Seconds of silence after which a lost request may have been cut off because of it."""
 
 
 Tried = Mapping[str, tuple[str, str]]
-"""Parameters that a request is sent without, for a try: name → what becomes of it, and the words of the refusal."""
+"""Parameters tried without: name → (treatment, text of the refusal)."""
 
 
 class Adapting:
-    """What is known of how one model takes requests. `changed` is told in a sentence of everything new.
+    """The adaptations for one model. `changed` is called with a sentence on each new one.
 
-    Before the first reply nothing is known but the `model`'s name, unless a run `known` more already. `streams`:
-    replies can be streamed where silence is cut off.
+    `known`: a run's earlier adaptations. `streams`: whether replies can be streamed where silent requests are cut off.
     """
 
     def __init__(
@@ -68,24 +68,22 @@ class Adapting:
 
     @property
     def thinks(self) -> bool:
-        """Whether it is taken to reason: seen, said by the user, or known by its name."""
+        """Whether it is assumed to reason: seen, set by the user, or known by its name."""
         return self._expected or bool(self.known.reasons)
 
     def limit(self, most: int | None) -> int | None:
-        """Return tokens that a reply may have, which would be `most` without thoughts."""
+        """Return the reply's token limit with room for thoughts, given `most` without them."""
         if most is None or not self.thinks or self._said.limit_kept:
             return most
         return None if self.becomes("max_tokens") == LEFT_OUT else max(most, REASONING_LIMIT + self._said.budget)
 
     def longest(self, most: int | None) -> int | None:
-        """Return tokens that a reply may cost: where no limit is sent to a model that reasons, room to think is
-        assumed.
-        """
+        """Return the most tokens of a reply; without a limit, room for thoughts is assumed if the model reasons."""
         limit = self.limit(most)
         return max(most or 0, REASONING_LIMIT) if limit is None and self.thinks else limit
 
     def note(self, response: Response) -> bool:
-        """Tell whether a reply shows that the model reasons; said the first time."""
+        """Tell whether a reply shows that the model reasons; report it the first time."""
         usage = response.usage
         if not (response.reasoning or response.stop_reason == "thinking" or (usage and usage.reasoning)):
             return False
@@ -102,10 +100,9 @@ class Adapting:
     async def answer(
         self, request: Generate, ask: Callable[[Generate, int | None], Awaitable[Response]], *, chat: bool = True
     ) -> Response:
-        """Return one reply, by `ask` with a limit of tokens; a second where the first shows that it had no room to
-        think.
+        """Return a reply, by `ask` with a limit of tokens; ask again where the first had no room to think.
 
-        Of a `chat` that is cut off nobody knows at first whether the server hides that it is still thinking.
+        A cut-off reply of a `chat` may be a thought that the server hides.
         """
         most = request.sampling.max_tokens
         limit = self.limit(most)
@@ -127,33 +124,34 @@ class Adapting:
             more = await again(request, self.limit(most)) if self.limit(most) != limit else None
         elif chat and self.known.reasons is None and self._said.effort != "none" and not request.aspect:
             more = await self._longer(request, limit, again)
-        return msgspec.structs.replace(more or response, usage=total(spent))  # whatever is kept: all of it was paid for
+        return msgspec.structs.replace(more or response, usage=total(spent))  # all of them were paid for
 
     async def _longer(
         self, request: Generate, limit: int, again: Callable[[Generate, int | None], Awaitable[Response | None]]
     ) -> Response | None:
-        """Return what a request that was cut off comes to with room to think; None where the model does not reason, and
-        where money is short.
+        """Return the reply of a cut-off request with room to think; None where the model does not reason, or the budget
+        is used up.
 
-        It is tried once a model: a thought that the chat template opened has no mark before its end.
+        Tried once for each model: a thought that the chat template opened has no mark before its end.
         """
         async with self._trying:
             if self.known.reasons is None:
                 self.known.reasons = False
                 response = await again(request, limit * TRY)
                 if response is None:
-                    self.known.reasons = None  # nobody found out
+                    self.known.reasons = None  # still unknown
                     return None
                 if self.note(response) and response.stop_reason not in CUT_OFF:
                     return response
         return await again(request, self.limit(limit)) if self.thinks else None
 
     def becomes(self, name: str) -> str:
-        """Return what becomes of a parameter; "" where it is sent as it is."""
+        """Return a parameter's treatment; "" where it is sent unchanged."""
         return self.known.parameters.get(name, "")
 
     def refused(self, names: Iterable[str], words: str, tried: Tried) -> Tried:
-        """Return what to try next after a refusal in these `words`, which named `names`: what was tried, and one more.
+        """Return the parameters to try without after a refusal with these `words`, about `names`: those tried, and one
+        more.
 
         Raises ModelError, a fatal one, where the user wants nothing adapted. Empty where nothing is left to try.
         """
@@ -172,7 +170,7 @@ class Adapting:
         return {}
 
     def keep(self, tried: Tried) -> None:
-        """A request went through without what was refused before: so it is from now on."""
+        """Keep the treatments with which a request has succeeded."""
         for name, (how, words) in tried.items():
             if self.known.parameters.get(name) != how:
                 self.known.parameters[name] = how
@@ -185,13 +183,13 @@ class Adapting:
                 self.changed(f"the server refuses {name}; {what} from now on ({one_line(_message(words), 160)})")
 
     def lost(self, seconds: float) -> None:
-        """A request was lost after so many seconds without a reply: if they are many, replies are streamed from now on,
-        so that nothing is silent."""
+        """Record a request lost after `seconds` without a reply; from `SILENT` on, replies are streamed to avoid
+        silence."""
         if self._streams and seconds >= SILENT:
             self.stream(f"a request was cut off after {seconds:.0f} s of silence")
 
     async def watched(self, asked: Awaitable[HttpReply]) -> HttpReply:
-        """Return what comes of a request; one that was lost is noted. Raises ModelError."""
+        """Await a request and return its reply, recording a lost one. Raises ModelError."""
         began = time.monotonic()
         try:
             reply = await asked
@@ -203,24 +201,23 @@ class Adapting:
         return reply
 
     def stream(self, why: str) -> None:
-        """From now on replies are streamed."""
+        """Stream replies from now on."""
         if not self.known.streams:
             self.known.streams = True
             self.changed(f"replies are streamed from now on ({one_line(_message(why), 160)})")
 
 
 def named(content: bytes, sent: Mapping[str, object], prompt: str) -> list[str]:
-    """Return the parameters, of those that were `sent`, that a refusal is about: the most certain one
-    first.
+    """Return those of the `sent` parameters that a refusal is about, the most certain first.
 
-    What is quoted of the prompt says nothing: a plain word counts only where the prompt does not have it.
+    The refusal may quote the prompt: a plain word counts only if the prompt lacks it.
     """
     message, names = _said(content)
     names = [name for name in names if name in sent]
     lower, prompt = message.lower(), prompt.lower()
     if "system" in sent and _ROLE.search(message) and (_ROLES.search(message) or "messages" in names):
         names.append("system")
-    if _RANGE.search(message):  # the value is at fault, not that there is one
+    if _RANGE.search(message):  # the value is refused, not the parameter
         sent = {name: value for name, value in sent.items() if name not in _DRAWN or not value}
         names = [name for name in names if name in sent]
     places = {
@@ -243,13 +240,13 @@ def _word(name: str) -> re.Pattern[str]:
 
 
 def _message(words: str) -> str:
-    """Return the sentence in an error of JSON; other words as they are."""
+    """Return the message in a JSON error; other texts unchanged."""
     match = re.search(r'"(?:message|msg|error|detail)"\s*:\s*"((?:[^"\\]|\\.)+)', words)
     return match[1].replace('\\"', '"') if match else words
 
 
 def _said(content: bytes) -> tuple[str, list[str]]:
-    """Return the words of a refusal, and the parameters that it names in a field for that."""
+    """Return the text of a refusal, and the parameters named in its own field."""
     text = content[:LONGEST].decode("utf-8", "replace")
     try:
         value: Any = msgspec.json.decode(content)
@@ -273,7 +270,7 @@ def _bare(name: object) -> str:
 
 
 def total(used: Sequence[Usage | None]) -> Usage | None:
-    """Return what several requests used; None where the server did not count one of them."""
+    """Return the summed usage of several requests; None where one was not counted."""
     known = [usage for usage in used if usage is not None]
     if len(known) < len(used):
         return None

@@ -1,7 +1,7 @@
-"""Answers in JSONL, read where they lie: of each a key and a place is kept, and no text.
+"""Answers in JSONL, read from the file: only a key and a place of each are kept in memory.
 
-So a million answers take some 40 MB, whatever they say. They are read in blocks, which costs little where the questions
-are asked in the order of the file.
+So a million answers take some 40 MB, whatever their length. They are read in blocks, which is quick if questions come
+in the order of the file.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from viva.types import Response, Usage
 
 _QUESTION = ("question", "question_id", "id", "ID", "case", "filename")
 _CASE = re.compile(r"(?:[^\n]*/)?eval_(\d+-\d+-\d+)(?:\.ya?ml)?")
-"""How InfiBench's authors name a question's files."""
+"""Names of a question's files by InfiBench's authors."""
 REPLIES = (
     "text", "reply", "replies", "response", "responses", "prediction", "predictions", "generation", "generations",
     "generated_text", "model_answer", "model_response", "model_output", "model_prediction", "output", "outputs",
     "actual_output", "completion", "completions", "pred", "result", "answer", "messages", "conversation",
     "conversations",
 )  # fmt: skip
-"""Columns of replies, the first that is there; `answer` comes last: next to another it holds the gold answer."""
+"""Columns of replies; the first one present counts. `answer` is last: next to another it holds the gold answer."""
 _BLOCK = 1 << 16
 """Bytes that are read at once."""
 _decode = msgspec.json.Decoder(dict[str, object]).decode
 
 
 class AnswerRow(Struct):
-    """A row of a table of answers: the column of the question, whose answer it is, and the answer; where there is none,
-    why ("" where unsaid)."""
+    """A row of a table of answers: the column of the question, the key, and the answer, or why there is none ("" if
+    unstated)."""
 
     column: str
     key: tuple[str, int]
@@ -52,12 +52,12 @@ class AnswerRow(Struct):
 
 
 class Recorded(Struct):
-    """What a file of answers holds; see `replay.Replay`."""
+    """The content of a file of answers; see `replay.Replay`."""
 
     answers: Mapping[tuple[str, int], Response]
     errors: dict[tuple[str, int], str]
     samples: set[int]
-    """Numbers of samples that there are."""
+    """All sample numbers."""
     mended: list[int]
     question_column: str
 
@@ -72,7 +72,7 @@ class Recorded(Struct):
 
 
 class JsonLines:
-    """The rows of a file of JSONL, or of what would be its content."""
+    """The rows of a JSONL file, or of its content in memory."""
 
     def __init__(self, path: Path, content: bytes | None = None) -> None:
         self.path = path
@@ -80,9 +80,7 @@ class JsonLines:
         self._seen: tuple[int, int, int] | None = None
 
     def open(self) -> io.BufferedReader | io.BytesIO:
-        """Return the file. Raises DataError for one that cannot be read, or is another than when it was opened
-        first.
-        """
+        """Open the file. Raises DataError where it cannot be read, or has changed since it was first opened."""
         if self._content is not None:
             return io.BytesIO(self._content)
         with explained(self.path):
@@ -96,23 +94,23 @@ class JsonLines:
         return file
 
     def digest(self) -> str:
-        """SHA-256 of the file. Raises as `open`."""
+        """Return the SHA-256 of the file. Raises as `open`."""
         with explained(self.path), self.open() as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def __iter__(self) -> Iterator[tuple[int, int, bytes]]:
-        """Return the lines that are not blank: their numbers from 1, where they begin, and their bytes."""
+        """Yield (number from 1, offset, bytes) of the lines that are not blank."""
         number = place = 0
         with explained(self.path), self.open() as file:
             for chunk in lines(file, self.path):
-                for line in chunk.splitlines(keepends=True):  # of a file whose lines end with \r, a chunk is all
+                for line in chunk.splitlines(keepends=True):  # if lines end with \r, a chunk is the whole file
                     number += 1
                     if line.strip():
                         yield number, place, line
                     place += len(line)
 
     def row(self, number: int, line: bytes, mended: list[int]) -> AnswerRow:
-        """Return what a line says; its number joins those `mended` where its text cannot be written as it is.
+        """Return a line's row; its number is added to `mended` where its text cannot be encoded as it is.
 
         Raises DataError.
         """
@@ -133,7 +131,7 @@ class LineAnswers(Mapping[tuple[str, int], Response]):
         self._source = source
         self._keys = KeyTable()
         self._numbers, self._places, self._lengths = array("Q"), array("Q"), array("I")
-        """By a key's number: its line, where that begins, and its bytes."""
+        """By a key's number: number, offset and length of its line."""
         self._answered = 0
         self._block, self._begin = b"", 0
 
@@ -183,7 +181,7 @@ def _key(key: tuple[str, int]) -> bytes:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Return a file that cannot be read is a DataError that names it."""
+    """Turn an error of reading a file into a DataError that names it."""
     try:
         yield
     except FileNotFoundError:
@@ -193,32 +191,30 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def changed(path: Path) -> DataError:
-    """Return what is said of a file that is not what it was."""
+    """Return the error for a file that has changed."""
     return DataError(f"the answer file {path} was changed while it was in use; begin again")
 
 
 def second(where: str, key: tuple[str, int]) -> DataError:
-    """Return what is said of a row that answers what an earlier one answered."""
+    """Return the error for a row with the question and sample of an earlier one."""
     return DataError(f"{where}: a second answer to question {key[0]}, sample {key[1]}; number the samples 0, 1, ...")
 
 
 def question_id(name: str) -> str:
-    """Return a question's id by what a file or a row names it: `cases/eval_0-0-1.yaml` is 0-0-1, others are what they
-    are.
-    """
+    """Return a question's id from its name in a file or row: 0-0-1 for `cases/eval_0-0-1.yaml`, others unchanged."""
     case = _CASE.fullmatch(name)
     return case[1] if case else name
 
 
 def reply_column(row: Mapping[str, object]) -> str:
-    """Return the column of a row's reply, "" where it has none: beside `outcome`, as in a run's scores, `answer` is
-    what was read in one.
+    """Return the column of a row's reply, "" without one. With `outcome`, as in a run's scores, `answer` is no reply
+    but the answer read from it.
     """
     return next((name for name in REPLIES if name in row and (name != "answer" or "outcome" not in row)), "")
 
 
 def answer_row(row: Mapping[str, object], where: str) -> AnswerRow:
-    """Return the answer in a row. Raises DataError, which says `where`, for a row that is none."""
+    """Return the answer in a row. Raises DataError, naming `where`, for an invalid row."""
     question = _column(row, _QUESTION, where)
     text = _column(row, (reply_column(row) or REPLIES[0],), where)
     sample = row.get("sample") or 0
@@ -228,7 +224,7 @@ def answer_row(row: Mapping[str, object], where: str) -> AnswerRow:
     if key[1] < 0:
         raise DataError(f"{where}: sample {sample!r} is no whole number from 0")
     column = next(name for name in _QUESTION if name in row)
-    # null is how some tools write down a request that failed: no answer, not an empty one
+    # some tools write null for a failed request: no answer, not an empty one
     if isinstance(text, dict | list):
         raise DataError(f"{where}: the reply is no text")
     if text is None:
@@ -239,13 +235,13 @@ def answer_row(row: Mapping[str, object], where: str) -> AnswerRow:
 
 
 def _usage(given: object) -> Usage | None:
-    """Return tokens, where a row says them as Viva does."""
+    """Return the tokens of a row in Viva's form, else None."""
     return read_usage(given, ["input"], ["output"])
 
 
 def _mended(line: bytes) -> dict[str, object] | None:
-    """Return a line whose texts cannot be written as they are: a token limit cut an emoji in two, say. None for no
-    JSON.
+    """Return a line whose texts cannot be encoded as they are (a token limit may cut an emoji in two). None if
+    no JSON.
     """
     try:
         refuse_depth(value := json.loads(line.decode()))

@@ -60,11 +60,11 @@ if TYPE_CHECKING:
 
 MOST_REQUESTS = 100_000
 MOST_BYTES = 128_000_000
-"""Half of what a batch may have: the SDK needs it several times over in memory."""
+"""Half of the allowed size of a batch, since the SDK holds it several times in memory."""
 AS_IT_COMES = {"Accept": "application/binary", "X-Stainless-Raw-Response": "stream"}
-"""What the SDK's own `with_streaming_response` sets."""
+"""Headers as set by the SDK's own `with_streaming_response`."""
 LISTED = 10_000
-"""So many batches are looked through at most."""
+"""Most batches that are searched."""
 REFUSED = "invalid_request_error"
 _AGAIN = {"api_error", "overloaded_error", "rate_limit_error", "timeout_error"}
 _FATAL = {"authentication_error", "permission_error", "not_found_error", "billing_error"}
@@ -108,10 +108,9 @@ class _Line(Struct):
 
 
 class AnthropicBatches:
-    """See `Batches`. `params` says how a request is sent; `problem` makes errors of the SDK the engine's, cleaned.
+    """See `Batches`. `params`: request → parameters; `problem`: SDK exception → ModelError without keys.
 
-    `read` makes a message a response; `refused` says whether a request that was refused in these words is worth another
-    try, without what they are about.
+    `read`: message → Response; `refused`: text of a refusal → whether to try again without the refused parameter.
     """
 
     most = (MOST_REQUESTS, MOST_BYTES)
@@ -138,7 +137,7 @@ class AnthropicBatches:
         return self._connect()
 
     def kind(self, request: Generate) -> str:
-        """There is one kind."""
+        """Return "": all requests are of one kind."""
         return "message"
 
     def line(self, name: str, request: Generate) -> bytes:
@@ -163,7 +162,7 @@ class AnthropicBatches:
             raise self._problem(problem) from None
 
     async def search(self, label: str, count: int, after: str, known: Collection[str]) -> list[str]:
-        """By their size alone: `replies` tells whose they are."""
+        """Find batches by size alone; their `replies` show whose they are."""
         ids: list[str] = []
         try:
             looked = 0
@@ -180,7 +179,7 @@ class AnthropicBatches:
         return ids
 
     async def tidy(self, label: str) -> None:
-        """Nothing is left behind."""
+        """Do nothing: no file is left behind."""
 
     async def state(self, batch: str) -> BatchState:
         """See `Batches.state`."""
@@ -189,7 +188,7 @@ class AnthropicBatches:
         return BatchState(status="ended" if remote.processing_status == "ended" else "working", done=done, total=total)
 
     async def _retrieve(self, batch: str) -> anthropic.types.messages.MessageBatch:
-        """Raise ModelError, also for a reply that is none: the SDK hands on what it cannot read as it is."""
+        """Return a batch. Raises ModelError, also for an invalid reply, which the SDK passes on as it is."""
         try:
             state = await self._client.messages.batches.retrieve(batch)
             _ = state.archived_at, state.results_url, _total(state), state.processing_status
@@ -207,13 +206,13 @@ class AnthropicBatches:
     async def replies(self, batch: str, request: Asked) -> AsyncIterator[Result]:
         """See `Batches.replies`.
 
-        Lines are taken apart here and not by the SDK, which ends at the first that is no JSON; and they come from the
-        SDK's own address: to a `results_url` elsewhere it would send the key.
+        Lines are decoded here, since the SDK stops at the first invalid one; and they come from the SDK's own address,
+        since the SDK would send the key to any `results_url`.
         """
         state = await self._retrieve(batch)
         if state.archived_at is not None or not state.results_url:
             raise ModelError("gone", f"the results of batch {batch} are kept no longer (29 days)")
-        left = 2 * max(MOST_REQUESTS, _total(state))  # what never ends, does
+        left = 2 * max(MOST_REQUESTS, _total(state))  # bound on an endless reply
         async for line in self._lines(batch):
             left -= 1
             if left < 0:
@@ -239,7 +238,7 @@ class AnthropicBatches:
             yield line
 
     def _result(self, line: bytes, request: Asked) -> Result | None:
-        """Return one result; None for a line that is none."""
+        """Return one result; None for an invalid line."""
         try:
             result_line = decode_json(line, _Line)
         except msgspec.DecodeError:
@@ -290,14 +289,14 @@ def _total(batch: anthropic.types.messages.MessageBatch) -> int:
 
 
 def _count(batch: anthropic.types.messages.MessageBatch, name: str) -> int:
-    """Return requests of one kind: the SDK hands on what it cannot read as it is."""
+    """Return the number of requests in a state, 0 for an invalid one, which the SDK passes on."""
     return read_count(getattr(batch.request_counts, name, None)) or 0
 
 
 API_VERSION = "2023-06-01"
 DAY = 86_400.0
 USUAL = 4096
-"""Tokens of a reply where nobody says how long it may be: Anthropic wants a number."""
+"""Default limit of a reply's tokens: Anthropic requires one."""
 LEAST_TOP_P = 0.95
 NOTHING_SAID = RequestOptions()
 _OFF = {"type": "disabled"}
@@ -308,10 +307,10 @@ _THINKING = re.compile(r"thinking|effort|budget")
 
 
 class AnthropicModel(ApiModel):
-    """One model of Anthropic's.
+    """One model of Anthropic.
 
-    It thinks within a budget that comes out of `max_tokens`, or by an effort, adaptively; which of both, and whether at
-    all, is the model's (docs.claude.com: build-with-claude/extended-thinking, adaptive-thinking, effort).
+    It thinks within a budget that is part of `max_tokens`, or adaptively by an effort; which of both, if any, depends
+    on the model (docs.claude.com: build-with-claude/extended-thinking, adaptive-thinking, effort).
     """
 
     def __init__(
@@ -354,9 +353,7 @@ class AnthropicModel(ApiModel):
         return msgspec.structs.replace(self._read(message, request, parameters), quotas=quotas(reply.headers))
 
     def _most(self, words: str) -> bool:
-        """Return whether a refusal says how many tokens this model writes at most, fewer than the room that it was
-        given.
-        """
+        """Return whether a refusal states the model's limit of tokens, below the room that it was given."""
         match = _MOST.search(words)
         if match is None or self._said.limit_kept or self.adapting.becomes("max_tokens"):
             return False
@@ -377,7 +374,7 @@ class AnthropicModel(ApiModel):
         return refused
 
     def batches(self) -> AnthropicBatches:
-        """Message Batches."""
+        """Return the Message Batches API."""
 
         def client() -> anthropic.AsyncAnthropic:
             headers = headers_of(self._said, self._secrecy)
@@ -395,7 +392,7 @@ class AnthropicModel(ApiModel):
         return kept(response, self._said)
 
     def _refused_one(self, words: str) -> bool:
-        """Tell whether a request of a batch was refused for what is left out from now on: it is worth another try."""
+        """Tell whether a batch's request was refused for a parameter that is now left out: another try is useful."""
         if self._most(words):
             return True
         names = ["stop" if name == "stop_sequences" else name for name in named(words.encode(), _DROPPABLE, "")]
@@ -403,7 +400,7 @@ class AnthropicModel(ApiModel):
         return any(map(self.adapting.becomes, names))
 
     def _params(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """Return a request as the API has it."""
+        """Return a request's parameters for the API."""
         sampling = request.sampling
         if request.seed is not None:
             leave_out(self.adapting, "seed", "Anthropic's API has none")
@@ -429,7 +426,7 @@ class AnthropicModel(ApiModel):
         return {name: value for name, value in params.items() if value is not None}
 
     def _problem(self, problem: Exception) -> ModelError:
-        """Return an error of the SDK's as the engine's. Raises what is none."""
+        """Return an SDK exception as a ModelError. Raises any other exception."""
         import anthropic
 
         if isinstance(problem, anthropic.APIStatusError):
@@ -447,7 +444,7 @@ class AnthropicModel(ApiModel):
         raise problem
 
     def _read(self, reply: AnthropicMessage, request: Generate | None, parameters: Mapping[str, str]) -> Response:
-        """Return a message, cut where stops were left out. Raises ModelError for a block of text without one."""
+        """Return a message as a Response, cut at stops left out. Raises ModelError for a text block without text."""
         blocks = [block.text for block in reply.content if block.type == "text"]
         texts = [text for text in blocks if isinstance(text, str)]
         if len(texts) < len(blocks):
@@ -466,13 +463,13 @@ class AnthropicModel(ApiModel):
 
 
 def _thinking(options: RequestOptions) -> dict[str, Any]:
-    """Return the fields that say how much to think."""
+    """Return the fields for thinking."""
     if options.effort == "none":
         return {"thinking": dict(_OFF)}
     fields: dict[str, Any] = {}
     if options.budget:
         fields["thinking"] = {"type": "enabled", "budget_tokens": options.budget}
-    elif options.effort:  # later models keep their thoughts to themselves unless they are asked
+    elif options.effort:  # later models show their thoughts only on request
         fields["thinking"] = {"type": "adaptive", "display": "summarized"}
     if options.effort:
         fields["output_config"] = {"effort": options.effort}
@@ -480,7 +477,7 @@ def _thinking(options: RequestOptions) -> dict[str, Any]:
 
 
 def connect(name: str, endpoint: Endpoint) -> AnthropicModel:
-    """The key comes from ANTHROPIC_API_KEY, another address from ANTHROPIC_BASE_URL."""
+    """Open a model. The key comes from ANTHROPIC_API_KEY, another address from ANTHROPIC_BASE_URL."""
     try:
         import anthropic
     except ImportError:

@@ -1,4 +1,4 @@
-"""Models that know nothing: their exact expectations are known, so they test the whole path, and they cost nothing.
+"""Models without knowledge: their expected scores are known exactly and they cost nothing, so they test the whole path.
 
 baseline/random draws one of the legal answers (1/4 on four options, 1/2 on assertions), reproducibly by seed, question
 and sample; baseline/first and baseline/last take the first and the last; baseline/longest the longest option;
@@ -18,13 +18,13 @@ from viva.providers import Endpoint
 from viva.types import Choose, Generate, Likelihood, Request, Response, Sampling, Usage
 
 NEVER = -100.0
-"""The logarithm of next to nothing."""
+"""The log-probability of continuations that are not chosen."""
 
 
 def _longest(request: Generate, seed: int) -> str:
     if not request.options:
         return request.choices[0]
-    # Where several options may be right, selections of several letters come after the single ones.
+    # If several options may be right, the single letters come first in `choices`.
     longest = max(range(len(request.options)), key=lambda index: len(request.options[index]))
     return request.choices[longest]
 
@@ -66,7 +66,7 @@ WHAT: dict[str, str] = {
     ECHO: "the question said back, as it was asked",
     EXAMPLES: "the question's own example answers, right ones among them: it tests the grading, and is no floor",
 }
-"""What each does, in the words of `viva list --baselines`."""
+"""Baseline → its description in `viva list --baselines`."""
 
 
 class Baseline:
@@ -89,7 +89,7 @@ class Baseline:
         return Response(text=text, usage=Usage())
 
     def check_supported(self, request: Request) -> None:
-        """It answers anything."""
+        """Do nothing: every request is supported."""
 
     async def choose(self, request: Choose) -> Response:
         """Return the rule's choice: certain of one continuation, and of no other."""
@@ -110,11 +110,11 @@ class Baseline:
         )
 
     async def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""
 
 
 def connect(name: str, endpoint: Endpoint) -> Baseline:
-    """Return `random`, `first`, `last`, `longest`, `silent`, `echo` or `example-answers`."""
+    """Open `random`, `first`, `last`, `longest`, `silent`, `echo` or `example-answers`."""
     if name not in BASELINES:
         raise VivaError(f"no baseline {name!r}; there are: {', '.join(f'baseline/{known}' for known in BASELINES)}")
     return Baseline(name, endpoint.seed)

@@ -1,7 +1,7 @@
-"""A function of Python's in place of a model: prompt in, text out (`viva.run("cmmlu", model=function)`).
+"""A Python function in place of a model: prompt in, text out (`viva.run("cmmlu", model=function)`).
 
-It exists as long as the program that gave it. A run remembers its name alone: what was answered can be graded, shown
-and compared from anywhere, and to go on with the run, give the function again (`viva.resume`).
+A run stores only the function's name: answers can be graded, shown and compared anywhere, but resuming the run needs
+the function again (`viva.resume`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from viva.types import Generate, Request, Response, Sampling
 
 PROVIDER = "python/"
 _LONGEST = 300
-"""Characters of an exception that are kept: it may repeat the prompt."""
+"""Most characters kept of an exception, which may repeat the prompt."""
 
 
 class Prompt(str):
-    """What the function is given: the text, and what a chat, a sampler or a log needs besides."""
+    """The function's argument: the text of a prompt, with its messages, sampling and ids as attributes."""
 
     messages: tuple[dict[str, str], ...]
     """The turns of the chat: role and content each. A base model's text is one turn of the user's."""
@@ -37,7 +37,7 @@ class Prompt(str):
 
     @classmethod
     def of(cls, request: Generate) -> Prompt:
-        """Return a request as a function takes it."""
+        """Return the prompt of a request for a function."""
         made = cls(prompt_text(request.prompt))
         turns = (
             [("user", request.prompt)]
@@ -55,19 +55,19 @@ Function = Callable[[Prompt], str | Awaitable[str]]
 
 
 class Called(TextOnly):
-    """A function, or the name of one that is not here any more."""
+    """A function as a model, or only its name, when a run is just read."""
 
     def __init__(self, name: str, function: Function | None = None) -> None:
         self.name = f"{PROVIDER}{name}"
         self.awaits = _awaits(function)
-        # Functions that wait by themselves may be asked many at a time; others, one after the other (runs/execute.py).
+        # Asynchronous functions may be called concurrently; others one after the other (runs/ask.py).
         self.rate_limit_group = f"python {'many' if self.awaits else 'one'} {name}"
         self.identity: Mapping[str, str] = {"provider": "python", "model": name}
         self.function = function
         self._idle: list[ThreadPoolExecutor] = []
 
     def check_supported(self, request: Request) -> None:
-        """Raise VivaError for a choice by probability, and where the function is not here."""
+        """Raise VivaError for a choice by probability, and without the function."""
         super().check_supported(request)
         if self.function is None:
             raise VivaError(self._gone())
@@ -79,7 +79,7 @@ class Called(TextOnly):
         )
 
     async def answer(self, request: Generate) -> Response:
-        """Make one call. What it raises is why there is no answer; a lost connection or a timeout is tried again."""
+        """Make one call. An exception becomes a ModelError; lost connections and timeouts are tried again."""
         if self.function is None:
             raise ModelError("function", self._gone(), fatal=True)
         try:
@@ -93,7 +93,7 @@ class Called(TextOnly):
             ) from problem
         if not isinstance(text, str):
             raise ModelError("function", f"it returned {type(text).__name__} in place of a text")
-        return Response(text=text.encode("utf-8", "replace").decode())  # half a surrogate pair is no text of a file's
+        return Response(text=text.encode("utf-8", "replace").decode())  # half a surrogate pair cannot be stored
 
     async def _call(self, prompt: Prompt) -> object:
         function = cast("Callable[[Prompt], object]", self.function)
@@ -101,17 +101,16 @@ class Called(TextOnly):
         return await value if inspect.isawaitable(value) else value
 
     async def _in_a_thread(self, function: Callable[[Prompt], object], prompt: Prompt) -> object:
-        """Make one call outside the event loop, in the thread that was idle last.
+        """Make one call outside the event loop, in the most recently idle thread.
 
-        Functions that are called one by one are therefore called in one thread, which some insist on (SQLite's
-        connections, a card's contexts). A common pool does not promise that: it hires another thread where the last
-        has not yet said that it is free.
+        So functions that are called one by one run in one thread, which some require (SQLite's connections, a GPU's
+        contexts). A common pool does not guarantee that: it may start another thread before the last is marked idle.
         """
         thread = self._idle.pop() if self._idle else ThreadPoolExecutor(1, thread_name_prefix="viva-model")
         try:
             value = await asyncio.get_running_loop().run_in_executor(thread, function, prompt)
         except asyncio.CancelledError:
-            thread.shutdown(wait=False, cancel_futures=True)  # it may be busy for ever: nobody waits for it
+            thread.shutdown(wait=False, cancel_futures=True)  # it may be busy for ever, and is not waited for
             raise
         except BaseException:
             self._idle.append(thread)
@@ -120,17 +119,17 @@ class Called(TextOnly):
         return value
 
     async def close(self) -> None:
-        """Let the threads go."""
+        """Release the threads."""
         while self._idle:
             self._idle.pop().shutdown(wait=False)
 
 
 def _awaits(function: Function | None) -> bool:
-    """Tell whether calling it gives something to await: a coroutine function, or an object with such a `__call__`."""
+    """Tell whether a call returns an awaitable: of a coroutine function, or an object with such a `__call__`."""
     calls = getattr(type(function), "__call__", None)  # noqa: B004
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(calls)
 
 
 def connect(name: str, endpoint: Endpoint) -> Called:
-    """Return a function of a run that is only read: nobody can call it from here."""
+    """Return a placeholder for a function of a run that is only read; it cannot be called."""
     return Called(name)

@@ -31,21 +31,21 @@ from msgspec import Struct
 from viva.errors import VivaError
 
 LONGEST = 1 << 16
-"""A text of more bytes (UTF-8) or tokens is near nothing, 0.0, and left to the judge: some 10,000 words."""
+"""Most bytes (UTF-8) or tokens of a text, some 10,000 words; a longer one has similarity 0.0: the judge decides."""
 CACHE = 512 << 20
-"""Bytes of references' embeddings that are kept: 0.6 MB for 150 words in roberta-large."""
+"""Most bytes of cached embeddings of references: 0.6 MB for 150 words in roberta-large."""
 BLOCK = 1 << 22
-"""Cells of a matrix of similarities that exist at a time: 16 MB."""
+"""Most cells of a similarity matrix in memory at a time: 16 MB."""
 WIDEST = 4096
-"""Tokens in a window at most, whatever the encoder could: attention costs their square."""
+"""Most tokens in a window, even for a larger encoder: attention costs their square."""
 FORWARD = {"cpu": 1 << 11, "cuda": 1 << 16}
-"""Tokens, padding included, that go through the encoder at once."""
+"""Most tokens, padding included, that go through the encoder at once, by device."""
 _GROUP = 2 * LONGEST
-"""Bytes of texts whose embeddings exist at a time, outside the cache: the largest pair."""
+"""Most bytes of texts with embeddings outside the cache at a time: the largest pair."""
 
 
 class Embedded(Struct, frozen=True):
-    """A text's tokens: their vectors of length 1, and which are its own and no frame."""
+    """A text's tokens: their vectors of length 1, and which belong to the text rather than the frame."""
 
     vectors: Any
     own: Any
@@ -57,7 +57,7 @@ class Embedded(Struct, frozen=True):
 
 
 class Cache:
-    """What was used last, up to `room` bytes."""
+    """A least-recently-used cache of embeddings, up to `capacity` bytes."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -68,14 +68,14 @@ class Cache:
         return len(self._kept)
 
     def get(self, text: str) -> Embedded | None:
-        """Return a text's embedding, if it is here; it is then the last to go."""
+        """Return a text's embedding, or None; it becomes the most recently used."""
         embedded = self._kept.get(text)
         if embedded is not None:
             self._kept.move_to_end(text)
         return embedded
 
     def put(self, text: str, embedded: Embedded) -> None:
-        """Keep it, and let go of what has not been used for longest. What is larger than all the room is not kept."""
+        """Store an embedding, dropping the least recently used ones. One larger than the capacity is not stored."""
         if text in self._kept or _weight(text, embedded) > self.capacity:
             return
         self._kept[text] = embedded
@@ -85,11 +85,11 @@ class Cache:
 
 
 def _weight(text: str, embedded: Embedded) -> int:
-    return embedded.size + 4 * len(text)  # four bytes: the most that a character takes in memory
+    return embedded.size + 4 * len(text)  # a character takes four bytes at most
 
 
 class Frame(Struct, frozen=True):
-    """What an encoder wants around a text: tokens before and after, room for `room` in between, `lead` before words."""
+    """The frame of a text for an encoder: tokens before, after, at most `capacity` between, `lead` before words."""
 
     before: list[int]
     after: list[int]
@@ -101,9 +101,9 @@ class Frame(Struct, frozen=True):
 class ContextualEncoder:
     """An `Encoder` (types.py): texts in, similarity in -1..1 out; float32, on the GPU if there is one.
 
-    The same pairs in other company give the same numbers within 1e-5. Memory besides the weights: `CACHE`, the largest
-    pair's embeddings (`LONGEST` tokens a text), `FORWARD` tokens on their way through the encoder. Not for several
-    threads at once.
+    Pairs in other batches give the same numbers within 1e-5. Memory besides the weights: `CACHE`, the largest pair's
+    embeddings (`LONGEST` tokens a text), `FORWARD` tokens on their way through the encoder. Not for several threads at
+    once.
     """
 
     def __init__(
@@ -127,16 +127,16 @@ class ContextualEncoder:
 
     @property
     def batch(self) -> int:
-        """How many pairs make good use of the encoder in a few seconds, so that a run can be stopped in between."""
+        """Pairs that use the encoder well but take only seconds, so that a run can be stopped in between."""
         if self.device != "cpu":
             return 256
         parameters = sum(int(parameter.numel()) for parameter in self._model.parameters())
         return max(4, min(64, 1_500_000_000 // max(1, parameters)))
 
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """F1 of each text and its reference; 0.0 where one is empty or longer than `LONGEST`.
+        """Return the F1 of each text and its reference; 0.0 where one is empty or longer than `LONGEST`.
 
-        Raises VivaError for an encoder that gives no numbers.
+        Raises VivaError for an encoder whose results are not numbers.
         """
         known: dict[tuple[str, str], float] = {}
         readable = [(_readable(text), _readable(reference)) for text, reference in pairs]
@@ -148,24 +148,24 @@ class ContextualEncoder:
     def _compare(self, group: Sequence[tuple[str, str]]) -> list[float]:
         embedded = self._embed(dict.fromkeys(text for pair in group for text in pair))
         means = self._torch.stack([self._match(embedded[text], embedded[reference]) for text, reference in group])
-        for _, reference in group:  # a gold answer is met again with every model and sample, a model's hardly ever
+        for _, reference in group:  # references recur with every model and sample, a model's texts hardly ever
             self.cache.put(reference, embedded[reference])
         return [self._f1(precision, recall) for precision, recall in means.tolist()]
 
     def _f1(self, precision: float, recall: float) -> float:
         if not (math.isfinite(precision) and math.isfinite(recall)):
             raise VivaError(f"the encoder {self.name} gives no numbers ({precision}): are its weights damaged?")
-        if precision <= 0 or recall <= 0:  # as far apart as texts can be; the harmonic mean wants positive numbers
+        if precision <= 0 or recall <= 0:  # the harmonic mean needs positive numbers
             return 0.0
         return min(1.0, 2 * precision * recall / (precision + recall))
 
     def _match(self, text: Embedded, reference: Embedded) -> Any:
-        """Precision and recall, in blocks of rows of the matrix."""
+        """Return precision and recall, computed in blocks of rows of the matrix."""
         torch = self._torch
         if not len(text.vectors) or not len(reference.vectors):
             return torch.zeros(2, device=self.device)
         rows = min(len(text.vectors), max(1, BLOCK // len(reference.vectors)))
-        # One place for all blocks: what is allocated again between small results is not always given back.
+        # One buffer for all blocks: memory allocated between small results is not always released.
         cells = torch.empty((rows, len(reference.vectors)), device=self.device)
         of_text = torch.empty(len(text.vectors), device=self.device)
         of_reference = torch.full((len(reference.vectors),), -math.inf, device=self.device)
@@ -195,7 +195,7 @@ class ContextualEncoder:
         return embedded
 
     def _tokens(self, texts: list[str]) -> list[list[int]]:
-        """Token numbers without a frame. What spells a special token is split like any other text."""
+        """Return token numbers without a frame. The spelling of a special token is split like any other text."""
         encoded = self._tokenizer(
             [self.frame.lead + text for text in texts],
             add_special_tokens=False,
@@ -259,15 +259,13 @@ def frame_of(name: str, tokenizer: Any, model: Any) -> Frame:
 
 
 def _window(tokenizer: Any, model: Any) -> int:
-    """Return how many tokens the encoder reads at a time, by what tokenizer and configuration say; 512 where neither
-    does.
-    """
+    """Return the encoder's window in tokens, by tokenizer and configuration; 512 where neither states it."""
     limits = [WIDEST]
     if 0 < tokenizer.model_max_length < 1 << 31:
         limits.append(int(tokenizer.model_max_length))
     positions = getattr(model.config, "max_position_embeddings", None)
     if isinstance(positions, int) and positions > 0:
-        offsets = [  # RoBERTa counts positions from behind the padding's number on
+        offsets = [  # RoBERTa's positions begin after the padding's number
             module.padding_idx + 1
             for part, module in model.named_modules()
             if part.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None
@@ -277,8 +275,7 @@ def _window(tokenizer: Any, model: Any) -> int:
 
 
 def _lead(tokenizer: Any) -> str:
-    """Return a space where the first word would otherwise be another token than the same word further on (byte-level
-    BPE).
+    """Return a space if the first word would otherwise be another token than in mid-text (byte-level BPE), else "".
 
     BERTScore does the same for RoBERTa and GPT-2.
     """
@@ -287,13 +284,13 @@ def _lead(tokenizer: Any) -> str:
 
 
 def _readable(text: str) -> str:
-    """Return text that any tokenizer takes, without space around it; empty if it is too long."""
+    """Return the text stripped and encodable for any tokenizer; "" if it is too long."""
     content = text.encode("utf-8", "replace")
     return content.decode().strip() if len(content) <= LONGEST else ""
 
 
 def _groups(pairs: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
-    """Return each pair of non-empty texts once, as many at a time as `_GROUP` bytes."""
+    """Yield each pair of non-empty texts once, in groups of `_GROUP` bytes."""
     group: list[tuple[str, str]] = []
     size = 0
     for pair in dict.fromkeys(pairs):
@@ -310,7 +307,7 @@ def _groups(pairs: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]
 
 
 def _by_length(lengths: list[int], limit: int) -> Iterator[list[int]]:
-    """Yield places of things of like length together, ascending, `limit` in all with padding (one thing at least)."""
+    """Yield groups of indices of similar lengths, ascending, each at most `limit` with padding (or one item)."""
     together: list[int] = []
     for place in sorted(range(len(lengths)), key=lengths.__getitem__):
         if together and (len(together) + 1) * lengths[place] > limit:

@@ -37,13 +37,12 @@ from viva.sources.sourcelist import hub_cache, offline
 from viva.visible import some
 
 VERSION = "1"
-"""Goes up whenever the same texts could get another similarity."""
+"""Raised whenever the same texts could get another similarity."""
 _INSTALL = "pip install 'viva[encoder]'"
 
 
 def missing(name: str) -> str:
-    """Return why this encoder cannot be used here, with what to do about it; "" if it can. Imports nothing, asks
-    nobody.
+    """Return why this encoder cannot be used here, with what to do; "" if it can. Imports and requests nothing.
 
     A name that is not on this machine yet counts as usable unless the Hub is switched off (HF_HUB_OFFLINE).
     """
@@ -65,8 +64,7 @@ def missing(name: str) -> str:
 
 
 def open_encoder(name: str, capacity: int = CACHE) -> Encoder:
-    """Return the encoder `name`, ready; `capacity` bounds its cache in bytes. Takes seconds, and a download the first
-    time.
+    """Open the encoder `name`; `capacity`: bytes of its cache. Takes seconds, and a download the first time.
 
     Raises VivaError where it cannot be used, saying what to do.
     """
@@ -90,14 +88,14 @@ def fingerprint(folder: Path) -> str:
 
 
 def published_layer(place: str, *, folder: bool) -> int | None:
-    """BERTScore's layer for a Hub name, or for a folder that is called like one; None where it has none."""
+    """Return BERTScore's layer for a Hub name, or for a folder with such a name; None where it has none."""
     table, owners = _published()
     names = [place]
     if folder:
         parts = Path(place).parts
         cached = next(
             (part for part in parts if part.startswith("models--")), ""
-        )  # where the Hub's client keeps things
+        )  # a model's folder in the cache of the Hub's client
         names = [cached.removeprefix("models--").replace("--", "/"), "/".join(parts[-2:]), *parts[-1:]]
     for name in names:
         owner, _, rest = name.partition("/")
@@ -114,7 +112,7 @@ def _published() -> tuple[dict[str, int], frozenset[str]]:
 
 
 def _split_revision(name: str) -> tuple[str, int | None]:
-    """NAME#17 as name and layer; a folder's own name may hold the sign."""
+    """Split NAME#17 into name and layer; a folder's own name may contain "#"."""
     place, sign, layer = name.rpartition("#")
     if not sign or not re.fullmatch("[0-9]{1,4}", layer) or Path(name).expanduser().is_dir():
         return name, None
@@ -138,7 +136,7 @@ def _lacking(name: str, folder: Path) -> str:
 
 
 def _load(name: str, place: str, layer: int | None) -> tuple[Any, Any, str, int]:
-    """Tokenizer, model, the Hub's revision and the layer; from this machine if all is here, so that nobody is asked."""
+    """Return tokenizer, model, Hub revision and layer; from this machine without any request if all files are here."""
     transformers = importlib.import_module("transformers")
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
@@ -174,7 +172,7 @@ def _read(transformers: Any, name: str, source: str, wanted: int | None, **how: 
         )
     config = transformers.AutoConfig.from_pretrained(source, **how)
     layer = _layer(name, source, wanted, config)
-    config.num_hidden_layers = layer  # the layers above would be computed in vain
+    config.num_hidden_layers = layer  # later layers are not needed
     revision = getattr(config, "_commit_hash", None) or ""
     if revision:
         how["revision"] = revision

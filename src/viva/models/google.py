@@ -36,12 +36,12 @@ _OURS = {
     "stop_sequences": "stop",
     "system_instruction": "system",
 }
-"""Viva's names for what the SDK calls so, and the API in the spelling of JSON."""
+"""Name in the SDK (in JSON's spelling in the API) → Viva's name."""
 _THINKING = re.compile(r"thinking|thoughts|budget|level", re.IGNORECASE)
 
 
 class GoogleModel(ApiModel):
-    """One Gemini model. From 3 on it is told a level of thinking, before that a budget of tokens; never both
+    """One Gemini model. From version 3 on thinking is set by a level, before by a budget of tokens, never by both
     (ai.google.dev: gemini-api/docs/thinking)."""
 
     def __init__(
@@ -100,7 +100,7 @@ class GoogleModel(ApiModel):
             raise ModelError("body", self._clean(f"the reply is no completion ({problem})"), retry=True) from None
 
     def _thinking(self, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """Return how much to think, and whether to show it: the thoughts of a model that is known to have some."""
+        """Return the fields for the amount of thinking; thoughts are requested only of a model known to have some."""
         options = self._said
         fields: dict[str, Any] = {}
         if options.effort == "none":
@@ -146,7 +146,7 @@ class GoogleModel(ApiModel):
 
 
 def _retry_info(details: object) -> float | None:
-    """Google says how long to wait in the error itself: a google.rpc.RetryInfo with `"retryDelay": "17s"`."""
+    """Return the seconds to wait in an error's google.rpc.RetryInfo, `"retryDelay": "17s"`; None without one."""
     match = re.search(r"'retryDelay': '([0-9.]{1,9})s'", str(details))
     return float(match[1]) if match else None
 
@@ -179,9 +179,7 @@ class _Reply(Envelope):
 
 
 def _read(content: str, clean: Callable[[str], str], stops: Sequence[str]) -> Response:
-    """Return a reply as the API writes it; the SDK reads none that has an odd number in it. Raises
-    msgspec.DecodeError.
-    """
+    """Decode a reply of the API, since the SDK fails at unusual numbers. Raises msgspec.DecodeError."""
     reply = decode_json(content.encode("utf-8", "surrogatepass"), _Reply)
     if not reply.candidates and not reply.prompt_feedback:
         raise ModelError("body", "the reply has neither candidates nor a reason for having none", retry=True)
@@ -199,7 +197,7 @@ if TYPE_CHECKING:
 
 
 def connect(name: str, endpoint: Endpoint) -> GoogleModel:
-    """The key comes from GEMINI_API_KEY or GOOGLE_API_KEY."""
+    """Open a model. The key comes from GEMINI_API_KEY or GOOGLE_API_KEY."""
     try:
         from google import genai
     except ImportError:

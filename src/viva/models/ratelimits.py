@@ -1,8 +1,8 @@
-"""What servers say of their limits in headers: when to come again, and what is left of requests and tokens.
+"""Rate limits in servers' headers: when to retry, and the remaining requests and tokens.
 
 OpenAI writes `x-ratelimit-remaining-requests: 42` and `x-ratelimit-reset-requests: 6m0s`, Anthropic
 `anthropic-ratelimit-output-tokens-reset:` and a time (RFC 3339), others seconds or a moment since 1970 in seconds or
-milliseconds. A header is anybody's text: what cannot be read, or is out of bounds, is as if it were not there.
+milliseconds. Headers are untrusted: unreadable or out-of-bounds values are ignored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from viva.models.secrecy import Secrecy
 from viva.types import Quota
 
 LONGEST = 64
-"""Characters of a header that is read."""
+"""Most characters of a header that is read."""
 LARGEST = 1e12
 DAY = 86_400.0
 _UNITS = {"d": DAY, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
@@ -31,9 +31,9 @@ _PLAIN = "x-ratelimit-{part}"
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """Return seconds to wait from `retry-after-ms` or `Retry-After` (seconds or an HTTP date); None when there is none.
+    """Return the seconds to wait by `retry-after-ms` or `Retry-After` (seconds or an HTTP date); None without any.
 
-    Where neither is there: until that limit is reset of which nothing is left.
+    Without these headers: the seconds until an exhausted limit is reset.
     """
     milliseconds = _get(headers, "retry-after-ms")
     value = _get(headers, "retry-after")
@@ -53,9 +53,7 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 
 
 def quotas(headers: Mapping[str, str], now: float | None = None) -> tuple[Quota, ...]:
-    """Return the limits that are told whole: how much there is, what is left, when it is reset. `now`: seconds since
-    1970.
-    """
+    """Return the limits stated completely: size, remainder and reset. `now`: seconds since 1970."""
     if not any("ratelimit" in name.lower() for name in headers):
         return ()
     now = now or time.time()
@@ -81,22 +79,20 @@ def _quota(headers: Mapping[str, str], family: str, what: str, now: float) -> Qu
 
 
 def _get(headers: Mapping[str, str], name: str) -> str:
-    """Return a header's text; not every mapping of headers minds no capitals."""
+    """Return a header's text, ignoring case, which not every mapping does."""
     value = headers.get(name) or headers.get(name.title()) or ""
     return value.strip() if len(value) <= LONGEST else ""
 
 
 def _amount(text: str) -> float | None:
-    """Return a count."""
+    """Parse a count; None if invalid."""
     if not _NUMBER.fullmatch(text):
         return None
     return value if (value := float(text)) <= LARGEST else None
 
 
 def seconds_until(text: str, now: float) -> float | None:
-    """Return seconds that a reset is away: `6m0s`, `20ms`, `12.5`, a moment since 1970 (s or ms), or an RFC 3339
-    time.
-    """
+    """Return the seconds until a reset given as `6m0s`, `20ms`, `12.5`, a time since 1970 (s or ms), or in RFC 3339."""
     if _NUMBER.fullmatch(text):
         value = float(text)
         for unit in (1.0, 1000.0):
@@ -118,7 +114,7 @@ def seconds_until(text: str, now: float) -> float | None:
 def of_status(
     status: int, message: str, secrecy: Secrecy, after: float | None = None, *, fatal: bool = False
 ) -> ModelError:
-    """Return the error for an HTTP status; `fatal` where the API says more."""
+    """Return the error for an HTTP status; `fatal`: if the API states that."""
     auth = status in (401, 403)
     fatal = fatal or auth or status == 402
     return ModelError(

@@ -1,9 +1,9 @@
-"""How a server is told how much its model is to reason, and which models reason by their names: reasoning.toml.
+"""Fields that set how much a server's model reasons, and names of models that reason: reasoning.toml.
 
-What a model thought, apart from what it replied; why that ended, and the tokens that it took.
+Also: separating thoughts from replies, stop reasons, and token counts.
 
-Servers that know the model put its thoughts into a field of their own; others leave them in the text, between tags or,
-where the chat template wrote the first tag, with a closing tag alone.
+Servers that know the model put its thoughts into a separate field; others leave them in the text, between tags or,
+where the chat template wrote the first tag, with only a closing tag.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from viva.scorers.lexicon import CLOSINGS, OPENINGS, after_thinking
 from viva.types import StopReason, Usage
 
 LARGEST_COUNT = 1_000_000_000
-"""No request takes more tokens, and no batch has more requests."""
+"""Largest plausible number of tokens of a request, or requests of a batch."""
 
 
 def separate_thoughts(
     text: str, reasoning: str, stop: StopReason, *, thought: bool, quoting: bool
 ) -> tuple[str, str, StopReason]:
-    """Reply, thoughts and why it ended, of what came back.
+    """Return (reply, thoughts, stop reason) of a received text.
 
-    `reasoning` is what the server kept apart, `thought` whether it counted tokens of thinking. Of a reply that may be
-    `quoting` others (a judge's) only tags count that it begins with: a tag in its midst is the quoted text's.
+    `reasoning`: thoughts separated by the server; `thought`: whether it counted tokens of thinking. In a reply that may
+    be `quoting` others (a judge's) only a tag at the beginning counts: others may be the quoted text's.
     """
     if not reasoning:
         text, reasoning = _split(text, quoting=quoting, cut=stop == "length")
@@ -68,18 +68,18 @@ _ENDS: dict[str, StopReason] = {
     **dict.fromkeys(("max_tokens", "max_output_tokens", "model_length", "continuation"), "length"),
     **dict.fromkeys(("content_filter", "refusal", "safety", "prohibited_content", "blocklist", "recitation"), "filter"),
 }
-"""What vendors and other tools call the end of a reply."""
+"""Word of a vendor or tool → stop reason."""
 
 
 def stop_reason(word: object) -> StopReason:
-    """Return why a reply ended, by anybody's `word` for it, in whatever form; one without a word just ended."""
+    """Return the stop reason for a vendor's `word`, of any type; "stop" without one."""
     return "stop" if word is None else _ENDS.get(word.lower(), "other") if isinstance(word, str) else "other"
 
 
 def read_usage(counts: object, input: Sequence[str], output: Sequence[str], reasoning: object = None) -> Usage | None:
-    """Return what a server wrote under these names, added up, in whatever form: `12`, `12.0`, `"12"`.
+    """Return the sums of a server's counts under these names, in any form: `12`, `12.0`, `"12"`.
 
-    None, which is "not counted", where none of the names is there, or one of them has what is no number of tokens.
+    None, "not counted", if all names are missing, or one has an invalid count.
     """
     sums, known = [0, 0], counts if isinstance(counts, dict) else {}
     there = [(kind, known[name]) for kind, names in enumerate((input, output)) for name in names if name in known]
@@ -92,8 +92,8 @@ def read_usage(counts: object, input: Sequence[str], output: Sequence[str], reas
 
 
 def read_count(value: object) -> int | None:
-    """Return a number as a server counts; None for what is no such number."""
-    if type(value) is int and 0 <= value <= LARGEST_COUNT:  # in nearly every reply
+    """Return a server's count as a number; None if invalid."""
+    if type(value) is int and 0 <= value <= LARGEST_COUNT:  # fast path: nearly every reply
         return value
     if isinstance(value, str) and len(value) < 32:
         try:
@@ -106,13 +106,13 @@ def read_count(value: object) -> int | None:
 
 
 def cut_at(text: str, stops: Sequence[str], stop: StopReason) -> tuple[str, StopReason]:
-    """Return a reply up to the first of the texts that should have ended it, where the server does not do that."""
+    """Cut a reply at the first stop string, where the server does not."""
     ends = [start for stop_text in stops if stop_text and (start := text.find(stop_text)) >= 0]
     return (text[: min(ends)], "stop") if ends else (text, stop)
 
 
 REASONING_LIMIT = 32_768
-"""Tokens of thoughts and reply that a model which reasons may write where no other limit is given."""
+"""Default limit of thoughts and reply of a model that reasons, in tokens."""
 
 
 class _Server(Struct, kw_only=True):
@@ -140,7 +140,7 @@ def _table() -> _Table:
 
 
 def reasons_by_name(name: str) -> bool:
-    """Tell whether a model is known to think first, by what it is called."""
+    """Tell whether a model is known to reason, by its name."""
     short = name.lower().rpartition("/")[2]
     names = _table().names
     return any(re.search(pattern, short) for pattern in names.reason) and not any(
@@ -149,9 +149,9 @@ def reasons_by_name(name: str) -> bool:
 
 
 def fields_for(options: RequestOptions, url: str, owner: str) -> dict[str, Any]:
-    """Return the fields of a request that tell a server what the user says of reasoning.
+    """Return the request's fields for the user's options of reasoning.
 
-    `owner` is what its list of models says. Raises VivaError for what this kind of server does not have.
+    `owner`: from its list of models. Raises VivaError for options that this kind of server lacks.
     """
     fields: dict[str, Any] = {}
     server = _server(url, owner)
@@ -186,7 +186,7 @@ def _filled(value: Any, values: Mapping[str, object]) -> Any:
 
 
 def merged(fields: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return two sets of fields; objects of one name become one."""
+    """Merge two sets of fields; objects of one name are merged."""
     result = dict(fields)
     for key, value in other.items():
         old = result.get(key)

@@ -1,4 +1,4 @@
-"""An encoder or a model of a worker somewhere else: what `viva.distributed` calls recipes."""
+"""Encoders and models in remote workers: recipes for `viva.distributed`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from viva.types import Choose, Generate, Response
 
 
 def encoder_worker(name: str, _place: int) -> RemoteEncoderWorker:
-    """Return an encoder, opened. Raises VivaError where it cannot be."""
+    """Open an encoder. Raises VivaError where that fails."""
     return RemoteEncoderWorker(name)
 
 
 class RemoteEncoderWorker:
-    """Compares texts."""
+    """An encoder in a worker."""
 
     def __init__(self, name: str) -> None:
         from viva.models.encoder import open_encoder
@@ -24,7 +24,7 @@ class RemoteEncoderWorker:
         self._encoder = open_encoder(name)
 
     def report(self) -> tuple[str, dict[str, str], int]:
-        """Return its name, its identity, how many pairs to give it at once."""
+        """Return its name, its identity, and the best number of pairs at once."""
         return self._encoder.name, dict(self._encoder.identity), self._encoder.batch
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -33,12 +33,12 @@ class RemoteEncoderWorker:
 
 
 def model_worker(place: str, weights: Weights, shown: str, said: RequestOptions, _place: int) -> RemoteModelWorker:
-    """Return a model's weights. Raises VivaError where there are none."""
+    """Open a model's weights. Raises VivaError where that fails."""
     return RemoteModelWorker(place, weights, shown, said)
 
 
 class RemoteModelWorker:
-    """Answers requests by the handful: a Response for each, or what a ModelError says."""
+    """A model in a worker, which answers groups of requests: a Response for each, or the data of a ModelError."""
 
     def __init__(self, place: str, weights: Weights, shown: str, said: RequestOptions) -> None:
         from viva.models.local.weightsmodel import LocalModel
@@ -46,17 +46,17 @@ class RemoteModelWorker:
         self._model = LocalModel(place, weights, shown, said)
 
     def report(self) -> Mapping[str, str]:
-        """Return its identity: the same weights in the same numbers as where it was named."""
+        """Return its identity, which must equal that on the calling machine."""
         return dict(self._model.identity)
 
     def drain(self) -> None:
-        """Give back what nobody works on yet."""
+        """Cancel requests that are not begun."""
         from viva.models.local.scheduler import cancel_pending
 
         cancel_pending()
 
     def __call__(self, requests: Sequence[Generate | Choose]) -> list[Response | dict[str, object]]:
-        """Return all of them at once, so that batches are full."""
+        """Answer all requests concurrently, so that batches are full."""
         return asyncio.run(self._all(requests))
 
     async def _all(self, requests: Sequence[Generate | Choose]) -> list[Response | dict[str, object]]:

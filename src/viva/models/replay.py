@@ -35,23 +35,23 @@ from viva.providers import Endpoint
 from viva.types import Generate, Response
 
 KEPT = "{run}/"
-"""What the path of a file begins with that lies in the run's own folder, wherever that is moved to."""
+"""Prefix of the path of a file in the run's own folder, which may be moved."""
 
 _LONGEST = 64 << 20
-"""Characters of a field of CSV: a reply may be longer than the 128 KiB that Python takes."""
+"""Most characters of a field of CSV: a reply may exceed Python's default of 128 KiB."""
 
 RATIO = 200
-"""How many times smaller than its content a gzipped file may be; answers reach about 50."""
+"""Highest ratio of content to size of a gzipped file; answers reach about 50."""
 SMALL = 16 << 20
-"""Bytes that are no danger whatever they were packed into."""
+"""Unpacked bytes that are harmless at any ratio."""
 
 
 class Replay(TextOnly):
-    """A file of answers, or what will be its content."""
+    """A file of answers, or its future content in memory, as a model."""
 
     def __init__(self, path: Path, *, shown: str = "", content: bytes | None = None) -> None:
-        """Raise DataError for a file that cannot be read; what is in it is decoded when first asked for."""
-        self.name = shown or f"replay/{path.name}"  # not the path: names go into tables and signatures
+        """Raise DataError for a file that cannot be read; its content is decoded on first use."""
+        self.name = shown or f"replay/{path.name}"  # without the path, since names go into tables and signatures
         self.rate_limit_group = "replay"
         self._path, self._content = path, content
         self._found: Recorded | None = None
@@ -67,7 +67,7 @@ class Replay(TextOnly):
 
     @property
     def _recorded(self) -> Recorded:
-        """Raises DataError for a file that is no table of answers: tables of a finished run need none of them."""
+        """The decoded answers, lazily: a finished run's tables need none. Raises DataError for no table of answers."""
         if self._found is None:
             lines = self._lines()
             if lines.digest()[:16] != self.identity["sha256"]:
@@ -79,7 +79,7 @@ class Replay(TextOnly):
         return self._found
 
     def _lines(self) -> JsonLines:
-        """Return the file; one that is packed, or a table, is read as a whole."""
+        """Return the file's lines; a packed file or a CSV is read as a whole."""
         whole = self._content is None and (self._path.suffix == ".gz" or _is_table(self._path))
         return JsonLines(self._path, _read(self._path) if whole else self._content)
 
@@ -90,31 +90,31 @@ class Replay(TextOnly):
 
     @property
     def errors(self) -> dict[tuple[str, int], str]:
-        """Why there is no answer, where a row says so."""
+        """(question, sample) → why there is no answer, if a row says so."""
         return self._recorded.errors
 
     @property
     def mended(self) -> list[int]:
-        """Lines with half of a surrogate pair, which nobody can write down: a question mark stands in its place."""
+        """Numbers of lines with half a surrogate pair, which cannot be encoded and is replaced by a question mark."""
         return self._recorded.mended
 
     @property
     def question_column(self) -> str:
-        """What the file calls the column of the question's id."""
+        """Name of the file's column of question ids."""
         return self._recorded.question_column
 
     @property
     def sample_numbers(self) -> set[int]:
-        """The numbers of samples that there are."""
+        """All sample numbers."""
         return self._recorded.samples
 
     @property
     def samples(self) -> int:
-        """How many answers a question has at most."""
+        """Most answers to any question."""
         return 1 + max(self.sample_numbers)
 
     def questions(self) -> Iterator[str]:
-        """Return the question of every answer, and of every error."""
+        """Yield the question of every answer, and of every error."""
         return (question for question, _ in itertools.chain(self.answers, self.errors))
 
     async def answer(self, request: Generate) -> Response:
@@ -128,7 +128,7 @@ class Replay(TextOnly):
         return reply
 
     async def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""
 
 
 def _read(path: Path) -> bytes:
@@ -150,7 +150,7 @@ def _is_table(path: Path) -> bool:
 
 
 def first_row(path: Path) -> AnswerRow | None:
-    """Return the first row of a file of answers. Raises DataError for one that cannot be played back."""
+    """Return the first row of a file of answers; None without any. Raises DataError for an invalid file."""
     if _is_table(path):
         return next((answer_row(row, where) for where, row in _table_rows(JsonLines(path, _read(path)))), None)
     lines = JsonLines(path, _read(path) if path.suffix == ".gz" else None)
@@ -158,7 +158,7 @@ def first_row(path: Path) -> AnswerRow | None:
 
 
 def _table_rows(source: JsonLines) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the rows of a CSV, each with where it is."""
+    """Yield (place, row) of a CSV."""
     with source.open() as file:
         content = utf8(file.read(), f"{source.path} is no CSV in UTF-8")
     for line, row in read_csv(source.path, content, longest=_LONGEST, unnamed=True)[1]:
@@ -185,9 +185,7 @@ def _of_table(source: JsonLines) -> Recorded:
 
 
 def _folder(folder: Path) -> tuple[Recorded, bytes]:
-    """Return a folder of text files, read as UTF-8 with whatever line ends, and not trimmed; and all of it for the
-    hash.
-    """
+    """Return the answers in a folder of text files (UTF-8, any line ends, not trimmed), and all bytes for the hash."""
     answers: dict[tuple[str, int], Response] = {}
     everything = bytearray()
     for file in sorted(folder.rglob("*.txt")):
@@ -221,5 +219,5 @@ def _named(path: Path) -> tuple[str, int]:
 
 
 def connect(name: str, endpoint: Endpoint) -> Replay:
-    """`name` is the path of the file."""
+    """Open the replay of a file; `name` is its path."""
     return Replay(Path(name), shown=endpoint.shown)

@@ -1,4 +1,4 @@
-"""What must not be written down: a key, in the forms in which servers quote it, and addresses besides their host.
+"""Removing secrets from texts: keys, in the forms in which servers quote them, and secret parts of addresses.
 
 Keys are read from the environment and go to their server alone; journals, errors and logs are shared.
 """
@@ -14,9 +14,9 @@ from urllib.parse import quote, urlsplit
 from viva.errors import VivaError, option
 
 SHORTEST_KEY = 6
-"""Characters of what can be a secret: servers of one's own are given an "x" as key, which is in every text."""
+"""Fewest characters of a secret: a user's own server may have "x" as its key, which is in every text."""
 SHORTEST_IN_REPLIES = 12
-"""The same in what a model wrote, which is graded: no word of an answer may be taken for a key."""
+"""The same in a model's text, which is graded: no word of an answer may be taken for a key."""
 KEY = "[key]"
 _URL = re.compile(r"""https?://[^\s"'<>`\\)\]}]+""")
 _SECRET_PART = re.compile(r"(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_.~%=+-]{16,}")
@@ -24,7 +24,7 @@ _SECRET_PART = re.compile(r"(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_.~%=+-]{16
 
 
 class Key(str):
-    """The key in an environment variable; empty where that is not set."""
+    """The key in an environment variable; "" where that is not set."""
 
     def __new__(cls, variable: str) -> Key:
         """Read the `variable`."""
@@ -36,10 +36,10 @@ class Key(str):
 
 
 def key_from(named: str | None, *usual: str, field: str = "api_key_env") -> Key:
-    """Return the key in the variable that the user `named` by the option `field`, else in the first of the `usual` ones
-    that is set.
+    """Return the key in the variable `named` by the user with option `field`, else in the first `usual` one that is
+    set.
 
-    Raises VivaError where the one that is named is not set.
+    Raises VivaError where the `named` one is not set.
     """
     keys = [*map(Key, [named] if named else usual)]
     if named and not keys[0]:
@@ -48,7 +48,7 @@ def key_from(named: str | None, *usual: str, field: str = "api_key_env") -> Key:
 
 
 class Secrecy:
-    """A key, and the address that it goes to; `key` is None or "" where there is none."""
+    """A remover of a key, and of secrets in the address that it goes to; `key`: None or "" for none."""
 
     def __init__(self, key: str | None, url: str = "") -> None:
         self._forms = sorted(set(_forms(key)), key=len, reverse=True) if key and len(key) >= SHORTEST_KEY else []
@@ -58,7 +58,7 @@ class Secrecy:
         self._read = {getattr(key, "variable", "the environment"): bool(key)}
 
     def add(self, variables: Iterable[str]) -> None:
-        """Secrets besides the key: what the environment puts into headers."""
+        """Add secrets besides the key: environment variables in headers."""
         for secret in map(Key, variables):
             self._read[secret.variable] = True
             forms = list(_forms(secret)) if len(secret) >= SHORTEST_IN_REPLIES else []
@@ -67,24 +67,24 @@ class Secrecy:
 
     @property
     def url(self) -> str:
-        """The address for people, without parts that may be keys."""
+        """The address to display, without parts that may be keys."""
         return self._url
 
     @property
     def sent(self) -> str:
-        """Where the refused key was read, as the end of an error."""
+        """The source of the refused key, as the end of an error."""
         sent = ", ".join(filter(self._read.get, self._read))
         return f"; is the key in {sent} right?" if sent else f"; no key was sent: {next(iter(self._read))} is not set"
 
     def in_error(self, text: str) -> str:
-        """Return an error without the key, and without paths, queries and fragments of other addresses than the
+        """Return an error without the key, and without paths, queries and fragments of addresses other than the
         model's.
         """
         text = self._without_parts(_replaced(text, self._forms))
         return _URL.sub(lambda match: self._address(match[0]), text)
 
     def in_reply(self, text: str) -> str:
-        """Return a model's answer without the key; addresses in it are its own."""
+        """Return a model's answer without the key; its addresses stay."""
         return _replaced(text, self._in_replies)
 
     def _without_parts(self, text: str) -> str:
@@ -110,9 +110,7 @@ def _replaced(text: str, forms: list[str]) -> str:
 
 
 def _forms(key: str) -> Iterator[str]:
-    """Yield the key, percent-encoded, and what all base64 of a text with the key in it has in common, at each
-    alignment.
-    """
+    """Yield the key, percent-encoded, and at each alignment the part common to all base64 of texts with the key."""
     yield key
     yield quote(key, safe="")
     for offset in range(3):

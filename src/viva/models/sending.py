@@ -1,7 +1,7 @@
-"""One request to a server, without or in other words what it was found to refuse: what all providers share.
+"""Sending requests to servers, adapted to what they refuse: code shared by all providers.
 
-Why nobody answers at an address is one sentence that names host and port, and what to do next: errors of any HTTP
-library are told apart by the exceptions of Python's own that they were raised from.
+A connection error becomes one sentence with host, port and what to do: errors of any HTTP library are classified by the
+Python exceptions that caused them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from viva.types import Generate, Message, Response
 from viva.visible import one_line
 
 HANDSHAKE = 2.0
-"""Seconds in which a port that speaks TLS says so."""
+"""Seconds for a TLS handshake that tests a port."""
 _NO_ROUTE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN, errno.EADDRNOTAVAIL}
 _CLOSED = {errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED}
 _NUMBER = re.compile(r"\[Errno (\d{1,4})\]")
@@ -36,11 +36,11 @@ _SAID = re.compile(r"""(?:b|bytearray\(b)(["'])(.{1,400}?)(?<!\\)\1""", re.DOTAL
 _PLAIN = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "UNKNOWN_PROTOCOL", "RECORD_LAYER_FAILURE"}
 _NOT_HTTP = {"ClientResponseError", "RemoteProtocolError", "LocalProtocolError", "BadStatusLine"}
 OPTION = "base_url"
-"""Where an address comes from, if nobody says another: an option by name."""
+"""The option that an address comes from by default."""
 
 
 def place(url: str) -> str:
-    """Host and port of an address, as an error names them."""
+    """Return host and port of an address, for errors."""
     parts = urlsplit(url)
     host = parts.hostname or url
     port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -52,8 +52,8 @@ def unreachable(
 ) -> ModelError:
     """Return the error for a request to `url` that got no reply of HTTP.
 
-    `patience`: seconds that connecting may take. `given`: the option or variable that the address comes from. What is
-    no trouble of a network keeps its own words, and does not count as unreachable.
+    `patience`: seconds that connecting may take. `given`: the option or variable that the address comes from. Errors
+    other than network errors keep their messages, and do not count as unreachable.
     """
     raised = list(_chain(problem))
     names = {type(error).__name__ for error in raised}
@@ -81,7 +81,7 @@ def _absent(sentence: str) -> ModelError:
 
 
 def _of_tls(url: str, raised: Sequence[BaseException], given: str) -> str:
-    for error in reversed(raised):  # what a library raises in place of Python's own says less
+    for error in reversed(raised):  # a library's own exceptions say less than Python's
         if isinstance(error, ssl.SSLCertVerificationError):
             why = one_line(str(getattr(error, "verify_message", error)), 160)
             return (
@@ -133,7 +133,7 @@ def _chain(problem: BaseException | None) -> Iterator[BaseException]:
 
 
 def _numbers(problem: BaseException) -> Iterator[int]:
-    """Yield numbers of the system's errors: an exception's own, and those that several attempts in one text left."""
+    """Yield the errno values of an exception: its own, and those in its text of several attempts."""
     if isinstance(problem, OSError) and problem.errno:
         yield problem.errno
     yield from map(int, _NUMBER.findall(str(problem)))
@@ -159,17 +159,17 @@ def wants_tls(url: str, given: str = OPTION) -> ModelError:
 
 
 def silent(url: str, seconds: float, given: str = OPTION) -> ModelError:
-    """Return the error for a port that takes requests and says nothing, not even which models it serves."""
+    """Return the error for a port that takes requests but does not answer, not even with its list of models."""
     trouble = f"{place(url)} accepts connections and answers nothing, not even GET {urlsplit(url).path}/models"
     return _absent(f"{trouble} within {seconds:g} s: is it a model server, and is the address right ({option(given)})?")
 
 
 LONGEST_LINE = 16 << 20
-"""Bytes of one result that are read at most."""
+"""Most bytes of one result of a batch."""
 
 
 def lost(batch: str) -> str:
-    """Return what to do about a batch that a provider does not know. Without its name it is searched for once more."""
+    """Return what to do about a batch unknown to its provider: without its name it is searched for again."""
     return (
         "was it handed in with the key of another organisation or workspace? If it is lost, remove the line "
         f"`submitted` of {batch} from batches.jsonl, and its requests are asked anew"
@@ -177,7 +177,7 @@ def lost(batch: str) -> str:
 
 
 def unfound(label: str, url: str, why: str) -> ModelError:
-    """Return the error for a batch that may have been handed in or not: asked again, it may be paid twice."""
+    """Return the error for a batch that may have been handed in: asked again, it may be paid twice."""
     return ModelError(
         "unsupported",
         f"whether the batch {label} reached {url} cannot be found out ({why}): look it up there; if there is none of "
@@ -187,7 +187,7 @@ def unfound(label: str, url: str, why: str) -> ModelError:
 
 
 class Lines:
-    """Splits what comes in pieces into lines, without their ends. Empty and too long ones are left out."""
+    """A splitter of pieces of a stream into lines, without their ends. Empty and too long lines are left out."""
 
     def __init__(self, longest: int = LONGEST_LINE) -> None:
         self._longest = longest
@@ -195,7 +195,7 @@ class Lines:
         self._size = 0
 
     def take(self, piece: bytes) -> Iterator[bytes]:
-        """Return the lines that end in this piece."""
+        """Yield the lines that end in this piece."""
         start = 0
         while (end := piece.find(b"\n", start)) >= 0:
             self._keep(piece[start:end])
@@ -204,7 +204,7 @@ class Lines:
         self._keep(piece[start:])
 
     def rest(self) -> Iterator[bytes]:
-        """Return the text after the last line feed, if there is any."""
+        """Yield the text after the last line feed, if any."""
         line = b"".join(self._parts).strip()
         if line and self._size <= self._longest:
             yield line
@@ -222,7 +222,7 @@ T = TypeVar("T")
 
 
 class Refusal(Struct):
-    """A request that was refused for what it says: the error that it stands for, and the `names` it may be about."""
+    """A refusal of a request's content: its error, and `names` of the parameters that it may be about."""
 
     error: ModelError
     names: Sequence[str] = ()
@@ -231,10 +231,10 @@ class Refusal(Struct):
 def refusal(
     error: ModelError, content: bytes, sent: Mapping[str, tuple[str, object]], own: Sequence[str], prompt: str
 ) -> Refusal:
-    """Return what a refusal in these words is about.
+    """Return a refusal with the parameters that its `content` is about.
 
-    `sent` is what can be left out: its name in the request → Viva's name for it, and the value; `own` are fields that
-    the user asked for: refused, they end the run.
+    `sent`: name of a parameter that can be left out → (Viva's name, value); `own`: the user's fields, whose refusal
+    ends the run.
     """
     names_refused = named(content, {name: value for name, (_, value) in sent.items()}, prompt)
     names = list(dict.fromkeys(sent[name][0] if name in sent else name for name in names_refused))
@@ -245,8 +245,8 @@ def refusal(
 
 
 async def adapted(adapting: Adapting, attempt: Callable[[Mapping[str, str]], Awaitable[T | Refusal]]) -> T:
-    """Return what an attempt brings that leaves out or replaces what it is given: what is known, and what is refused
-    now.
+    """Return the result of `attempt`, called with the parameters to leave out or replace: the known ones and those
+    refused now.
 
     Raises ModelError.
     """
@@ -262,14 +262,14 @@ async def adapted(adapting: Adapting, attempt: Callable[[Mapping[str, str]], Awa
 
 
 def kept(response: Response, options: RequestOptions) -> Response:
-    """Without its thoughts where the user does not keep them."""
+    """Return the response, without thoughts if the user does not keep them."""
     return response if options.keep_reasoning else msgspec.structs.replace(response, reasoning="")
 
 
 class ApiModel(TextOnly):
-    """A model of an API: what it is asked is adapted to what it refuses (`_attempt`, with what became of parameters).
+    """Base of API models, whose requests are adapted to refusals (`_attempt` gets the treated parameters).
 
-    `name` is the API's, `shown` what tables call it where that is another.
+    `name`: the API's; `shown`: its name in tables, if different.
     """
 
     def __init__(
@@ -297,7 +297,7 @@ class ApiModel(TextOnly):
         return self._secrecy.in_error(text)[:400]
 
     def _lost(self, url: str, problem: Exception, given: str) -> ModelError:
-        """Return why nobody was reached at a URL that the environment variable `given` names."""
+        """Return the error for an unreachable URL, which the environment variable `given` names."""
         why = unreachable(url, problem, given=given)
         why.message = self._clean(why.message)
         return why
@@ -314,18 +314,18 @@ class ApiModel(TextOnly):
 
 
 def leave_out(adapting: Adapting, name: str, why: str) -> None:
-    """Leave out, or do here, what this API is known not to have.
+    """Leave out, or do locally, a parameter that this API lacks.
 
-    Raises ModelError where the user wants nothing left out.
+    Raises ModelError if the user wants nothing left out.
     """
     if not adapting.becomes(name):
         adapting.keep(adapting.refused([name], why, {}))
 
 
 def chat_turns(request: Generate, parameters: Mapping[str, str], api: str) -> tuple[str | None, list[Message]]:
-    """Return the system text, in the question where `parameters` leave it out, and the other messages.
+    """Return (system text, other messages); the text is put into the question if `parameters` leave it out.
 
-    Raises ModelError for a text to continue, which this `api` has no models for.
+    Raises ModelError for a text to continue, which no model of this `api` supports.
     """
     if isinstance(request.prompt, str):
         raise ModelError("rejected", f"{api} only: leave out {option('form', 'base')}", fatal=True)
@@ -335,9 +335,7 @@ def chat_turns(request: Generate, parameters: Mapping[str, str], api: str) -> tu
 
 
 def headers_of(options: RequestOptions, secrecy: Secrecy) -> dict[str, str]:
-    """Return the user's headers as they are sent; their secrets are kept out of errors. Raises ModelError, a fatal
-    one.
-    """
+    """Return the user's headers as they are sent, keeping their secrets out of errors. Raises a fatal ModelError."""
     try:
         headers = expanded(options.headers)
     except VivaError as problem:
@@ -347,12 +345,12 @@ def headers_of(options: RequestOptions, secrecy: Secrecy) -> dict[str, str]:
 
 
 def decoded(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return fields that the user gave, as values."""
+    """Return the user's fields with decoded values."""
     return {name: msgspec.json.decode(value) for name, value in pairs}
 
 
 def refuse_foreign(model: str, options: RequestOptions, *names: str) -> None:
-    """Raise VivaError for options that mean nothing to this provider: nothing is dropped silently."""
+    """Raise VivaError for options without effect at this provider: nothing is dropped silently."""
     given = {
         "template_option": options.template_options,
         "request_field": options.fields,

@@ -15,7 +15,7 @@ from viva.visible import one_line
 
 
 class Family(Struct, frozen=True):
-    """One family: templates with and without a system text, and the mark that servers put before the text."""
+    """A family's templates with and without a system text, and the mark that servers put before the text."""
 
     text: str
     alone: str = ""
@@ -28,13 +28,13 @@ def _table() -> dict[str, Family]:
 
 
 def families() -> dict[str, str]:
-    """Name → template with a system text."""
+    """Return family → template with a system text."""
     return {name: family.text for name, family in _table().items()}
 
 
 def version(name: str) -> str:
-    """Return a family with a hash of its texts, for the key of a reply: another text is another prompt. Others as they
-    are.
+    """Return a family with a hash of its texts, for the key of a reply, since other texts make other prompts; any other
+    name unchanged.
     """
     family = _table().get(name)
     if family is None:
@@ -44,17 +44,17 @@ def version(name: str) -> str:
 
 
 def unknown(family: str) -> str:
-    """Return why this is no family, with those that are; "" if it is one."""
+    """Return why a family is unknown, with the known ones; "" for a known one."""
     if family in _table():
         return ""
     return f"no family of prompt templates is called {one_line(family, 40)!r}; there are {', '.join(sorted(_table()))}"
 
 
 def render(family: str, prompt: Prompt) -> str:
-    """Return a prompt as the family's text, up to where the model answers. A text counts as what the user says.
+    """Render a prompt as the family's text, up to the model's answer. A plain text counts as the user's message.
 
-    Several messages of one kind are joined by line feeds: the templates have one place for each. What they contain is
-    never looked at again. Raises VivaError for an unknown family.
+    Several messages of one role are joined by line feeds, since templates have one place for each. Their contents are
+    never interpreted. Raises VivaError for an unknown family.
     """
     problem = unknown(family)
     if problem:
@@ -67,14 +67,12 @@ def render(family: str, prompt: Prompt) -> str:
         user = "\n".join(message.content for message in prompt if message.role != "system")
     if not system:
         return fill(template.alone or template.text, {"user": user})
-    if "system" not in fields(template.text):  # what a benchmark asks for must not get lost
+    if "system" not in fields(template.text):  # a benchmark's system text must not get lost
         return fill(template.text, {"user": f"{system}\n{user}"})
     return fill(template.text, {"system": system, "user": user})
 
 
 def for_server(family: str, text: str) -> str:
-    """Return a rendered text as a completion server takes it, which puts the family's beginning-of-text mark before
-    it.
-    """
+    """Return a rendered text without the beginning-of-text mark that completion servers add themselves."""
     known = _table().get(family)
     return text.removeprefix(known.bos) if known else text

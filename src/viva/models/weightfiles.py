@@ -1,7 +1,7 @@
-"""Files of weights: what a folder holds and lacks, whether they arrived whole, a hash of them; and the Hub's folder.
+"""Files of weights: contents of a folder, completeness, hash; and the Hub's cache folder.
 
-For encoders (encoder.py) and language models (local/opening.py). Reads files, imports nothing heavy, asks nobody but
-for `look_up_the_hub`. What a folder's JSON says is hostile: a name in it is never followed out of the folder.
+For encoders (encoder.py) and language models (local/opening.py). Reads files, imports nothing heavy; only
+`look_up_the_hub` uses the network. A folder's JSON is untrusted: no name in it leads out of the folder.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ SMALL = (
     *TOKENIZERS,
     *("config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "merges.txt"),
 )
-"""What an encoder's similarity depends on besides its weights."""
+"""Files that an encoder's similarity depends on besides its weights."""
 LM_TOKENIZERS = (*TOKENIZERS, "tokenizer.model", "tokenizer.tiktoken", "qwen.tiktoken", "tiktoken.model", "tekken.json")
 LM_SMALL = (*sorted({*SMALL, *LM_TOKENIZERS}), "chat_template.jinja", "chat_template.json", "generation_config.json")
-"""What a language model's answers depend on besides its weights."""
+"""Files that a language model's answers depend on besides its weights."""
 _SINGLE = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
-"""Where transformers looks for weights, in its order."""
+"""Files in which transformers looks for weights, in its order."""
 _SHARD = re.compile(r"(?:model|pytorch_model)-(\d{5})-of-(\d{5})\.(?:safetensors|bin)")
 _LONGEST_HEADER = 100 << 20
-"""Bytes: safetensors' own limit of a header."""
+"""Most bytes of a header: safetensors' own limit."""
 _PART, _READ = 1 << 30, 1 << 20
 _LFS = b"version https://git-lfs"
 
 
 def fingerprint(folder: Path, weights: Iterable[Path], small: Iterable[str], *, part: int = _PART) -> str:
-    """Hash names and contents of these files; `small` may be absent. About a second a GB, on every core.
+    """Hash names and contents of these files, of which `small` may be missing. About a second a GB, on all cores.
 
-    A file longer than `part` bytes counts by the hashes of its parts; without parts (0) it is read in one go, as by
-    every Viva before 2026-12.
+    A file longer than `part` bytes counts by the hashes of its parts; with 0 it is hashed as a whole, as by every Viva
+    before 2026-12.
     """
     files = [path for path in [*weights, *(folder / name for name in sorted(small))] if path.is_file()]
     starts = [range(0, path.stat().st_size or 1, part) if part else range(1) for path in files]
@@ -86,9 +86,7 @@ def any_weights(folder: Path) -> list[Path]:
 
 
 def model_weights(folder: Path) -> list[Path]:
-    """Return the files of weights that transformers would read of a folder, whether they are there or not; [] without
-    any.
-    """
+    """Return the files of weights that transformers would read of a folder, existing or not; [] without any."""
     for name in _SINGLE:
         path = folder / name
         if not path.is_file():
@@ -127,15 +125,15 @@ def lacking(folder: Path) -> str:
 
 
 PANIC = "PanicException"
-"""What Rust's libraries raise where they fail, such as tokenizers at an expression of a tokenizer.json that is none:
-it is no `Exception`."""
+"""Exception of failing Rust libraries, such as tokenizers at an invalid expression in tokenizer.json; it is no
+`Exception`."""
 
 
 def foreign_code(config: object, *, deepest: int = 8) -> str:
-    """Return what of a config.json would have transformers fetch code and run it, in a few words; "" if nothing.
+    """Return the part of a config.json that would make transformers fetch and run code, in a few words; "" without any.
 
-    It takes a name of attention that it does not know for a kernel on the Hub, also in the configurations of parts;
-    and without flash_attn here, flash attention for one, too.
+    It takes an unknown name of attention for a kernel on the Hub, also in configurations of parts; and so it does with
+    flash attention if flash_attn is missing.
     """
     if not isinstance(config, dict) or not deepest:
         return ""
@@ -152,12 +150,12 @@ def foreign_code(config: object, *, deepest: int = 8) -> str:
 
 _EXPERTS = ("experts_implementation", "experts_implementation_internal")
 _COMPUTED = ("eager", "sdpa", "flex_attention", "batched_mm", "grouped_mm")
-"""Ways to compute attention and experts that are all PyTorch's."""
+"""Implementations of attention and experts that are PyTorch's own."""
 
 
 def damage(folder: Path) -> str:
-    """Return what is wrong with a folder's files, in a few words: absent, cut off, empty, never fetched; "" if nothing
-    is.
+    """Return what is wrong with a folder's files, in a few words: missing, cut off, empty, never fetched; "" if
+    nothing.
 
     Reads headers, never weights: a flipped bit is not seen.
     """
@@ -188,7 +186,7 @@ def broken(path: Path) -> str:
 
 
 def _broken_safetensors(path: Path) -> str:
-    """8 bytes: the header's length, little-endian; the header, JSON with every tensor's offsets; the tensors."""
+    """Compare a file's size with its header: 8 bytes of length, little-endian, then JSON with all offsets; tensors."""
     size = path.stat().st_size
     with path.open("rb") as content:
         length = content.read(8)
@@ -210,9 +208,7 @@ def _broken_safetensors(path: Path) -> str:
 
 
 def snapshot(name: str, revision: str) -> Path | None:
-    """Return the folder of one revision (a branch, a tag, a whole hash) that the Hub's client fetched; None if it did
-    not.
-    """
+    """Return the Hub client's folder of a revision (a branch, a tag, a whole hash); None if it was not fetched."""
     if ".." in revision.split("/") or revision.startswith("/"):
         return None
     kept = hub_cache("models", name)
@@ -226,7 +222,7 @@ def snapshot(name: str, revision: str) -> Path | None:
 
 
 def look_up_the_hub() -> None:
-    """Raise OSError where there is no network: the Hub's client would try for half a minute."""
+    """Raise OSError without a network, where the Hub's client would try for half a minute."""
     if not any(os.environ.get(variable) for variable in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
         hub = urlsplit(os.environ.get("HF_ENDPOINT") or HUB)
         socket.getaddrinfo(hub.hostname, hub.port or 443)
@@ -244,7 +240,7 @@ def _shards(index: Path) -> list[Path]:
 
 
 def _unlike(path: Path) -> str:
-    """Return what a file is in place of its content."""
+    """Return what a file holds in place of its content, in a few words."""
     if not path.is_file():
         return "not there"
     with path.open("rb") as content:

@@ -16,9 +16,7 @@ from viva.published.printed import Column, Entry, Kind, Size, Source, Table, kno
 
 
 class Cells(Struct, frozen=True, forbid_unknown_fields=True):
-    """A block of an exam's table. `rows` and `columns` map a word in names of published columns to the table's
-    label.
-    """
+    """A block of an exam's table. `rows`, `columns`: a word in names of published columns → the table's label."""
 
     layout: str
     rows: dict[str, str]

@@ -129,9 +129,7 @@ def _comprehension(setting: Setting, figures: Mapping[str, float]) -> float | No
 def _figures(
     spec: ExamSpec, declared: Sequence[Declared], entries: Sequence[Entry | None]
 ) -> dict[tuple[str, str, str], float]:
-    """Return cell of the exam's tables → figure, a share of 1; for an exam of some formats, only those formats'
-    figures.
-    """
+    """Return cell of the exam's tables → figure, a share of 1; for an exam of some formats, of those only."""
     figures: dict[tuple[str, str, str], float] = {}
     for each_table, entry in zip(declared, entries, strict=True):
         printed = entry.figures if entry else {}

@@ -374,9 +374,7 @@ def _beside(partial: Path) -> Path:
 
 
 def _version_of(partial: Path) -> str:
-    """Return that version: the SHA-256 that a server named, else its commit and ETag (or date), joined by a space, or
-    "".
-    """
+    """Return that version: a server's SHA-256, else its commit and ETag (or date), joined by a space, or ""."""
     version = _beside(partial)
     return version.read_text(encoding="utf-8").partition("\n")[0] if version.exists() else ""
 

@@ -6,9 +6,9 @@ and at its ancestors within the unit; each part gives a mean of values and the l
 
     mean over both = mean1 + (mean2 - mean1) * sigmoid(log2 - log1)
 
-Models of transformers ask for their attention function by name (AttentionInterface), which is where this one stands.
-It knows grouped queries, sliding windows, capped scores and sinks; anything else is refused, and what it is not told
-of (an attention that the model computes elsewhere) the probe finds out.
+Models of transformers get their attention function by name (AttentionInterface), where this one is registered. It
+supports grouped queries, sliding windows, capped scores and sinks; anything else is refused. An attention that the
+model computes elsewhere is found by the trials in forward.py.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from viva.models.local.sharing import Tree
 
 NAME = "viva_shared"
 _LOWEST = -1e30
-"""Stands for minus infinity where a difference of two of them must be a number."""
+"""In place of minus infinity, where a difference of two such must be a number."""
 _LEAST = 1e-30
-"""Stands for zero weight in all."""
+"""In place of a total weight of zero."""
 _BLOCK = {"cpu": 1 << 22, "cuda": 1 << 28}
-"""Bytes of scores at a time: what a CPU's cache holds, what a GPU is busy with."""
+"""Bytes of scores at a time: a CPU's cache, enough work for a GPU."""
 _SETTING = "_attn_implementation_internal"
 """Where a configuration has the name of its attention function; the property before it would set that of the parts of
 a composite model, too, and they may differ."""
 _NOT_KNOWN = ("position_bias", "head_mask", "cache", "block_sequence_ids")
-"""What other attention functions are told and this one does not know."""
+"""Arguments of other attention functions that this one does not support."""
 
 Past = dict[Any, tuple[Any, Any]]
 """Keys [heads, tokens, width] and values of every layer that attends, by its module."""
 
 
 class Packed:
-    """A batch of units behind `prefix` tokens: where its tokens are, and which sees which. Tensors on `device`.
+    """A batch of units after `prefix` tokens: the places of its tokens and which see which. Tensors on `device`.
 
     `slots` [units x longest] are the tokens that a padded batch would hold, `places` [tokens] the slot of each.
     `past` are the prefix's keys and values; `seen` is filled with the batch's own where `keep` is set.
@@ -78,7 +78,7 @@ class Packed:
         self._elsewhere: dict[Any, Packed] = {}
 
     def on(self, device: Any) -> Packed:
-        """Return the same with its tensors there, for models whose layers are spread over devices."""
+        """Return the same with tensors on `device`, for models whose layers are spread over devices."""
         if device == self.positions.device:
             return self
         if device not in self._elsewhere:
@@ -130,7 +130,7 @@ _current: ContextVar[Packed | None] = ContextVar("packed", default=None)
 
 @contextmanager
 def packed(model: Any, batch: Packed) -> Iterator[None]:
-    """While it lasts, the model attends as `batch` says; afterwards as before."""
+    """Have the model attend as `batch` says inside the block."""
     functions: Any = importlib.import_module("transformers.modeling_utils").ALL_ATTENTION_FUNCTIONS
     functions.register(NAME, attend)
     configs = {id(module.config): module.config for module in model.modules() if hasattr(module, "config")}
@@ -186,7 +186,7 @@ def attend(
 
 
 def _own(batch: Packed, asked: _Asked, query: Any, key: Any, value: Any) -> tuple[Any, Any]:
-    """Return what tokens see of their unit: mean of values [tokens, heads, width], log of the weights' sum."""
+    """Return attention within units: mean of values [tokens, heads, width], log of the weights' sum."""
     units, longest, heads, few = batch.units, batch.longest, query.shape[0], key.shape[0]
 
     def side_by_side(states: Any) -> Any:
@@ -211,7 +211,7 @@ def _own(batch: Packed, asked: _Asked, query: Any, key: Any, value: Any) -> tupl
 
 
 def _prefix(batch: Packed, asked: _Asked, query: Any, key: Any, value: Any) -> tuple[Any, Any]:
-    """Return what tokens see of the prefix: mean of values [tokens, heads, width], log of the weights' sum."""
+    """Return attention to the prefix: mean of values [tokens, heads, width], log of the weights' sum."""
     few, (heads, tokens, width) = key.shape[0], query.shape
     each = heads // few
     behind = batch.behind(asked.window)
@@ -233,7 +233,7 @@ def _prefix(batch: Packed, asked: _Asked, query: Any, key: Any, value: Any) -> t
 
 
 class _Asked(Struct, frozen=True):
-    """How a layer wants its scores."""
+    """A layer's settings of attention scores."""
 
     torch: Any
     scaling: float
@@ -242,12 +242,11 @@ class _Asked(Struct, frozen=True):
 
     @property
     def simple(self) -> bool:
-        """Whether kernels that know nothing but products do."""
+        """Whether plain product kernels suffice."""
         return not self.softcap
 
     def fused(self, query: Any, key: Any, value: Any, *, causal: bool) -> tuple[Any, Any] | None:
-        """Return mean of values and log of the weights' sum [rows, heads, tokens] by one kernel; None where there is
-        none.
+        """Return mean of values and log of the weights' sum [rows, heads, tokens] by one kernel; None without a kernel.
 
         These are what `scaled_dot_product_attention` calls, which does not tell the sum.
         """
@@ -264,7 +263,7 @@ class _Asked(Struct, frozen=True):
         return result[0], result[1][..., : query.shape[2]]  # the sums of some kernels are padded
 
     def slowly(self, query: Any, key: Any, value: Any, hidden: Any) -> tuple[Any, Any]:
-        """Return the same in steps, in float32, with what is not to be seen."""
+        """Return the same in separate steps, in float32, with a mask of `hidden` places."""
         scores = query @ key.transpose(-1, -2)
         scores = scores.float() if scores.dtype != self.torch.float32 else scores
         scores *= self.scaling

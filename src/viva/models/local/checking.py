@@ -1,6 +1,6 @@
-"""What can be said of a model without opening it: whether it can be used here, and how many tokens it reads.
+"""Checks of a model without opening it: whether it can be used here, and its context in tokens.
 
-Reads the folder's configuration and the headers of its files; imports nothing heavy, asks nobody.
+Reads the folder's configuration and the headers of its files; imports nothing heavy, requests nothing.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _LENGTHS = (
     *("max_position_embeddings", "n_positions", "n_ctx", "seq_length", "max_seq_len", "max_sequence_length"),
     *("max_seq_length", "model_max_length", "seq_len"),
 )
-"""What configurations call the number of positions."""
+"""Names of the number of positions in configurations."""
 _SENSIBLE = range(8, 100_000_001)
-"""Tokens. Tokenizers without a limit say 10**30; some configurations say 0 or -1."""
+"""Plausible contexts in tokens: tokenizers without a limit state 10**30, some configurations 0 or -1."""
 _OTHER_HEAD = re.compile(
     r"For(MaskedLM|PreTraining|NextSentencePrediction|MultipleChoice|\w*Classification|QuestionAnswering|Seq2SeqLM)$"
 )
-"""Architectures whose weights are trained for something else than what comes next."""
+"""Architectures whose weights are not trained to predict the next token."""
 ADAPTERS = ("adapter_model.safetensors", "adapter_model.bin")
 
 
 def problem(place: str, weights: Weights) -> str:
-    """Return why this model cannot be used here, with what to do about it; "" if it can. Imports nothing heavy, asks
-    nobody.
+    """Return why this model cannot be used here, with what to do; "" if it can. Imports nothing heavy, requests
+    nothing.
 
     A name that is not on this machine yet counts as usable unless the Hub is switched off (HF_HUB_OFFLINE).
     """
@@ -47,7 +47,7 @@ def problem(place: str, weights: Weights) -> str:
 
 
 def context_of(place: str, weights: Weights) -> int | None:
-    """Return how many tokens the model reads, by its files alone; None where they do not say or are not here yet."""
+    """Return the model's context in tokens, by its files alone; None where they are missing or do not state it."""
     folder = folder_of(place, weights)
     if folder is None:
         return None
@@ -62,9 +62,7 @@ def context_of(place: str, weights: Weights) -> int | None:
 
 
 def stored_dtype(place: str, weights: Weights) -> str:
-    """Return what numbers the weights are stored in, by the config alone; "" where it does not say or is not here
-    yet.
-    """
+    """Return the dtype in which the weights are stored, by the config alone; "" where missing or not stated."""
     folder = folder_of(place, weights)
     try:
         config = read_json(folder / "config.json") if folder else {}
@@ -102,13 +100,13 @@ def _packages(weights: Weights) -> str:
 
 
 def split_revision(place: str, weights: Weights) -> tuple[str, str]:
-    """Return a Hub's name and its revision, "main" if nothing is said."""
+    """Return a Hub name and its revision, "main" if none is given."""
     name, _, revision = place.partition("@")
     return name, revision or weights.revision or "main"
 
 
 def folder_of(place: str, weights: Weights) -> Path | None:
-    """Return where the files are; None if they are not on this machine."""
+    """Return the folder of the files; None if they are not on this machine."""
     folder = Path(place).expanduser()
     if place and folder.is_dir():
         return folder.absolute()
@@ -144,13 +142,13 @@ def _hub(place: str, weights: Weights) -> str:
 
 
 def _kind(place: str, folder: Path, weights: Weights) -> str:
-    """Return what its configuration says against it."""
+    """Return why its configuration rules it out; "" if it does not."""
     try:
         config = read_json(folder / "config.json")
         tokenizer = folder / "tokenizer_config.json"
         both = [config, read_json(tokenizer)] if tokenizer.is_file() else [config]
     except ValueError:
-        return ""  # of a snapshot that is not whole: what lacks is fetched
+        return ""  # of an incomplete snapshot: missing files are fetched
     if not weights.trust_remote_code and any(part.get("auto_map") for part in both):
         return code_of_its_own(place)
     if beside := _sibling(place, folder, config):
@@ -164,7 +162,7 @@ def _kind(place: str, folder: Path, weights: Weights) -> str:
 
 
 def _sibling(place: str, folder: Path, config: Mapping[str, object]) -> str:
-    """Return what transformers would read in place of the weights that are hashed, or on top of them, unasked."""
+    """Return an error for files that transformers would read in place of the hashed weights, or on top of them."""
     if config.get("transformers_weights"):
         return (
             f"the config.json of {shown(place)} has its weights read from another file (transformers_weights: "
@@ -182,7 +180,7 @@ def _sibling(place: str, folder: Path, config: Mapping[str, object]) -> str:
 
 
 def kernel_of_others(place: str, entry: str) -> str:
-    """Return the sentence that refuses it."""
+    """Return the error for a model that needs this code."""
     return (
         f"the config.json of {shown(place)} has attention computed by code from elsewhere ({entry}), which would be "
         "fetched and run: take the entry out (eager, sdpa and flex_attention are PyTorch's own)"
@@ -190,7 +188,7 @@ def kernel_of_others(place: str, entry: str) -> str:
 
 
 def code_of_its_own(place: str) -> str:
-    """Return the sentence that refuses it."""
+    """Return the error for a model that needs this code."""
     return (
         f"{shown(place)} comes with code of its own (auto_map), which would be run on this machine: look at it, and "
         f"then say {option('trust_remote_code')}; or name a model that transformers knows"
@@ -216,7 +214,7 @@ def _adapter(adapter: str) -> str:
 
 
 def length(config: Mapping[str, Any], limit: object) -> int | None:
-    """Return tokens: the smallest sensible number that a configuration and its tokenizer's `limit` name."""
+    """Return the smallest plausible context, in tokens, of a configuration and its tokenizer's `limit`."""
     nested = config.get("text_config")
     lengths = [part.get(key) for part in (config, nested) if isinstance(part, Mapping) for key in _LENGTHS]
     sensible = [number for number in (*lengths, limit) if type(number) is int and number in _SENSIBLE]
@@ -224,5 +222,5 @@ def length(config: Mapping[str, Any], limit: object) -> int | None:
 
 
 def shown(place: str) -> str:
-    """Return a place for people: in one line, nothing in it that a terminal would obey."""
+    """Return a place to display: in one line, escaped for terminals."""
     return one_line(place, 200)

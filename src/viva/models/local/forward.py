@@ -1,16 +1,16 @@
 """Log-probabilities of tokens under a model, no token computed twice: next tokens, continuations, whole texts.
 
-Rows of tokens go through the model as passes.py says: the prefix that rows have in common once, its keys and values
-kept for the next call, and below it all rows packed without padding. Where a model cannot do that (recurrent layers, an
-attention of its own) every row is computed whole. Which of the two is decided by trying (`_tried`). Logits are those
-of the asked positions only, normalised over the whole vocabulary in float32.
+Rows of tokens are computed with their common prefix once, whose keys and values are kept for the next call, and all
+rows packed after it without padding. Where a model cannot do that (recurrent layers, its own attention code) every row
+is computed whole. A trial decides (`_tried`). Logits are those of the asked positions only, normalised over the whole
+vocabulary in float32.
 
-Whether a model can share what rows have in common: it is tried, on a few random rows, against the plain way.
+The trial compares both ways on a few random rows.
 
-What was not tried is not believed: layers whose state is not keys and values of single tokens, and windows that slide
-without the attention function being told.
+Cases that it cannot cover are refused: layers whose state is not keys and values of single tokens, and sliding windows
+of which the attention function is not told.
 
-Two ways of rows of tokens through a model: whole, or behind a prefix that is computed once and kept.
+Rows go through a model in two ways: whole, or after a prefix that is computed once and kept.
 
 Both give logits of asked positions only. The plain way is right for every causal model: rows in a batch, padded on the
 right (what is before a token is all that it sees, so nothing is masked and any token will do as padding), no cache.
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 
 TOKENS = {"cpu": 1024, "cuda": 16384}
-"""Tokens that go through the layers at once, unless one row has more."""
+"""Most tokens that go through the layers at once, unless one row has more."""
 PIECE = 1024
 """Tokens of a prefix that go through at once: what sees each other within a unit costs the square."""
 CAPACITY = 1 << 28
-"""Bytes of kept prefixes besides the one in use."""
+"""Most bytes of kept prefixes besides the one in use."""
 
 Row = tuple[int, ...]
 
@@ -77,14 +77,14 @@ class Way(Protocol):
     most: int
 
     def logits(self, rows: Sequence[Row], asks: Sequence[Ask]) -> Iterator[Logits]:
-        """Return logits of all asks, by and by, in any order."""
+        """Yield the logits of all asks, in any order."""
 
     def clear(self) -> None:
-        """Let go of what is kept."""
+        """Release what is kept."""
 
 
 class Plain:
-    """Rows whole, padded on the right."""
+    """The plain way: rows whole, padded on the right."""
 
     def __init__(self, model: Any, device: Any, capacity: int = LOGITS) -> None:
         self._torch: Any = importlib.import_module("torch")
@@ -93,10 +93,10 @@ class Plain:
         self.computed = 0
 
     def clear(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: nothing is kept."""
 
     def logits(self, rows: Sequence[Row], asks: Sequence[Ask]) -> Iterator[Logits]:
-        """See `Way`. Equal rows go through once."""
+        """See `Way`. Equal rows are computed once."""
         different = list(dict.fromkeys(rows[ask.row] for ask in asks))
         asked: dict[Row, list[int]] = {}
         for number, ask in enumerate(asks):
@@ -117,7 +117,7 @@ class Plain:
 
 
 class Shared:
-    """Rows packed behind prefixes, of which the last used are kept.
+    """The shared way: rows packed after prefixes, of which the last used are kept.
 
     `called` counts layers that attended, `windows` has the sliding windows that they were told (0: none).
     """
@@ -135,7 +135,7 @@ class Shared:
 
     @property
     def spares(self) -> bool:
-        """Whether the last layer's network sees only what is asked for."""
+        """Whether the last layer's feed-forward network computes only wanted positions."""
         return self._head.spares
 
     @spares.setter
@@ -143,7 +143,7 @@ class Shared:
         self._head.spares = spares
 
     def clear(self) -> None:
-        """Let go of kept prefixes."""
+        """Release kept prefixes."""
         self._kept.clear()
 
     def logits(self, rows: Sequence[Row], asks: Sequence[Ask]) -> Iterator[Logits]:
@@ -176,7 +176,7 @@ class Shared:
                     where += [(number, start + path[asks[number].behind - 1 - prefix]) for number in asked[row]]
                 start += len(unit.tokens)
             yield from self._run(through, where)
-            if alone:  # it cost nothing, and the next call may continue from here
+            if alone:  # keeping it costs nothing, and the next call may continue from it
                 self._keep(first, prefix, past, through.seen)
 
     def _prefix(self, shared: Row, wanted: int, rows: int) -> tuple[int, Past]:
@@ -195,7 +195,7 @@ class Shared:
                 past = self._keep(shared[: low + len(piece)], low, past, through.seen)
             length = wanted
         elif length:
-            self._kept.sort(key=lambda kept: kept[0] is tokens)  # the last is the last to go
+            self._kept.sort(key=lambda kept: kept[0] is tokens)  # the most recently used goes last
         return length, _cropped(past, length)
 
     def _run(self, through: Packed, where: list[tuple[int, int]]) -> Iterator[Logits]:
@@ -211,7 +211,7 @@ class Shared:
         self.windows |= through.windows
 
     def _keep(self, tokens: Row, prefix: int, past: Past, seen: Past) -> Past:
-        """Keep a prefix that is now as long as `tokens`, instead of those that it begins with, and few others."""
+        """Keep a prefix extended to `tokens`, in place of its own beginnings, and drop old ones."""
         longer: Past = {}
         for module, new in seen.items():
             parts = [*zip(past[module], new, strict=True)] if prefix else [(states,) for states in new]
@@ -231,7 +231,7 @@ def _cropped(past: Past, length: int) -> Past:
 def _answered(
     torch: Any, head: Head, inputs: dict[str, Any], where: list[tuple[int, int]], through: Packed | None = None
 ) -> Iterator[Logits]:
-    """Run it; `where` are pairs (ask, position among rows x tokens), and a position asked twice is computed once."""
+    """Run the model; `where`: pairs (ask, position among rows x tokens); a position asked twice is computed once."""
     lines = {position: line for line, position in enumerate(dict.fromkeys(position for _, position in where))}
     asks: list[list[int]] = [[] for _ in lines]
     for ask, position in where:
@@ -242,7 +242,7 @@ def _answered(
 
 
 TOLERANCE = 1e-4
-"""How far log-probabilities in float32 may be apart, for logits that spread by 1 or less."""
+"""Allowed difference of log-probabilities in float32, for logits with a spread of 1 or less."""
 ROUGHER = 0.25
 """The same in half precision or with quantised weights, in spreads: the largest difference over a whole vocabulary.
 Rows that got a wrong context are several spreads apart."""
@@ -254,7 +254,7 @@ _SHORT = 6
 
 
 def why_not(model: Any, context: int | None, shared: Shared, plain: Plain) -> str:
-    """Return why prefixes cannot be shared; "" if they can. Raises what says that memory ran out."""
+    """Return why prefixes cannot be shared; "" if they can. Raises the errors of memory that ran out."""
     try:
         return _unknown(model, context) or _tried(model, context, shared, plain)
     finally:
@@ -264,7 +264,7 @@ def why_not(model: Any, context: int | None, shared: Shared, plain: Plain) -> st
 
 
 def _unknown(model: Any, context: int | None) -> str:
-    """Return what the configuration says against it."""
+    """Return why the configuration rules sharing out; "" if it does not."""
     config = model.config.get_text_config()
     if getattr(model.config, "is_encoder_decoder", False):
         return "it is an encoder and a decoder"
@@ -298,7 +298,7 @@ def _tried(model: Any, context: int | None, shared: Shared, plain: Plain) -> str
 
 
 def _differs(model: Any, context: int | None, shared: Shared, plain: Plain, length: int) -> str:
-    """In which way the two differ; "" if they do not."""
+    """Return how the results of both ways differ; "" if they do not."""
     try:
         return _compared(model, context, shared, plain, length)
     except Exception as problem:
@@ -350,17 +350,16 @@ def _logprobs(torch: Any, way: Way, rows: Sequence[Row], asks: Sequence[Ask]) ->
 
 
 LEAST = 64
-"""Tokens that go through at once at least: fewer would cost time and save no memory."""
+"""Fewest tokens at once: fewer would cost time and save no memory."""
 WINDOW = 2048
-"""Tokens read at once of a long text where nobody knows the model's context."""
+"""Tokens of a window of a long text where the model's context is unknown."""
 
 
 class Forward:
-    """A model on its way through rows of tokens. Deterministic; not for several threads at once.
+    """The computation of log-probabilities with one model. Deterministic; not for several threads at once.
 
-    `shares`: whether prefixes are shared. `tell` gets a sentence where they are not. `room` bounds
-    the logits that exist at a time, in bytes. Methods raise OutOfMemory, and
-    VivaError for rows that are empty or longer than the model reads.
+    `shares`: whether prefixes are shared. `notify` gets a sentence where they are not. `capacity`: bytes of logits at a
+    time. Methods raise OutOfMemory, and VivaError for rows that are empty or longer than the context.
     """
 
     def __init__(self, opened: Opened, notify: Callable[[str], None], capacity: int = LOGITS) -> None:
@@ -382,7 +381,7 @@ class Forward:
         return self._plain.computed + (self._best.computed if self.shares else 0)
 
     def lessen(self, least: int = LEAST) -> bool:
-        """Put half as many tokens through at once from now on, `least` at least. False where that was so already."""
+        """Halve the tokens that go through at once, to `least` at least; return False where that was reached."""
         ways = [way for way in {self._plain, self._best} if way.most > max(LEAST, least)]
         for way in ways:
             way.most = max(LEAST, least, way.most // 2)
@@ -434,7 +433,7 @@ class Forward:
         return [[next(values)[0] for _ in range(count)] for count in counts]
 
     def release(self) -> None:
-        """Let go of kept prefixes."""
+        """Release kept prefixes."""
         self._best.clear()
 
     def _answer(self, way: Way, rows: Sequence[Row], asks: Sequence[Ask]) -> list[list[float]]:
@@ -464,7 +463,7 @@ class Forward:
 
     @contextmanager
     def _careful(self) -> Iterator[None]:
-        """Nothing is kept for gradients; memory that runs out is named, and what can be given back is."""
+        """Compute without gradients; on running out of memory, release what is kept and raise OutOfMemory."""
         try:
             with self._torch.inference_mode():
                 yield

@@ -7,18 +7,17 @@ Prompts of different lengths are padded on the left; the padding is masked, and 
 rows of a batch have no influence on a row: not on its chance (its random numbers come from its seed), and on its logits
 only by the rounding of differently shaped products. Rows that have ended leave the batch.
 
-Choosing the next token from what a model says about each: greedily, or by chance from the nucleus.
+The next token is chosen from the logits: greedily, or drawn from the nucleus.
 
 Nucleus: the smallest set of most probable tokens whose probabilities sum up to at least `top_p` (Holtzman et al., "The
 Curious Case of Neural Text Degeneration", 2020, arXiv 1904.09751, section 3.1). The temperature divides the logits
 before that.
 
-Chance is one number between 0 and 1 a token, which the caller brings, so that a row of a batch draws the same whatever
-shares its batch: it is looked up in the cumulated probabilities of the nucleus. These are cumulated in the order of the
-vocabulary and not of the probabilities, where two that are all but equal would change places with the last bit of a
-logit and take the draw with them.
+A draw uses one number between 0 and 1 a token, given by the caller, so that a row draws the same in any batch: it is
+looked up in the cumulated probabilities of the nucleus. These are cumulated in the order of the vocabulary: in the
+order of probabilities, nearly equal ones could change places with the last bit of a logit, and change the draw.
 
-What one sample has written so far: where its stop strings begin, and its text.
+`Reply` holds what one sample has written so far.
 
 Tokens are not text: a character of several bytes may be spread over several tokens, and a token may hold the end of a
 stop string and more behind it. Stop strings are looked for in the decoded end only, which is kept short: a reply of
@@ -46,17 +45,17 @@ if TYPE_CHECKING:
 
 
 UNUSABLE = -1
-"""In place of a token where the logits are no distribution: one is NaN or infinite, or none is possible."""
+"""In place of a token where the logits are no distribution: one is NaN or infinite, or all are impossible."""
 _FIRST = 64
-"""Tokens among which the nucleus is looked for first; mostly that is enough, and sorting a vocabulary is dear."""
+"""Most probable tokens in which the nucleus is searched first: usually enough, and sorting a vocabulary is slow."""
 _ROWS = 16
-"""Rows whose probabilities exist at a time: 10 to 20 MB a copy, with a vocabulary of 150,000."""
+"""Rows of probabilities in memory at a time: 10 to 20 MB a copy, with a vocabulary of 150,000."""
 _COLDEST = 1e-30
-"""A lower temperature is none in float32; this one is greedy already."""
+"""Lowest temperature: a lower one is 0 in float32, and this one is greedy already."""
 
 
 def is_greedy(sampling: Sampling) -> bool:
-    """Tell whether chance has no part in it. A temperature of None is 1."""
+    """Tell whether sampling is deterministic. A temperature of None is 1."""
     return sampling.temperature is not None and sampling.temperature <= 0
 
 
@@ -78,13 +77,13 @@ def choose(logits: Any, samplings: Sequence[Sampling], numbers: Sequence[float])
 
 
 def probabilities(logits: Any, samplings: Sequence[Sampling]) -> Any:
-    """Return what each token's chance is (rows by vocabulary, at least float32): 0 outside the nucleus; a row's sum is
+    """Return the probability of each token (rows by vocabulary, at least float32): 0 outside the nucleus; rows sum to
     1.
     """
     temperatures = [1.0 if sampling.temperature is None else sampling.temperature for sampling in samplings]
     if logits.element_size() < 4:
         logits = logits.float()
-    # The peak goes first: what is divided by next to nothing then stays 0 there and becomes -inf elsewhere.
+    # The peak is subtracted first: divided by a tiny temperature, it stays 0 and others become -inf.
     shifted = logits - logits.amax(dim=-1, keepdim=True)
     if set(temperatures) != {1.0}:
         shifted /= shifted.new_tensor([max(each, _COLDEST) for each in temperatures]).unsqueeze(-1)
@@ -132,7 +131,7 @@ def _draw(logits: Any, samplings: Sequence[Sampling], numbers: Sequence[float]) 
 Decode = Callable[[Sequence[int]], str]
 
 BROKEN = "\ufffd"
-"""What decoders put in place of bytes that are no character, or not yet."""
+"""Decoders' replacement for bytes that are no character, or not yet."""
 _MARGIN = 8
 """Characters that a cut may spoil: a dropped blank, an incomplete character at either end."""
 _FAR = 256
@@ -142,7 +141,7 @@ _SPLIT = 4
 
 
 class Reply:
-    """The tokens of one sample. An empty stop string stops nothing.
+    """The tokens of one sample. Empty stop strings are ignored.
 
     `decode` gives the text of what was written behind something else: with the blank before its first word.
     """
@@ -173,9 +172,9 @@ class Reply:
         return False
 
     def text(self, *, complete: bool = True) -> str:
-        """Return what was written, up to the first stop string. Not `complete`: cut off, perhaps within a character.
+        """Return the text up to the first stop string. Not `complete`: it was cut off, maybe within a character.
 
-        What there is of such a character is left out.
+        An incomplete character is left out.
         """
         if self._cut is not None:
             return self._cut
@@ -261,7 +260,7 @@ class Cancelled(Exception):  # noqa: N818 - no error, but a wish
 
 
 def never() -> bool:
-    """Nobody cancels."""
+    """Return False: never cancelled."""
     return False
 
 
@@ -290,8 +289,7 @@ def generate(
 
 
 def limit(opened: Opened, asked: Asked) -> int:
-    """Return how many tokens a reply may have: what was asked for, and what fits behind the prompt in the model's
-    context.
+    """Return the most tokens of a reply: those asked for, and those that fit after the prompt in the model's context.
 
     Raises VivaError where nothing fits.
     """
@@ -310,7 +308,7 @@ def limit(opened: Opened, asked: Asked) -> int:
 
 
 class _Row:
-    """One sample in the making."""
+    """One sample being written."""
 
     def __init__(self, asked: Asked, seed: str, limit: int, tokens: Tokens) -> None:
         self.sampling = asked.sampling
@@ -425,7 +423,7 @@ def _no_numbers(opened: Opened) -> str:
 
 
 class _Batch:
-    """Rows of tokens that a model has read: their keys and values, which columns are padding, and how long each is."""
+    """Rows of tokens that a model has read: their keys and values, padding, and lengths."""
 
     def __init__(self, opened: Opened) -> None:
         self._torch = importlib.import_module("torch")
@@ -473,7 +471,7 @@ class _Batch:
         return self._forward(ids, places)
 
     def select(self, rows: Sequence[int]) -> None:
-        """Go on with these rows: some of them, or one of them several times."""
+        """Keep these rows: some of them, or one several times."""
         index = self._torch.tensor(rows, dtype=self._torch.long, device=self._device)
         self._cache.reorder_cache(index)
         if self._mask is not None:

@@ -1,11 +1,11 @@
 """Logits of wanted positions only, as the model itself makes them.
 
-A causal language model computes logits of every token, [rows, tokens, vocabulary], of which one row's last is asked
-for: with 32,000 words that is as much work as three layers of a 12-layer model, and most of the memory. Here the output
-embeddings are handed only the wanted positions, by a hook; what the model does with logits afterwards (a cap, a scale)
-is done as ever. The feed-forward network of the last layer (a twentieth of all work) treats every token alone and so
-need not see the others either. Where the wanted logits themselves are too many, the layers below are computed once and
-the model's head several times.
+A causal language model computes logits of every token, [rows, tokens, vocabulary], but only each row's last is needed:
+with 32,000 words that is as much work as three layers of a 12-layer model, and most of the memory. Here a hook gives
+the output embeddings only the wanted positions; the model's further processing of logits (a cap, a scale) is unchanged.
+The feed-forward network of the last layer (a twentieth of all work) treats every token alone, so it can skip the other
+positions, too. If the wanted logits themselves are too many, the layers below are computed once and the head several
+times.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any
 from viva.models.local.attention import Packed, packed
 
 LOGITS = 256 << 20
-"""Bytes of logits in float32 that exist at a time, unless one position has more."""
+"""Most bytes of logits in float32 at a time, unless one position has more."""
 
 
 class Head:
-    """The output embeddings of a model, and what comes after them; `room` for logits is in bytes."""
+    """The output embeddings of a model and what comes after them; `capacity`: bytes of logits."""
 
     def __init__(self, model: Any, capacity: int = LOGITS) -> None:
         self._capacity = capacity
@@ -35,17 +35,18 @@ class Head:
         self._split = inner is not whole and self._output is not None
         self._last = _last_network(whole)
         self.spares = False
-        """Whether the last layer's network is spared what nobody asks for."""
+        """Whether the last layer's feed-forward network computes only wanted positions."""
         self._words = int(getattr(whole.config.get_text_config(), "vocab_size", 0))
         self._selected = False
 
     def logits(
         self, inputs: Mapping[str, Any], wanted: Any, through: Packed | None = None
     ) -> Iterator[tuple[slice, Any]]:
-        """Run the model; logits [some, vocabulary] in float32 of `wanted` (indices into its rows x tokens), by and by.
+        """Run the model; yield (slice of `wanted`, its logits [some, vocabulary] in float32). `wanted`: indices into
+        rows x tokens.
 
-        The first slice comes with the one pass through all layers, the others with passes through the head alone.
-        With `through` the layers attend as that says.
+        The first slice comes with the one pass through all layers, the others with passes through the head alone. With
+        `through` the layers attend as it says.
         """
         total = len(wanted)
         most = max(1, self._capacity // (4 * self._words)) if self._words and self._split else max(1, total)
@@ -72,7 +73,7 @@ class Head:
 
     @contextmanager
     def _only(self, wanted: Any) -> Iterator[None]:
-        """The output embeddings see the wanted positions, as one row."""
+        """Give the output embeddings only the wanted positions, as one row, inside the block."""
         self._selected = False
         if self._output is None:
             yield
@@ -88,7 +89,7 @@ class Head:
 
     @contextmanager
     def _sparing(self, wanted: Any) -> Iterator[None]:
-        """The last layer's network sees the wanted positions only; elsewhere it adds nothing."""
+        """Have the last layer's network compute the wanted positions only, inside the block; elsewhere it adds 0."""
         if not self.spares or self._last is None:
             yield
             return
@@ -110,7 +111,7 @@ class Head:
 
     @contextmanager
     def _keeping(self, kept: list[Any] | None) -> Iterator[None]:
-        """Put what the layers made into `kept`."""
+        """Put the outputs of the layers into `kept` inside the block."""
         if kept is None:
             yield
             return
@@ -119,7 +120,7 @@ class Head:
 
     @contextmanager
     def _instead(self, output: Any) -> Iterator[None]:
-        """The layers are not computed: what they made is there already."""
+        """Replace the layers by their known `output` inside the block."""
         own = self._inner.__dict__.get("forward")
         self._inner.forward = lambda *_, **__: output
         try:
@@ -131,7 +132,7 @@ class Head:
 
 
 def _last_network(model: Any) -> Any:
-    """Return the feed-forward network of a model's last layer, where it goes by its usual name; else None."""
+    """Return the feed-forward network of a model's last layer, if it has its usual name; else None."""
     lists: list[Any] = [module for module in model.modules() if type(module).__name__ == "ModuleList"]
     count = getattr(model.config.get_text_config(), "num_hidden_layers", None)
     layers = [candidates for candidates in lists if len(candidates) == count]

@@ -11,7 +11,7 @@ _SIGNS = ("out of memory", "not enough memory", "DefaultCPUAllocator", "CUBLAS_S
 
 
 def out_of_memory(problem: Exception) -> bool:
-    """Tell whether torch says that there was no memory: on a GPU with a type of its own, elsewhere in words only."""
+    """Tell whether torch reports a lack of memory: on a GPU by its own type, elsewhere only in the message."""
     if isinstance(problem, MemoryError) or type(problem).__name__ == "OutOfMemoryError":
         return True
     return isinstance(problem, RuntimeError) and any(sign in str(problem) for sign in _SIGNS)

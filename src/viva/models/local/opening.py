@@ -91,7 +91,8 @@ def _fingerprint(place: str, weights: Weights, **how: int) -> str:
 
 
 def known(place: str, weights: Weights) -> Weights:
-    """With all settled that a run begins with: the dtype that "auto" comes to here, as stored on a GPU, else float32.
+    """Return the settings with all that a run fixes at its start: the dtype of "auto", as stored on a GPU, else
+    float32.
 
     Of a Hub's name that is not here yet, config.json and tokenizer_config.json are fetched first: dtype and context are
     the same before its weights are fetched and after. A run that remembers its weights asks nobody. Raises VivaError
@@ -118,7 +119,7 @@ def _settled(place: str, weights: Weights) -> Weights:
 
 
 def open_tokenizer(place: str, weights: Weights) -> Any:
-    """Return its tokenizer alone, in a second or two. Raises VivaError where it cannot be used."""
+    """Open the tokenizer alone, in a second or two. Raises VivaError where it cannot be used."""
     trouble = problem(place, weights)
     if trouble:
         raise VivaError(trouble)
@@ -126,7 +127,7 @@ def open_tokenizer(place: str, weights: Weights) -> Any:
 
 
 def open_model(place: str, weights: Weights) -> Opened:
-    """Return the model, ready to compute. Blocking: seconds to minutes, and a download the first time.
+    """Open the model. Blocking: seconds to minutes, and a download the first time.
 
     Raises VivaError, naming the model and the cause, where it cannot be used, and where the weights are others than
     when the run began (`Weights.fingerprint`).
@@ -165,7 +166,7 @@ def open_model(place: str, weights: Weights) -> Opened:
 
 
 def release(opened: Opened) -> None:
-    """Give the memory of its weights back; it cannot be used any more."""
+    """Release the memory of its weights; it cannot be used afterwards."""
     opened.model = None
     gc.collect()
     torch = importlib.import_module("torch")
@@ -222,7 +223,7 @@ def _commit(place: str, name: str, revision: str, file: str = "config.json") -> 
 
 
 def _fetch_small(place: str, weights: Weights) -> None:
-    """What dtype and context are read from; nothing where the whole model is here."""
+    """Fetch the files from which dtype and context are read, unless the whole model is here."""
     name, revision = split_revision(place, weights)
     for file in ("config.json", "tokenizer_config.json"):
         folder = weightfiles.snapshot(name, revision)
@@ -245,7 +246,7 @@ def _fetch(name: str, revision: str, file: str) -> None:
 
 
 def _told(place: str, read: Callable[[Any], T]) -> T:
-    """Return `read` with transformers; whatever it raises becomes one sentence."""
+    """Call `read` with transformers; turn any error into a VivaError of one sentence."""
     os.environ.update(QUIET)
     transformers = importlib.import_module("transformers")
     transformers.utils.logging.set_verbosity_error()
@@ -274,7 +275,7 @@ def _told(place: str, read: Callable[[Any], T]) -> T:
 
 
 def _anywhere(place: str, weights: Weights, read: Callable[[str, dict[str, Any]], T]) -> T:
-    """Read from this machine if all is here, so that nobody is asked; from the Hub otherwise."""
+    """Read from this machine, without any request, if all files are here; from the Hub otherwise."""
     how: dict[str, Any] = {"trust_remote_code": weights.trust_remote_code}
     folder = folder_of(place, weights)
     # By its folder, even if it was fetched by name: given a name, transformers asks the Hub, whatever it is told.
@@ -296,7 +297,7 @@ def _read_tokenizer(transformers: Any, place: str) -> Callable[[str, dict[str, A
 
 
 def _faithful(transformers: Any, tokenizer: Any, source: str, how: Mapping[str, Any]) -> Any:
-    """Return the tokenizer as its file has it, where transformers makes another of it that loses text.
+    """Return the tokenizer of its own file, where transformers' choice of class would lose text.
 
     It chooses the class by the model's type alone: a Qwen2 model with a SentencePiece tokenizer would not see a
     Chinese character of its prompts.
@@ -345,7 +346,7 @@ def _read_model(transformers: Any, source: str, how: dict[str, Any], device: str
 
 
 def _whole(source: str, loaded: Mapping[str, Any]) -> None:
-    """Raise VivaError where a tensor would be made up by chance."""
+    """Raise VivaError where a tensor would be initialised at random."""
     absent = sorted(str(name) for name in loaded.get("missing_keys") or ())
     if absent:
         raise VivaError(f"the weights of {shown(source)} lack {_listed(absent)}: are they a causal language model's?")

@@ -1,8 +1,8 @@
 """Render chat templates in a separate process with limits of time and memory.
 
-A chat template is a program that comes with the weights. Jinja's sandbox keeps it from the machine, and not from going
-on for ever, or from a text of ten gigabytes. transformers renders there as it would here, and what is beyond the limits
-ends that process alone. Needs transformers, and not torch.
+A chat template is a program that comes with the weights. Jinja's sandbox protects the machine, but does not prevent an
+endless loop or a text of ten gigabytes. transformers renders in that process as it would here, and exceeding a limit
+ends only that process. Needs transformers, but not torch.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 from viva.io.limited import MEMORY, LimitedProcess, serve
 
 SECONDS = 5.0
-"""Of the processor, for one rendering; templates take milliseconds."""
+"""Seconds of CPU time for one rendering; templates take milliseconds."""
 LONGEST = 1 << 24
-"""Characters of a rendered prompt; a context of a million tokens has about four million."""
+"""Most characters of a rendered prompt; a context of a million tokens has about four million."""
 
 
 class TemplateError(Exception):
@@ -34,8 +34,8 @@ def render(
     answer: bool,
     variables: Mapping[str, object] | None = None,
 ) -> str:
-    """Return what `tokenizer.apply_chat_template` makes of the messages. `special` are the tokenizer's special tokens
-    by name, `variables` what else the template is told.
+    """Render messages as `tokenizer.apply_chat_template` does. `special`: the tokenizer's special tokens by name;
+    `variables`: further variables of the template.
 
     Raises TemplateError.
     """

@@ -1,8 +1,8 @@
 """Schedule requests to local models: one thread opens one model at a time and works through its queue in batches.
 
-The engine keeps WINDOW requests in flight, so that there is something to put together: prompts that begin alike, and
-texts of one length. Each reply goes back as soon as its batch is done. A model is released when another one's turn has
-come, and when its stage is over.
+The engine keeps WINDOW requests in flight, to batch prompts with equal beginnings and texts of equal length. Each reply
+is returned as soon as its batch is done. A model is released when another one's turn comes, and at the end of its
+stage.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from viva.visible import one_line
 WINDOW = 512
 """Requests in flight."""
 POOL = WINDOW // 2
-"""How many of them are taken up together; the others arrive meanwhile."""
+"""Most requests of a pool, taken up together; others arrive meanwhile."""
 SETTLE = 0.003
 """Seconds without a new request after which a pool is taken as it is."""
 
 
 class RequestScheduler:
-    """The queue and the thread. One for the process: two models at once would not fit."""
+    """The queue and the thread. One for each process, since two models at once would not fit."""
 
     def __init__(self) -> None:
         self._waiting: deque[Job] = deque()
@@ -39,7 +39,7 @@ class RequestScheduler:
         self.worker: Worker | None = None
         """The model that is open, if one is."""
         self.busy = False
-        """Whether a pool is at work, or its model being opened."""
+        """Whether a pool is at work, or its model is being opened."""
         self._taken: list[Job] = []
         self._dropped: Openable | None = None
         """The model of the pool at work, if it was closed before it was open."""
@@ -67,9 +67,9 @@ class RequestScheduler:
             give_back(job)
 
     def close(self, model: Openable) -> None:
-        """Drop a model's requests and release it. Blocking, until the batch at work is through.
+        """Drop a model's requests and release it. Blocks until the batch at work is done.
 
-        One that is just being opened is not waited for: it is released as soon as it is open.
+        Does not wait for a model that is being opened: it is released as soon as it is open.
         """
         with self._change:
             mine = self._none_waits(model)
@@ -88,7 +88,7 @@ class RequestScheduler:
                 self.worker = None
 
     def _none_waits(self, model: Openable) -> list[Job]:
-        """Return a model's requests, which do not wait any more. Under the lock."""
+        """Remove a model's requests from the queue and return them. Under the lock."""
         mine = [job for job in self._waiting if job.model is model]
         self._waiting = deque(job for job in self._waiting if job.model is not model)
         return mine
@@ -99,9 +99,9 @@ class RequestScheduler:
             try:
                 jobs = self._take()
                 self._work(jobs)
-            except BaseException as problem:  # a thread that dies would leave everybody waiting
+            except BaseException as problem:  # if the thread died, all callers would wait for ever
                 with self._change:
-                    if not jobs:  # not even taken: they would fail so again
+                    if not jobs:  # failed before taking any: it would fail again
                         jobs = [*self._waiting]
                         self._waiting.clear()
                 for job in jobs:
@@ -112,12 +112,12 @@ class RequestScheduler:
                     self._change.notify_all()
 
     def _take(self) -> list[Job]:
-        """Return the next jobs: of the model that is open as long as there are any, all of one sort, in their order."""
+        """Return the next jobs, in order and of one sort: of the open model if it has any."""
         with self._change:
             while not self._waiting:
                 self._change.wait()
             known = 0
-            while known < len(self._waiting) < POOL:  # they come one by one: the engine has just been told to go on
+            while known < len(self._waiting) < POOL:  # requests arrive one by one, as replies release the engine
                 known = len(self._waiting)
                 self._change.wait(SETTLE)
             if not self._waiting:
@@ -145,7 +145,7 @@ class RequestScheduler:
             self.worker.work(jobs, lambda: self._draining)
 
     def _open(self, model: Openable, jobs: Sequence[Job]) -> None:
-        """Open it for these jobs. Where that fails, those that wait for it fail too: it would fail again."""
+        """Open a model for these jobs. If that fails, its queued jobs fail, too, since it would fail again."""
         try:
             worker = Worker(model, _tell)
         except BaseException as problem:
@@ -163,7 +163,7 @@ class RequestScheduler:
 
 
 def refused(name: str, problem: BaseException) -> ModelError:
-    """Return why a model could not be opened, as every one of its requests is told."""
+    """Return the error of a model's requests for a model that could not be opened."""
     cause = problem.__cause__ or problem
     if isinstance(problem, OutOfMemory) or (isinstance(cause, Exception) and out_of_memory(cause)):
         reason = str(problem) if isinstance(problem, VivaError) else f"no memory to open {name}"
@@ -185,7 +185,7 @@ def _tell(sentence: str) -> None:
 
 
 SCHEDULER = RequestScheduler()
-"""The one of this process."""
+"""The scheduler of this process."""
 
 
 def cancel_pending() -> None:

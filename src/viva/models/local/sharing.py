@@ -1,7 +1,7 @@
-"""What rows of tokens have in common, and how to lay them out so that no token is computed twice. Pure; no torch.
+"""Sharing of common beginnings: a layout of rows of tokens in which no token is computed twice. Pure; no torch.
 
-A language model that reads from left to right computes the same for a token wherever what comes before it is the same.
-Rows therefore form a tree: tokens from the root down to a leaf are a row, and a node is computed once. Two means:
+A causal language model computes the same for a token wherever the tokens before it are the same. Rows therefore form a
+tree: tokens from the root down to a leaf are a row, and a node is computed once. Two means:
 
 - a **prefix** of many rows (the exemplars of a subject) is computed alone, and what the layers made of it is kept for
   this batch and the next ones;
@@ -17,13 +17,13 @@ from itertools import pairwise
 from msgspec import Struct
 
 OVERHEAD = 48
-"""What a pass of its own for a prefix costs, in tokens: weights are read once more, and small products are slow."""
+"""Cost, in tokens, of a separate pass for a prefix: weights are read once more, and small products are slow."""
 UNIT = 1024
-"""Tokens in a unit at most, unless one row has more: attention within a unit costs the square."""
+"""Most tokens in a unit, unless one row has more: attention within a unit costs their square."""
 _SEEN = 1000
-"""Tokens that are looked at in vain cost about as much as one token through all the weights."""
+"""Useless pairs of tokens in attention that cost about as much as one token through all weights."""
 _DEEPEST = 64
-"""Branchings that are followed: more would be a chain of rows each of which continues the one before."""
+"""Most branchings that are followed: deeper trees are chains of rows, each continuing the one before."""
 
 
 class Group(Struct, frozen=True):
@@ -60,7 +60,7 @@ class Tree(Struct, frozen=True):
 
 
 def common(row: Sequence[int], other: Sequence[int]) -> int:
-    """Return how many tokens two rows begin with in common."""
+    """Return the length of the common beginning of two rows."""
     length = min(len(row), len(other))
     if row[:length] == other[:length]:  # the usual case, and a quick one
         return length
@@ -73,7 +73,7 @@ def groups(
     prompts: Sequence[int] | None = None,
     overhead: int = OVERHEAD,
 ) -> list[Group]:
-    """Part rows by what they have in common, so that few tokens are computed (`cost`) in few passes.
+    """Divide rows into groups with common prefixes, so that few tokens are computed (`cost`) in few passes.
 
     `own` says from which index on a row's tokens may not be in the prefix, because something is asked about them;
     without it every row keeps its last token. `prompts` has the same number for rows that are one prompt with different
@@ -86,7 +86,7 @@ def groups(
 
 
 def cost(rows: Sequence[Sequence[int]], groups: Sequence[Group], overhead: int = OVERHEAD) -> int:
-    """Return tokens that go through the model, a pass of its own for a prefix counted as `overhead` more."""
+    """Return the tokens that go through the model, plus `overhead` for each separate pass of a prefix."""
     total = 0
     for group in groups:
         total += group.prefix + (overhead if group.prefix else 0)
@@ -145,7 +145,7 @@ class _Parting:
         return [*shared, Group(0, tuple(without))] if without else shared
 
     def _best(self, low: int, high: int, depth: int) -> tuple[float, list[Group]]:
-        """Return what a stretch costs at least, and how."""
+        """Return the lowest cost of a stretch, and its groups."""
         prefix = min(self.own[low:high] + self.shared[low : high - 1])
         cheapest = self._priced(low, high, 0)
         if prefix * (high - low - 1) > self.overhead:
@@ -157,7 +157,7 @@ class _Parting:
         return cheapest if cheapest[0] <= price else (price, [group for part in split for group in part[1]])
 
     def _priced(self, low: int, high: int, prefix: int) -> tuple[float, list[Group]]:
-        """Return a stretch as one group. What several prompts begin with is kept, and will be met again: it counts
+        """Return cost and group of a stretch as one group. A prefix of several prompts is kept and recurs: it counts
         half.
         """
         units = list(self._units(low, high, prefix, 0))
@@ -168,7 +168,7 @@ class _Parting:
         return price, [Group(prefix, tuple(tuple(self.order[first:other]) for first, other in units))]
 
     def _parts(self, low: int, high: int) -> list[tuple[int, int]]:
-        """Return the stretches below a node: where neighbours share no more than all do."""
+        """Return the stretches below a node, split where neighbours share no more than all rows do."""
         if high - low == 1:
             return [(low, high)]
         least = min(self.shared[low : high - 1])
@@ -176,7 +176,7 @@ class _Parting:
         return list(pairwise(cuts))
 
     def _size(self, low: int, high: int, prefix: int) -> int:
-        """Return tokens of the tree of a stretch, without the prefix."""
+        """Return the number of tokens of a stretch's tree, without the prefix."""
         return sum(self.lengths[low:high]) - sum(self.shared[low : high - 1]) - prefix
 
     def _units(self, low: int, high: int, prefix: int, depth: int) -> Iterator[tuple[int, int]]:
@@ -189,7 +189,7 @@ class _Parting:
                 yield from self._units(*part, prefix, depth + 1)
 
     def _together(self, low: int, high: int, prefix: int) -> bool:
-        """Tell whether what one unit saves is worth the tokens that see each other in vain."""
+        """Tell whether a common unit saves more than its useless attention costs."""
         shared = min(self.shared[low : high - 1]) - prefix
         size, longest = self._size(low, high, prefix), max(self.lengths[low:high]) - prefix
         if shared <= 0 or size > max(UNIT, longest):

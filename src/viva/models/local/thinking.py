@@ -1,7 +1,7 @@
-"""Weights here that think before they answer: what their chat template is told of it, and where a thought ends.
+"""Thoughts of local models before their answers: variables of chat templates, and the end of a thought.
 
-A chat template may open a thought, or close an empty one, as its variables say; a model that does neither may open one
-by itself. Marks of thoughts are tokens of their own or plain text, and only one that a reply begins with opens any.
+A chat template may open a thought, or close an empty one, by its variables; otherwise the model may open one itself.
+Marks of thoughts are single tokens or plain text; one opens a thought only at the beginning of a reply.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from viva.providers import RequestOptions
 from viva.scorers.lexicon import CLOSINGS, OPENINGS
 
 SWITCHES = ("enable_thinking", "thinking")
-"""What chat templates call the variable by which a model thinks, or not: Qwen3, SmolLM3, GLM; DeepSeek, Granite."""
+"""Variables of chat templates that switch thinking: of Qwen3, SmolLM3, GLM; of DeepSeek, Granite."""
 LEVEL = "reasoning_effort"
 CLOSING = dict(zip(OPENINGS, CLOSINGS, strict=False))
-"""By opening mark."""
+"""Opening mark → closing mark."""
 _BLOCK = re.compile(r"\{[%{].*?[%}]\}", re.DOTALL)
 _LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"")
 
@@ -27,9 +27,7 @@ State = Literal["pending", "none", "open", "closed"]
 
 
 def variables(template: str, options: RequestOptions, name: str) -> dict[str, Any]:
-    """Return the variables of a chat template by which it is told what the user says. Raises VivaError where it has
-    none.
-    """
+    """Return the chat template's variables for the user's options. Raises VivaError where it has none."""
     own = decoded(options.template_options)
     if (own or options.effort) and not template:
         field = "template_option" if own else "reasoning_effort"
@@ -58,7 +56,7 @@ def opened_by(text: str) -> str:
 
 
 def closed(text: str, otherwise: Callable[[], str]) -> str:
-    """Return a prompt behind which the answer begins at once: with its thought closed before it began.
+    """Return a prompt after which the answer begins at once, its thought closed and empty.
 
     `otherwise` is the prompt with the template's switches off.
     """
@@ -71,7 +69,7 @@ def closed(text: str, otherwise: Callable[[], str]) -> str:
 
 
 class Marks:
-    """How one tokenizer writes marks of thoughts. `tokens` are those that are tokens of their own."""
+    """A tokenizer's marks of thoughts. `tokens`: token → mark, for marks that are single tokens."""
 
     def __init__(self, decode: Callable[[Sequence[int]], str], tokens: Mapping[int, str]) -> None:
         self.decode = decode
@@ -79,14 +77,14 @@ class Marks:
         self._may_end: dict[int, bool] = {}
 
     def may_end(self, token: int, mark: str) -> bool:
-        """Tell whether a token can be the last of a mark: what is written is not decoded again for every token."""
+        """Tell whether a token can end a mark, which saves decoding the text for every token."""
         if token not in self._may_end:
             self._may_end[token] = mark[-1] in self.decode([token])
         return self._may_end[token]
 
 
 class Thought:
-    """What one reply thinks before it answers. `opened` is the mark that the prompt ends with."""
+    """The thought at the beginning of one reply. `opened`: the mark at the end of the prompt."""
 
     def __init__(self, marks: Marks, opened: str) -> None:
         self._marks = marks
@@ -94,13 +92,13 @@ class Thought:
         self.state: State = "open" if opened else "pending"
         self._ids: list[int] = []
         self.count = 0
-        """Tokens of it, its closing mark included."""
+        """Tokens of the thought, with its closing mark."""
         self.text = ""
         self.rest = ""
         """Text after the closing mark in its last token."""
 
     def add(self, token: int) -> State:
-        """Take one more token; returns where that leads."""
+        """Take one more token; return the new state."""
         if self.state == "pending":
             self._begin(token)
         elif self.state == "open":
@@ -136,7 +134,7 @@ class Thought:
         self.text, self.rest, self.state = self._bare(text), rest, "closed"
 
     def so_far(self) -> str:
-        """Return what was thought, whether or not it has ended."""
+        """Return the thought so far."""
         return self._bare(self._marks.decode(self._ids)) if self.state == "open" else self.text
 
     def _bare(self, text: str) -> str:

@@ -1,4 +1,4 @@
-"""Prompts as token numbers: exactly those that the model would read, and the one that really continues a prompt.
+"""Prompts as token numbers, exactly as the model reads them, and the tokens that continue a prompt.
 
 The token of an option's letter depends on the text before it: a SentencePiece tokenizer has one "A" that begins a
 word and one that goes on, a byte-level one has "A" with and without a blank, and some join "：A" into one. So a letter
@@ -26,9 +26,9 @@ from viva.visible import escape_invisible, one_line
 
 NOTHING_SAID = RequestOptions()
 _KEPT = 64
-"""Prompts whose tokens are remembered: the same one is counted, encoded and continued in turn."""
+"""Most prompts whose tokens are cached, since each is counted, encoded and continued in turn."""
 _TODAY = datetime.datetime(2024, 7, 26)
-"""What chat templates that ask for the date are told: the day that Llama's have where there is no clock."""
+"""The date given to chat templates that ask for it: Llama's default without a clock."""
 _CLOCK = (
     "{%- macro strftime_now(format) -%}{{ format"
     + "".join(f".replace('%{code}', '{_TODAY.strftime(f'%{code}')}')" for code in "aAbBdjmyYHIMSpw")
@@ -92,11 +92,11 @@ class Tokens:
         return list(kept)
 
     def count(self, prompt: Prompt) -> int:
-        """Return how many tokens the prompt has."""
+        """Return the number of tokens of a prompt."""
         return len(self.ids(prompt))
 
     def next_tokens(self, prompt: Prompt, continuations: Sequence[str]) -> list[int]:
-        """Return the one token by which each continuation goes on after `ids(prompt)`, in their order.
+        """Return each continuation's single token after `ids(prompt)`, in order.
 
         Raises VivaError where one is not exactly one token there, where writing it changes the prompt's own tokens, or
         where two are the same token.
@@ -164,9 +164,9 @@ class Tokens:
         return before or [self._first(text)], own
 
     def text(self, text: str) -> tuple[list[int], int]:
-        """Return a text's tokens behind BOS, if the tokenizer has one, and the index of the first that can be scored.
+        """Return a text's tokens after BOS, if the tokenizer has one, and the index of the first that can be scored.
 
-        Without a BOS nothing says how probable the first token is: scores begin with the second.
+        Without a BOS the first token has no probability: scores begin with the second.
         """
         bare = self._encode([replace_surrogates(text)], special=False)[0]
         if self._bos is None:
@@ -174,8 +174,8 @@ class Tokens:
         return (bare if bare[:1] == [self._bos] else [self._bos, *bare]), 1
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return what a model wrote behind something else: special tokens left out, every blank as it is."""
-        # Alone, the first blank of a SentencePiece text would be taken for the one that the tokenizer puts there.
+        """Decode a model's reply: special tokens left out, blanks unchanged, also the first."""
+        # Decoded alone, a SentencePiece text would lose its first blank.
         with self._lock:
             guard = self._tokenizer.encode("A", add_special_tokens=False)
             text, alone = (
@@ -319,7 +319,7 @@ class Tokens:
         return [token for token in tokens if token in special]
 
     def _first(self, text: str) -> int:
-        """Return the tokens before an empty text."""
+        """Return the token that precedes an empty text: BOS, else EOS. Raises VivaError without either."""
         first = self._bos if self._bos is not None else self._eos
         if first is None:
             raise VivaError(f"{self.name} has neither BOS nor EOS, so nothing can stand before {_quoted(text)}")

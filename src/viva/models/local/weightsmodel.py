@@ -2,7 +2,7 @@
 
     viva run cmmlu --shots 5 --form base --answer-by next-token --model hf/checkpoints/step1000
 
-The files are looked at when the model is named, and loaded when it is first asked.
+The files are checked when the model is named, and loaded when it is first asked.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SLACK = 512
 
 
 class LocalModel:
-    """A model whose weights are here, or will be fetched from the Hub."""
+    """A model whose weights are on this machine, or will be fetched from the Hub."""
 
     rate_limit_group = "hf"
 
@@ -51,16 +51,16 @@ class LocalModel:
         self.said = said
         self.adapting = Adapting(place, said, adaptation)
         self.name = one_line(shown or f"hf/{_shown(place, weights)}", 200)
-        # What numbers it is computed in is settled now: a run that was begun on a GPU is not gone on with otherwise.
+        # The dtype is fixed now: a run begun on a GPU must not be resumed with another.
         self.weights = weights = opening.known(place, weights)
-        # A run that remembers its weights is graded without them.
+        # A run that stores its weights' fingerprint is graded without them.
         self.identity: Mapping[str, str] = {**opening.identity(place, weights), **said.identity()}
         self.context_window = _ContextWindow(place, weights, int(self.identity["context"]), said)
         self._looking = threading.Lock()
         self._thinks: bool | None = None
 
     def check_supported(self, request: Request) -> None:
-        """Raise VivaError where the tokenizer or the chat template is not made for such a request."""
+        """Raise VivaError where tokenizer or chat template do not support such a request."""
         tokens = self.context_window.tokens()
         tokens.ids(request.prompt)
         if isinstance(request, Choose) and request.by == "next-token":
@@ -72,7 +72,7 @@ class LocalModel:
             )
 
     async def answer(self, request: Generate) -> Response:
-        """Return the model's own words; in a chat with room to think, where its chat template has it think."""
+        """Return a written reply; in a chat, with room to think if the chat template opens a thought."""
         if isinstance(request.prompt, str):
             whole: Response = await self._asked(request)
             return whole
@@ -93,12 +93,12 @@ class LocalModel:
             if self._thinks is None:
                 try:
                     self._thinks = self.context_window.tokens().thinks()
-                except VivaError:  # said where it is opened
+                except VivaError:  # reported when it is opened
                     self._thinks = False
             return self._thinks
 
     async def choose(self, request: Choose) -> Response:
-        """Return how probable each continuation is."""
+        """Return the probability of each continuation."""
         reply: Response = await self._asked(request)
         return reply
 
@@ -111,7 +111,7 @@ class LocalModel:
         return await asyncio.wrap_future(SCHEDULER.submit(Job(self, request, Future())))
 
     async def close(self) -> None:
-        """Release the weights, as soon as the batch at work is through."""
+        """Release the weights after the batch at work."""
         await asyncio.to_thread(SCHEDULER.close, self)
 
 
@@ -126,14 +126,14 @@ class _ContextWindow:
         self._tokens: Tokens | None = None
 
     def fits(self, prompt: Prompt, reply: int, limit: int | None) -> bool:
-        """Return whether it fits. Of a context that nobody named, a reply is given a quarter at most: few are as long
-        as they may be, and exemplars would go for nothing.
+        """Return whether prompt and reply fit. Without a `limit`, a quarter of the context at most is reserved for the
+        reply: few replies are as long as allowed, and exemplars would be dropped for nothing.
         """
         context = min(filter(None, (limit, self._context)), default=None)
         if context is None:
             return True
         needed = reply if limit else min(reply, context // 4)
-        # No tokenizer makes more tokens of a text than it has bytes, but for what it puts around it.
+        # A text has no more tokens than bytes, apart from those that the tokenizer adds around it.
         if len(prompt_text(prompt).encode("utf-8", "replace")) + SLACK + needed <= context:
             return True
         return self.tokens().count(prompt) + needed <= context
@@ -147,13 +147,13 @@ class _ContextWindow:
 
 
 def _shown(place: str, weights: Weights) -> str:
-    """Return a folder's own name, not where it lies: names go into tables."""
+    """Return a folder's name without its path, for tables."""
     if Path(place).expanduser().is_dir() or Path(place).is_absolute():
         return Path(place).name
     return f"{place}@{weights.revision}" if weights.revision and "@" not in place else place
 
 
 def connect(name: str, endpoint: Endpoint) -> LocalModel:
-    """Return a folder, or a name of the Hub. Raises VivaError for what cannot be opened, with what to do about it."""
+    """Open a folder or a name of the Hub. Raises VivaError, with what to do, where that is impossible."""
     refuse_foreign(f"hf/{name}", endpoint.request, "request_field", "header", "api_version", "stream")
     return LocalModel(name, endpoint.weights, endpoint.shown, endpoint.request, endpoint.adapted)

@@ -1,4 +1,4 @@
-"""One opened model at work on a pool of requests: prompts to tokens, batches (halved where memory ends), replies.
+"""One opened model's work on a pool of requests: tokens, batches (halved on lack of memory), replies.
 
 Requests of a pool are of one sort. Those to choose go in their order, since questions that share exemplars follow each
 other; those to write go by length, and samples of one prompt together, so that it is read once.
@@ -28,15 +28,15 @@ ROWS: dict[str, dict[Sort, int]] = {
     "cpu": {"next": 64, "whole": 16, "write": 16, "text": 16},
     "cuda": {"next": 512, "whole": 128, "write": 128, "text": 64},
 }
-"""Requests that go into a batch, by device, where the user does not say; halved where memory ends."""
+"""Requests in a batch by device, unless the user sets it; halved on lack of memory."""
 
 
 FLOOR = -1e4
-"""The log-probability used for a token which cannot follow: minus infinity is no number in JSON."""
+"""Log-probability of an impossible token, since JSON has no minus infinity."""
 
 
 class Openable(Protocol):
-    """A model whose weights can be opened: its name, a folder or a name of the Hub, what is said of its requests."""
+    """A model whose weights can be opened: its name, its folder or Hub name, and request options."""
 
     name: str
     place: str
@@ -45,7 +45,7 @@ class Openable(Protocol):
 
 
 class Job(Struct, frozen=True, eq=False):
-    """A request on its way: a `str` is a text to measure."""
+    """A queued request; a `str` is a text to score."""
 
     model: Openable
     request: Request | str
@@ -53,7 +53,7 @@ class Job(Struct, frozen=True, eq=False):
 
     @property
     def sort(self) -> Sort:
-        """What is to be done."""
+        """The kind of work."""
         if isinstance(self.request, str):
             return "text"
         if isinstance(self.request, Generate):
@@ -67,7 +67,7 @@ def give_back(job: Job) -> None:
 
 
 class _Row(Struct):
-    """A job with its prompt as tokens, and what may follow it."""
+    """A job with its prompt and continuations as tokens."""
 
     job: Job
     ids: list[int]
@@ -77,7 +77,7 @@ class _Row(Struct):
 
 
 class Worker:
-    """A model, opened. Blocking; for one thread.
+    """An opened model. Blocking; for one thread.
 
     Raises VivaError where the weights cannot be opened, or are not those that the run began with, and OutOfMemory.
     """
@@ -102,7 +102,7 @@ class Worker:
             self._rows = dict.fromkeys(self._rows, model.weights.batch)
 
     def release(self) -> None:
-        """Give the memory back."""
+        """Release the memory."""
         from viva.models.local.opening import release
 
         self._forward.release()
@@ -111,13 +111,13 @@ class Worker:
     def work(self, jobs: Sequence[Job], draining: Callable[[], bool]) -> None:
         """Do all jobs, which are of one sort; every one gets its reply or its error.
 
-        When `draining`, the batch at work is the last, and the others are given back.
+        When `draining`, the batch at work is the last, and the other jobs are cancelled.
         """
         sort = jobs[0].sort
         rows = [row for job in jobs if (row := self._read(job)) is not None]
         if sort == "write":
             rows.sort(key=lambda row: (len(row.ids), row.ids))
-        while rows := [row for row in rows if not row.job.future.done()]:  # for some nobody waits any more
+        while rows := [row for row in rows if not row.job.future.done()]:  # cancelled jobs are left out
             if draining():
                 for row in rows:
                     give_back(row.job)
@@ -125,7 +125,7 @@ class Worker:
             self._do(sort, _whole_prompts(rows[: self._rows[sort]], rows[self._rows[sort] :]))
 
     def _do(self, sort: Sort, batch: Sequence[_Row]) -> None:
-        """Do a batch. Where memory ends it is not done, and there is less to a batch from then on."""
+        """Do a batch. On lack of memory it stays undone, and batches are smaller from then on."""
         from viva.models.local.memory import OutOfMemory
 
         ways: dict[Sort, Callable[[Sequence[_Row]], Sequence[object]]] = {
@@ -180,7 +180,7 @@ class Worker:
                 row = _Row(job, self._tokens.ids(request.prompt))
                 needed = len(row.ids) + 1
         except VivaError as problem:
-            settle(job.future, ModelError("tokens", str(problem)))  # of this kind of question; others may do
+            settle(job.future, ModelError("tokens", str(problem)))  # other kinds of question may work
             return None
         context = self._opened.context
         if context and needed > context:
@@ -248,17 +248,17 @@ class Worker:
                 self._opened, self._tokens, asked, lambda: all(row.job.future.cancelled() for row in rows)
             )
         except Cancelled:
-            return [Response() for _ in rows]  # nobody waits for these
+            return [Response() for _ in rows]  # cancelled: no caller waits for these
         return list(_replies(asked, written))
 
 
 def sound(logprobs: Sequence[float]) -> bool:
-    """Tell whether all are numbers or minus infinity."""
+    """Tell whether all log-probabilities are numbers or minus infinity."""
     return not any(math.isnan(logprob) or logprob == math.inf for logprob in logprobs)
 
 
 def finite(logprobs: Sequence[float]) -> list[float]:
-    """With FLOOR in place of minus infinity, and of what is below it."""
+    """Replace values below FLOOR, and minus infinity, by FLOOR."""
     return [max(logprob, FLOOR) for logprob in logprobs]
 
 

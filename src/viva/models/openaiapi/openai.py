@@ -1,8 +1,8 @@
 """Any OpenAI-compatible server: vLLM, SGLang, llama.cpp, Ollama, OpenAI itself.
 
-The wire is spoken directly (aiohttp, msgspec): a vendor's SDK costs ten times the CPU time a request, and with many
-fast answers the examiner must not be what the model waits for. A prompt of messages goes to /chat/completions, a
-text to /completions; with a template, messages are made a text first.
+HTTP is used directly (aiohttp, msgspec): a vendor's SDK takes ten times the CPU time a request, and with many fast
+answers the client must not slow the model down. A prompt of messages goes to /chat/completions, a text to /completions;
+with a template, messages are made a text first.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ from viva.types import (
 DEFAULT_URL = "https://api.openai.com/v1"
 CHAT, TEXT = "/chat/completions", "/completions"
 RAW = "raw"
-"""The template that is none: messages one under the other."""
+"""Template value for plain messages, one under the other."""
 UNFINISHED = 1024
-"""Requests of many options whose first results are kept for the next attempt, at most; the oldest is forgotten."""
+"""Most requests of several options whose partial results are kept for the next attempt; the oldest is dropped."""
 SILENCE = 4.0
-"""Seconds in which a server that is asked something long says which models it serves."""
+"""Seconds in which a busy server must list its models to count as alive."""
 LISTS = (20, 5)
-"""How many tokens are asked for at a place: what the chat allows at most, and the completions of old."""
+"""Number of top tokens requested: the most of chat, and of the older completions."""
 _STREAM = re.compile(r"non-?streaming|only support\w* stream|stream(?:ing)? (?:mode )?(?:is )?(?:required|only)", re.I)
 NOTHING_SAID = RequestOptions()
 _FORMAT = re.compile(rb"response_format|json_schema")
 
 
 class OpenAIModel(ApiModel):
-    """One model behind an OpenAI-compatible URL. `template` is a family's, or `RAW`; none where it is empty."""
+    """One model at an OpenAI-compatible URL. `template`: a family, `RAW`, or "" for chat."""
 
     provider = "openai"
 
@@ -86,16 +86,14 @@ class OpenAIModel(ApiModel):
         self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version, field=field)
         self._more: dict[str, Any] | None = None  # fields besides those of a `Body`, once they are known
         self._answered = False
-        self._hint: str | None = None  # what the list of models says of the name, once it was looked up
+        self._hint: str | None = None  # the server's model list on this name, once looked up
         self._encode = msgspec.json.Encoder().encode
         self._lists = LISTS[0]
         self._unfinished: dict[Choose, dict[str, _Weighed]] = {}
         self._shown: set[bool] = set()  # whether the server has shown numbers, with echo (True) and without
 
     async def answer(self, request: Generate) -> Response:
-        """Return one attempt; see `Model.answer`. A reply that shows first how long the model thinks is asked for
-        twice.
-        """
+        """Make one attempt; see `Model.answer`. A first reply without room for thoughts is requested again."""
         chat = not self._template and not isinstance(request.prompt, str)
         return kept(await self.adapting.answer(request, self._answer, chat=chat), self._said)
 
@@ -125,7 +123,7 @@ class OpenAIModel(ApiModel):
             self.adapting.known.parameters.setdefault("max_tokens", RENAMED)
 
         def line(request: Generate) -> tuple[str, msgspec.Raw]:
-            more = self._fields("") if self._more is None else self._more  # nobody can be asked whose server it is
+            more = self._fields("") if self._more is None else self._more  # the server's kind cannot be requested here
             limit = self.adapting.limit(request.sampling.max_tokens)
             body = self._adapted(self._generation(request, limit), self.adapting.known.parameters)
             return CHAT if body.messages else TEXT, msgspec.Raw(self._encoded(body, more))
@@ -136,7 +134,7 @@ class OpenAIModel(ApiModel):
         return kept(self._read(content, request), self._said)
 
     def _refuse_one(self, status: int, content: bytes) -> NoReturn:
-        """Return the error for a status other than 200 of one request of a batch."""
+        """Raise the error for a status other than 200 of one request of a batch."""
         if status == 400 and b"max_completion_tokens" in content:
             self.adapting.keep({"max_tokens": (RENAMED, self._wire.words(content))})
             raise ModelError("parameter", "the server wants max_completion_tokens", retry=True)
@@ -159,7 +157,7 @@ class OpenAIModel(ApiModel):
         tokens = self._tokens(scored)
         if not tokens:
             raise ModelError("logprobs", "the model ended at once: there is no next token to choose by")
-        if not tokens[0].listed:  # which token was drawn says little of the others
+        if not tokens[0].listed:  # the drawn token alone says little about the others
             raise self._unfit("lists no tokens beside the one it wrote")
         self._shown.add(False)
         return Response(
@@ -169,8 +167,7 @@ class OpenAIModel(ApiModel):
         )
 
     async def token_logprobs(self, text: str) -> list[float]:
-        """Return natural logarithm of each token's probability given those before it, of one text, as the server splits
-        it.
+        """Return the natural log-probability of each token of a text, given those before it, as the server splits it.
 
         The first token has none where the server puts no beginning-of-text mark before it. Raises ModelError.
         """
@@ -184,7 +181,7 @@ class OpenAIModel(ApiModel):
         return logprobs
 
     def check_supported(self, request: Request) -> None:
-        """Raise VivaError for the likelihood of a text in a chat, of which servers say nothing."""
+        """Raise VivaError for the likelihood of a text in a chat, which servers do not report."""
         weighed = isinstance(request, Choose) and request.by == "likelihood"
         if weighed and self._body(request.prompt, 1).messages:
             raise VivaError(self._no_weighing())
@@ -237,7 +234,7 @@ class OpenAIModel(ApiModel):
         return self._unfit(words, echo=True)
 
     def _unfit(self, what: str, *, echo: bool = False) -> ModelError:
-        """Return a server that cannot do this: for good, unless it has shown that it can."""
+        """Return the error of a server that cannot do this: fatal, unless it has done so before."""
         message = f"the server {what}; `viva doctor {self._url} {flag('model')} {self._model}` says what it supports"
         return ModelError("logprobs", message, fatal=echo not in self._shown)
 
@@ -282,19 +279,19 @@ class OpenAIModel(ApiModel):
         await self._refuse(status, content, headers, body)
 
     def _refusal(self, words: str, content: bytes, sent: Body) -> Refusal:
-        """Return what of a request, or of the user's options, a refusal is about, if it is about that."""
+        """Return a refusal with the parameters or user's options that it is about, if any."""
         droppable = {name: (name, value) for name, value in _droppable(sent).items()}
         refused = refusal(ModelError("parameter", words), content, droppable, list(self._more or ()), _prompt_of(sent))
         if not refused.names and self.adapting.thinks and "max_tokens" in droppable and TOO_LONG.search(words):
-            refused.names = ["max_tokens"]  # the room that it was given to think
+            refused.names = ["max_tokens"]  # its limit was raised for thoughts
         return refused
 
     def _wants_stream(self, sent: Body, words: str) -> bool:
-        """Tell whether a refusal asks for a stream: some servers think in streams alone."""
+        """Tell whether a refusal asks for a stream: some servers allow thinking only in streams."""
         return self._said.stream == "auto" and not sent.stream and bool(_STREAM.search(words))
 
     def _adapted(self, body: Body, parameters: Mapping[str, str]) -> Body:
-        """Return a body as this server takes it."""
+        """Return a body adapted to this server."""
         body = copy.copy(body)
         for name, how in parameters.items():
             if name == "system":
@@ -318,7 +315,7 @@ class OpenAIModel(ApiModel):
         return self._encode({name: value for name, value in fields.items() if value is not None})
 
     def _fields(self, owner: str) -> dict[str, Any]:
-        """Return the fields that the user's words come to at this server, whose models are the `owner`'s."""
+        """Return the fields for the user's options at this server, by the `owner` in its model list."""
         options = self._said
         try:
             fields = fields_for(options, self._url, owner)
@@ -329,7 +326,7 @@ class OpenAIModel(ApiModel):
         return merged(fields, decoded(options.fields))
 
     async def _refuse(self, status: int, content: bytes, headers: Mapping[str, str], body: Body) -> NoReturn:
-        """Return the error for a refusal; before the first answer with what the server's list of models says of it."""
+        """Raise the error for a refusal; before the first answer with a hint from the server's list of models."""
         if status in (400, 422) and body.response_format and _FORMAT.search(content):
             message = (
                 f"the server holds no reply to a schema ({self._wire.words(content)}): leave out "
@@ -353,9 +350,7 @@ class OpenAIModel(ApiModel):
         self._wire.refuse(status, content, headers, self._model)
 
     async def silence(self) -> ModelError | None:
-        """Return why no reply comes: the error for a port that does not even list its models; None where it does
-        reply.
-        """
+        """Return the error for a port that does not even list its models; None where it does."""
         try:
             await asyncio.wait_for(self._wire.ask("/models", None), SILENCE)
         except TimeoutError:
@@ -391,7 +386,7 @@ class OpenAIModel(ApiModel):
 
 
 class _Weighed(Struct, frozen=True):
-    """What one request found of one continuation, and what it used."""
+    """One request's result for one continuation, and its usage."""
 
     likelihood: Likelihood
     usage: Usage | None
@@ -403,11 +398,11 @@ def _prompt_of(body: Body) -> str:
 
 
 _DEFAULTS: dict[str, Any] = {"temperature": None, "top_p": None, "seed": None, "stop": (), "stream_options": None}
-"""Parameters that are left out where they are refused, and what stands for none."""
+"""Parameter that may be left out → its empty value."""
 
 
 def _droppable(sent: Body) -> dict[str, object]:
-    """Return what of a request could be left out or said in another way: name → value."""
+    """Return the parameters of a request that could be left out or replaced: name → value."""
     fields: dict[str, object] = {
         name: getattr(sent, name) for name, without in _DEFAULTS.items() if getattr(sent, name) != without
     }
@@ -419,7 +414,7 @@ def _droppable(sent: Body) -> dict[str, object]:
 
 
 def _names_scoring(content: bytes, body: Body) -> bool:
-    """Tell whether a refusal is about the scoring, not about this prompt (too long, say), which it may quote."""
+    """Tell whether a refusal is about scoring rather than this prompt (too long, say), which it may quote."""
     if not body.echo:
         return b"logprobs" in content
     text, prompt = content.lower(), body.prompt.lower()
@@ -433,7 +428,7 @@ def _as_text(template: str, messages: Sequence[Message]) -> str:
 
 
 def connect(name: str, endpoint: Endpoint) -> OpenAIModel:
-    """Return `name` or `name@URL`; the URL otherwise from --base-url, OPENAI_BASE_URL, or OpenAI's own."""
+    """Open `name` or `name@URL`; the default URL is --base-url, OPENAI_BASE_URL, or OpenAI's own."""
     name, url, key, shown = address("openai", name, endpoint)
     problem = templates.unknown(endpoint.template) if endpoint.template not in ("", RAW) else ""
     if problem:
@@ -444,12 +439,12 @@ def connect(name: str, endpoint: Endpoint) -> OpenAIModel:
 
 
 def address(provider: str, name: str, endpoint: Endpoint) -> tuple[str, str, str | None, str | None]:
-    """Name, URL, key, and what tables call it where the name has the URL. Raises VivaError for what is none."""
+    """Return name, URL, key, and the name in tables if the name has the URL. Raises VivaError for bad addresses."""
     name, _, own_url = name.partition("@http")
     if re.search(r"@[\w.-]+(:\d+(/|$)|/v1)", name):
         right = name.replace("@", "@http://", 1)
         raise VivaError(f"{provider}/{name}: write the address with its scheme, such as {right}")
-    # An empty --base-url is a variable that is not set: what was meant for a server of one's own stays from OpenAI.
+    # An empty --base-url comes from an unset variable: requests to the user's server must not go to OpenAI.
     given = endpoint.base_url if endpoint.base_url is not None else os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
     url = base_url(f"http{own_url}" if own_url else given, endpoint.field)
     key = key_from(endpoint.key_variable, "OPENAI_API_KEY", field=endpoint.key_field)

@@ -1,4 +1,4 @@
-"""OpenAI's batch API, and that of servers that have the same: a file of requests goes up, files of results come down.
+"""The batch API of OpenAI and compatible servers: upload a file of requests, download files of results.
 
 The protocol (platform.openai.com/docs/guides/batch and /docs/api-reference/batch, /docs/api-reference/files):
 
@@ -13,7 +13,7 @@ GET  /files/ID/content results, in any order: `output_file_id` has what succeede
                        were not begun in time or before a cancellation have the codes batch_expired, batch_cancelled
 POST /batches/ID/cancel, DELETE /files/ID
 
-What was done counts and is paid even of a batch that expired or was cancelled. A token costs half.
+Finished requests count, and are paid, even if a batch expired or was cancelled. A token costs half.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ MOST_BYTES = 200_000_000
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 PAGE = 100
 PAGES = 200
-"""So many pages of batches are looked through at most."""
+"""Most pages of batches that are searched."""
 MARK = "viva"
 """The key of a batch's metadata that holds its label."""
 ENDED = {"completed", "expired", "cancelled"}
-"""A status that is none of these, and not "failed", is one on the way."""
+"""Final statuses besides "failed"; any other one means work in progress."""
 AGAIN = {"batch_expired", "batch_cancelled", "server_error", "rate_limit_exceeded"}
-"""Codes of a request without a response that may get one another time."""
+"""Error codes of requests that may succeed in another batch."""
 _TOO_MUCH = "token_limit_exceeded"
-"""More tokens wait in batches already than the organisation may have."""
+"""Error code where more tokens are queued in batches than the organisation may have."""
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ class _Batch(Struct):
     errors: object = None
 
     def counted(self, *names: str) -> int:
-        """Return requests of these kinds, as far as the server counts them."""
+        """Return the number of requests in these states, as counted by the server."""
         counts = self.request_counts if isinstance(self.request_counts, dict) else {}
         return sum(read_count(counts.get(name)) or 0 for name in names)
 
@@ -93,7 +93,7 @@ class _Line(Struct):
 
 
 class OpenAIBatches:
-    """See `Batches`. `endpoint` and `body` say how a request is sent, `read` and `refuse` what a reply comes to."""
+    """See `Batches`. `body`: request → (URL, body); `read` and `refuse`: a reply's body → result or error."""
 
     certain = True
 
@@ -117,20 +117,20 @@ class OpenAIBatches:
         self._encode = msgspec.json.Encoder().encode
 
     def kind(self, request: Generate) -> str:
-        """Return the URL of a request, which a batch has one of."""
+        """Return the URL of a request; a batch has one."""
         return f"/v1{self._body(request)[0]}"
 
     def line(self, name: str, request: Generate) -> bytes:
-        """Return a line of the file. It ends in no line feed, and has none."""
+        """Return a line of the file, without line feeds."""
         path, body = self._body(request)
         return self._encode({"custom_id": name, "method": "POST", "url": f"/v1{path}", "body": body})
 
     async def newest(self) -> str:
-        """Not needed: a batch is told by its metadata, in whatever order batches are listed."""
+        """Return "": batches are recognised by their metadata, in any order."""
         return ""
 
     async def hand_in(self, label: str, kind: str, lines: Sequence[bytes]) -> str:
-        """Upload the file, unless that was done before, and make a batch of it."""
+        """Upload the file, unless it is there already, and make a batch of it."""
         if label not in self._uploaded:
             self._uploaded[label] = await self._upload(label, lines)
         wanted = {
@@ -171,7 +171,7 @@ class OpenAIBatches:
         return _known(self._decoded(content_sent, _Named).id)
 
     async def search(self, label: str, count: int, after: str, known: Collection[str]) -> list[str]:
-        """By the metadata, or by the name of the file, where a server keeps no metadata."""
+        """Find batches by metadata or, where a server keeps none, by the name of the file."""
         files = {file.id for file in await self._files(label)}
         behind = ""
         for _ in range(PAGES):
@@ -204,7 +204,7 @@ class OpenAIBatches:
         return [file for file in page.data if file.id and file.filename == _file(label)]
 
     async def tidy(self, label: str) -> None:
-        """Remove the file that no batch was made of."""
+        """Remove an uploaded file without a batch."""
         for file in await self._files(label):
             await self._wire.send("DELETE", f"/files/{_known(file.id)}", None)
 
@@ -242,9 +242,9 @@ class OpenAIBatches:
         return BatchState(status="failed", problem=ModelError("batch", message, retry=True), lines=lines)
 
     async def replies(self, batch: str, request: Asked) -> AsyncIterator[Result]:
-        """Return both files, one after the other."""
+        """Yield the results of both files, one after the other."""
         state = await self._batch(batch)
-        left = 2 * max(MOST_REQUESTS, state.counted("total"))  # a file that never ends, does
+        left = 2 * max(MOST_REQUESTS, state.counted("total"))  # bound on an endless file
         for file in (state.output_file_id, state.error_file_id):
             if not file:
                 continue
@@ -262,7 +262,7 @@ class OpenAIBatches:
                 raise ModelError("gone", f"the results of batch {batch} are not there any more") from None
 
     def _reply(self, line: bytes, request: Asked) -> Result | None:
-        """Return one result; None for a line that is none."""
+        """Return one result; None for an invalid line."""
         result = _decoded(line, _Line)
         if result is None:
             return None
@@ -312,7 +312,7 @@ def _decoded(content: bytes, kind: type[T]) -> T | None:
 
 
 def _blame(error: object) -> tuple[str, str, object]:
-    """Code, words and line of what failed, as far as a server says them."""
+    """Return code, message and line of an error, as far as given."""
     known = error if isinstance(error, dict) else {}
     return str(known.get("code") or ""), str(known.get("message") or ""), known.get("line")
 
@@ -322,9 +322,7 @@ def _file(label: str) -> str:
 
 
 def _known(name: str) -> str:
-    """Return a provider's name for something, before it becomes a part of an address. Raises ModelError for what is
-    none.
-    """
+    """Return a provider's name after checking it, since it becomes a part of addresses. Raises ModelError."""
     if not NAME.fullmatch(name):
         raise ModelError("body", f"the provider names something {name[:60]!r}: that is no name", fatal=True)
     return name

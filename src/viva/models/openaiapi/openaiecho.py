@@ -1,9 +1,8 @@
-"""Where a text's tokens are in an echoed completion, and what they add up to. Everything here is pure.
+"""Finding a text's tokens in an echoed completion, and summing their log-probabilities. All functions are pure.
 
-A server that echoes returns the prompt's tokens with their log-probabilities, and behind them what it wrote itself.
-Which tokens belong to which part of the text, the tokens' own texts say, as long as they add up to it. Where they do
-not (pieces of a character, which no text can show: some servers show U+FFFD, others nothing) the offsets decide, in
-characters or in bytes, if they fit.
+A server that echoes returns the prompt's tokens with their log-probabilities, followed by those it generated. The
+tokens' texts show which part of the text they belong to, if they add up to it. Where they do not (pieces of a character
+cannot be shown: some servers show U+FFFD, others nothing) the offsets decide, in characters or bytes, if they fit.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ _LOST = "\N{REPLACEMENT CHARACTER}"
 
 
 class Echo(Struct, frozen=True):
-    """The tokens of an echoed text and of what was written behind it: `written` tokens, as far as the server counts.
+    """The tokens of an echoed text and of the generated text after it: `written` tokens, as counted by the server.
 
-    One is asked for; some servers write none, others go on until a character is whole.
+    One is requested; some servers generate none, others go on to the end of a character.
     """
 
     tokens: Sequence[Token]
@@ -35,12 +34,12 @@ class Echo(Struct, frozen=True):
     written: int = 1
 
     def ends(self) -> list[int]:
-        """Return where the text may end, the likeliest first."""
+        """Return the possible ends of the text, the likeliest first."""
         count = len(self.tokens)
         return [end for end in dict.fromkeys((count - self.written, count - 1, count)) if 0 < end <= count]
 
     def readings(self) -> list[list[bytes]]:
-        """Return the tokens' bytes as they are and, where that differs, with the marks of tokenizers read as blanks."""
+        """Return the tokens' bytes unchanged and, where that differs, with tokenizers' marks replaced by blanks."""
         plain = [token.content for token in self.tokens]
         marked = [
             piece if _LOST in token.text else token.text.translate(MARKS).encode()
@@ -50,15 +49,14 @@ class Echo(Struct, frozen=True):
 
 
 def echo_of(tokens: Sequence[Token], scored: Scored) -> Echo:
-    """Return the tokens with what else the reply says of them."""
+    """Return the tokens with the reply's other data on them."""
     offsets = scored.logprobs.text_offset if scored.logprobs else None
     known = isinstance(offsets, list) and all(isinstance(offset, int) for offset in offsets)
     return Echo(tokens, cast("list[int]", offsets) if known else (), scored.written)
 
 
 def likelihood(echo: Echo, prompt: str, continuation: str) -> Likelihood:
-    """Return the likelihood of a continuation, out of the tokens of prompt, continuation and what was written after
-    them.
+    """Return the likelihood of a continuation, from the echoed tokens of prompt and continuation.
 
     Blanks at the end of the prompt count to the continuation, as in other harnesses: tokenizers join them to the word
     that follows. Raises ModelError (kind "border") where a token belongs to both, or the border cannot be found.
@@ -83,13 +81,13 @@ def text_logprobs(echo: Echo, text: str) -> list[float] | None:
 
     The first token has none unless the server puts a beginning-of-text mark before it.
     """
-    if len(echo.tokens) <= echo.written:  # all that came is what the server wrote, and that may look like the text
+    if len(echo.tokens) <= echo.written:  # all tokens are generated ones, which may look like the text
         return None
     span = _by_texts(echo, "", text) or _by_offsets(echo, "", text) or _in_order(echo, text)
     if span is None:
         return None
     start, end = span
-    while start < end and echo.tokens[start].logprob is None:  # nothing comes before the first
+    while start < end and echo.tokens[start].logprob is None:  # the first token has none
         start += 1
     return [_number(token) for token in echo.tokens[start:end]]
 
@@ -118,7 +116,7 @@ def _start(pieces: Sequence[bytes], end: int, size: int) -> tuple[int, int]:
 
 
 def _by_texts(echo: Echo, prompt: str, wanted: str) -> tuple[int, int] | None:
-    """Return where all the tokens' texts add up to what was sent."""
+    """Return the tokens' span where all their texts add up to the text sent."""
     whole, size = (prompt + wanted).encode("utf-8", "replace"), len(wanted.encode("utf-8", "replace"))
     for pieces in echo.readings():
         for end in echo.ends():
@@ -132,7 +130,7 @@ def _by_texts(echo: Echo, prompt: str, wanted: str) -> tuple[int, int] | None:
 
 
 def _by_ends(echo: Echo, prompt: str, wanted: str) -> tuple[int, int] | None:
-    """Return where pieces of the prompt are lost, but not next to the border: what can be read there must agree."""
+    """Return the tokens' span where pieces of the prompt are lost, but the text around the border agrees."""
     tail = wanted.encode("utf-8", "replace")
     for pieces in echo.readings():
         for end in echo.ends():

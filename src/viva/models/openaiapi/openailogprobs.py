@@ -1,8 +1,8 @@
-"""How probable a text is, out of what OpenAI-compatible servers return as logprobs. Everything here is pure.
+"""Reading probabilities of texts from the logprobs of OpenAI-compatible servers. All functions are pure.
 
-Two shapes are about: lists side by side (tokens, token_logprobs, top_logprobs, text_offset), as the completions of old,
-and a list of positions (content), as the chat. Servers use either at either address. What a server does not list is
-bounded, never guessed; what cannot be told apart (a token across the border of prompt and continuation) is an error.
+There are two shapes: parallel lists (tokens, token_logprobs, top_logprobs, text_offset), as in older completions, and a
+list of positions (content), as in chat. Servers use either at either address. Probabilities that a server does not list
+are bounded, never guessed; a token across the border of prompt and continuation is an error.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from viva.types import Likelihood
 from viva.visible import one_line
 
 SLACK = 1e-4
-"""Probability that servers' rounding may hide: what is not listed is never taken to have less than this in all."""
+"""Probability that servers' rounding may hide: the least assumed for all unlisted tokens together."""
 ROUNDING = 0.01
-"""A logarithm this far above 0 is still a rounded 0; above it, it is no log-probability at all."""
+"""A log-probability up to this far above 0 is a rounded 0; a higher one is invalid."""
 MARKS = str.maketrans({"▁": " ", "Ġ": " ", "Ċ": "\n"})
-"""How tokenizers write a blank or a line feed inside a token (SentencePiece, byte-level BPE)."""
+"""Tokenizers' marks for a blank or a line feed in a token (SentencePiece, byte-level BPE)."""
 _SPELLED = re.compile(r"bytes:((?:\\x[0-9a-fA-F]{2})+)")
 
 
@@ -43,7 +43,7 @@ class Position(Listed):
 
 
 class Logprobs(Struct):
-    """Either shape, as it comes."""
+    """Logprobs in either shape, as received."""
 
     content: list[Position] | None = None
     tokens: list[str] | None = None
@@ -66,7 +66,7 @@ class Scored(Envelope):
 
     @property
     def logprobs(self) -> Logprobs | None:
-        """Those of its one choice."""
+        """The logprobs of its only choice."""
         return self.choices[0].logprobs if self.choices else None
 
     @property
@@ -85,12 +85,12 @@ class Token(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """For people and for comparing."""
+        """The token's text, to display and compare."""
         return self.content.decode("utf-8", "replace")
 
 
 def joined_scored(stream: bytes) -> Scored:
-    """Return a stream that nobody asked for, put together. Raises msgspec.DecodeError for an event that is none."""
+    """Join an unrequested stream into one completion. Raises msgspec.DecodeError for an invalid event."""
     whole = Logprobs()
     texts: list[str] = []
     scored = Scored()
@@ -146,7 +146,7 @@ def _content(text: str, given: object) -> bytes:
 def next_token(
     listed: Sequence[tuple[str, float | None]], continuations: Sequence[str], *, chat: bool = False
 ) -> tuple[Likelihood, ...]:
-    """Return how probable each continuation is as the one next token, out of the tokens that a server lists there.
+    """Return the probability of each continuation as the next token, from the tokens that a server lists.
 
     The exact text counts, the marks of tokenizers read as the blanks that they stand for: " A" is another token than
     "A", and what merely begins alike ("As") is something else. Where none of the continuations is listed exactly,
@@ -154,7 +154,7 @@ def next_token(
     continuations that begin with a blank, since some servers show tokens without it. A continuation that is not listed
     is bounded: it is no more probable than the last of the list, nor than all that the list leaves over.
 
-    Raises ModelError for a list without a usable number, or of what are no log-probabilities.
+    Raises ModelError for a list without a usable number, or with invalid log-probabilities.
     """
     known = [(text, checked(value, text)) for text, value in listed if value is not None and value > NEVER]
     if not known:
@@ -177,7 +177,7 @@ def next_token(
 
 
 def checked(value: float, text: str) -> float:
-    """Return a log-probability, rounding taken off. Raises a fatal ModelError for a number that is none."""
+    """Return a log-probability, at most 0. Raises a fatal ModelError for an invalid one."""
     if value > ROUNDING:
         raise ModelError(
             "logprobs",

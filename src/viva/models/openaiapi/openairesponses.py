@@ -26,7 +26,7 @@ from viva.providers import Endpoint, RequestOptions
 from viva.types import Generate, Request, Response, StopReason
 
 LEAST = 16
-"""Tokens that a reply has to be allowed."""
+"""Least allowed limit of a reply's tokens."""
 AT_LEAST = f"as {LEAST}"
 SUMMARY = "reasoning.summary"
 _ENDED = ("response.completed", "response.incomplete", "response.failed")
@@ -57,7 +57,7 @@ class _Event(Struct):
 
 
 class ResponsesModel(ApiModel):
-    """One model behind a URL that has /responses."""
+    """One model at a URL with /responses."""
 
     def __init__(
         self,
@@ -70,12 +70,12 @@ class ResponsesModel(ApiModel):
         field: str = OPTION,
     ) -> None:
         super().__init__("openai-responses", name, url, said, known, key, shown or "", streams=True)
-        self.rate_limit_group = f"openai {url}"  # one server, whichever of its protocols is spoken
+        self.rate_limit_group = f"openai {url}"  # one server, whichever API is used
         self._fields = decoded(said.fields)
         self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version, field=field)
 
     def check_supported(self, request: Request) -> None:
-        """Raise VivaError for a choice, and for a text to continue."""
+        """Raise VivaError for a `Choose`, and for a text to continue."""
         super().check_supported(request)
         if isinstance(request.prompt, str):
             raise VivaError(f"{self.name}: the Responses API takes messages only: leave out {option('form', 'base')}")
@@ -165,7 +165,7 @@ class ResponsesModel(ApiModel):
 
 
 def _thoughts(item: _Item) -> list[str]:
-    """Return the texts of an item that is a thought: its own, or their summary."""
+    """Return the texts of a reasoning item: the thoughts, or their summary."""
     parts = item.content or item.summary
     texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     return [text for text in texts if isinstance(text, str)]
@@ -188,7 +188,7 @@ def _last(stream: bytes) -> _Reply:
 
 
 def connect(name: str, endpoint: Endpoint) -> ResponsesModel:
-    """As `viva.models.openaiapi.openai.connect`; Azure has its deployments' name in the body here."""
+    """Open a model as `viva.models.openaiapi.openai.connect`; here Azure's deployment name is in the body."""
     options = endpoint.request
     name, url, key, shown = address("openai-responses", name, endpoint)
     refuse_foreign(f"openai-responses/{name}", options, "template_option")

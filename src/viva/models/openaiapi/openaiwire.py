@@ -1,4 +1,4 @@
-"""The OpenAI-compatible wire: one request and its reply over HTTP, and what completions look like in JSON.
+"""The OpenAI-compatible protocol: a request and its reply over HTTP, and the JSON of completions.
 
 Bodies are bounded, redirects are not followed, and the key is taken out of every text that an error quotes.
 """
@@ -28,12 +28,12 @@ from viva.types import Message, Response, Served, StopReason, Usage
 from viva.visible import one_line
 
 LONGEST_BODY = 64 << 20
-"""Bytes of a reply that are read at most: a server that never ends must not fill the memory."""
+"""Most bytes of a reply that are read: an endless one must not fill the memory."""
 LONGEST_ERROR = 65536
 LONGEST_NAME = 100
-"""Characters of the name of a model, as a reply says it."""
+"""Most characters of a served model's name."""
 CONNECTING, CONNECTING_AGAIN = 4.0, 30.0
-"""Seconds that connecting may take: before the first reply, and to a server that may have too much to do."""
+"""Most seconds for connecting: before the first reply, and later, when the server may be overloaded."""
 NEVER = -9999.0
 """A log-probability that servers write for "practically never"; some write -Infinity, which JSON does not have."""
 _TIMEOUTS = {
@@ -47,14 +47,14 @@ FATAL_CODES = {
 }  # fmt: skip
 
 _STREAMED = (b"data:", b":", b"event:")
-"""How a body begins that is a stream of events; gateways begin one with a comment."""
+"""Beginnings of bodies that are streams of events; gateways begin with a comment."""
 _DATA = b"data:"
-"""What an event has in it that is no sign of life alone."""
+"""Marker of an event with data, rather than a mere sign of life."""
 T = TypeVar("T")
 
 
 class Part(Struct):
-    """A piece of a message; some servers put thoughts into pieces of their own."""
+    """A piece of a message; some servers put thoughts into separate pieces."""
 
     text: str | None = None
     thinking: object = None
@@ -70,7 +70,7 @@ class Reply(Struct):
 
 
 class Choice(Struct):
-    """One answer: of the chat, of a stream, or a text."""
+    """One choice: of a chat, a stream, or a text completion."""
 
     message: Reply | None = None
     delta: Reply | None = None
@@ -79,22 +79,21 @@ class Choice(Struct):
 
 
 class Envelope(Struct):
-    """What a reply says besides its text, in whatever form: an answer that was paid for is not lost over any of it."""
+    """A reply's data besides its text, of any type, so that no paid answer is lost to an odd value."""
 
     names: ClassVar[tuple[Sequence[str], Sequence[str]]] = ("prompt_tokens",), ("completion_tokens",)
     thinking: ClassVar[str] = "reasoning_tokens"
-    """What the usage calls tokens of prompts, of replies, and of thoughts, in its details of the second where it has
-    some."""
+    """Names in the usage of tokens of prompts, replies, and thoughts (also in the details of replies)."""
     usage: object = None
     error: object = None
-    """Gateways tell of a failure behind them in a reply of status 200."""
+    """Gateways report a failure behind them in a reply with status 200."""
     model: object = None
     provider: object = None
     system_fingerprint: object = None
 
     @property
     def counted(self) -> Usage | None:
-        """Tokens as the server counted them; None where it did not."""
+        """Tokens counted by the server; None without a count."""
         known = self.usage if isinstance(self.usage, dict) else {}
         sent, came = self.names
         details = known.get(f"{came[0]}_details", known)
@@ -102,7 +101,7 @@ class Envelope(Struct):
         return read_usage(known, sent, came, thought)
 
     def served(self, clean: Callable[[str], str]) -> Served:
-        """Return who answered: each text is shortened after it is made `clean` of keys."""
+        """Return the served model; each text is made `clean` of keys, then shortened."""
         names = (self.model, self.provider, self.system_fingerprint)
         return Served(*[clean(name)[:LONGEST_NAME].strip() if name and isinstance(name, str) else "" for name in names])
 
@@ -129,7 +128,7 @@ class Envelope(Struct):
         )
 
     def take(self, event: Envelope) -> None:
-        """Take in what an event of a stream says: of each field the last word counts."""
+        """Take over the data of a stream's event: of each field the last value counts."""
         for name in Envelope.__struct_fields__:
             value = getattr(event, name)
             if value and (name != "usage" or event.counted):
@@ -137,13 +136,13 @@ class Envelope(Struct):
 
 
 class Completion(Envelope):
-    """What comes back for a request."""
+    """The reply to a request."""
 
     choices: list[Choice] | None = None
 
 
 class Body(Struct, omit_defaults=True, kw_only=True):
-    """What is sent. `logprobs` is a number for a text, and true for the chat, where `top_logprobs` is the number."""
+    """A request's body. `logprobs`: a number for a text; true for a chat, where `top_logprobs` is the number."""
 
     model: str
     messages: tuple[Message, ...] = ()
@@ -164,10 +163,10 @@ class Body(Struct, omit_defaults=True, kw_only=True):
 
 
 class Wire:
-    """Requests to one base URL, over connections that are kept. `longest` bounds a reply, in bytes.
+    """A client for one base URL, with persistent connections. `longest`: most bytes of a reply.
 
-    `headers` are the user's, with variables of the environment in them; with an `api_version` the server is Azure's,
-    which takes the key and the version elsewhere. `field` is the URL's option.
+    `headers`: the user's, which may name variables of the environment. `api_version`: set for Azure, which takes key
+    and version elsewhere. `field`: the URL's option.
     """
 
     def __init__(
@@ -204,7 +203,7 @@ class Wire:
             self._secrecy.add(variables(self._headers))
             headers.update(own)
             self._session = aiohttp.ClientSession(
-                # The engine bounds concurrency; a second bound here would only hide waiting from its clock.
+                # The engine bounds concurrency; a bound here would hide waiting from its time limits.
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers=headers,
@@ -215,12 +214,12 @@ class Wire:
     async def ask(
         self, path: str, content: bytes | None, *, stream: bool = False
     ) -> tuple[int, bytes, Mapping[str, str]]:
-        """Return status, body and headers of one request: a POST of `content`, a GET without. Of an error, the
-        beginning.
+        """Send one request, a POST of `content` or else a GET; return status, body (of an error, its beginning) and
+        headers.
 
-        With `stream`, every part that comes is told (`HEARD`).
+        With `stream`, `HEARD` is called for every part that comes.
 
-        Raises ModelError where no whole reply came.
+        Raises ModelError without a whole reply.
         """
         return await self.send("GET" if content is None else "POST", path, content, stream=stream)
 
@@ -233,7 +232,7 @@ class Wire:
         *,
         stream: bool = False,
     ) -> tuple[int, bytes, Mapping[str, str]]:
-        """Return the same by any method; `headers` are over those of every request."""
+        """Send a request with any method, as `ask`; `headers` override those of every request."""
         try:
             async with self._connection().request(
                 method,
@@ -257,7 +256,7 @@ class Wire:
         return f"{self.url}{path}" + (f"?api-version={quote(self._version, safe='')}" if self._version else "")
 
     def _might_want_tls(self, problem: Exception) -> bool:
-        """Tell whether a port took a connection without TLS and gave no reply of HTTP yet."""
+        """Tell whether a port accepted a connection without TLS but sent no HTTP reply yet."""
         lost = isinstance(
             problem, aiohttp.ServerDisconnectedError | aiohttp.ClientResponseError | aiohttp.ClientOSError
         )
@@ -265,9 +264,9 @@ class Wire:
         return plain and lost and not isinstance(problem, aiohttp.ClientConnectorError)
 
     async def lines(self, path: str, longest: int, model: str) -> AsyncIterator[bytes]:
-        """Return the lines of a file, one after the other; of one that is longer than `longest` bytes nothing comes.
+        """Yield the lines of a file; lines longer than `longest` bytes are skipped.
 
-        Raises ModelError, also where the file breaks off.
+        Raises ModelError, also where the file is cut off.
         """
         try:
             async with self._connection().get(self._address(path), allow_redirects=False, proxy=self._proxy) as reply:
@@ -311,7 +310,7 @@ class Wire:
         return b"".join(parts)
 
     def refuse(self, status: int, content: bytes, headers: Mapping[str, str], model: str) -> NoReturn:
-        """Return the error for a status other than 200."""
+        """Raise the error for a status other than 200."""
         shown = self.words(content)
         message = f"HTTP {status} from {self._secrecy.url}: {shown or 'no text'}"
         if 300 <= status < 400 and headers.get("Location"):
@@ -328,11 +327,11 @@ class Wire:
 
     def words(self, content: bytes) -> str:
         """Return the beginning of a body in one line, without the key."""
-        # Cleaned before it is cut: half a key would not be recognised.
+        # Cleaned before it is cut, since half a key would not be recognised.
         return " ".join(self.clean(content[:LONGEST_ERROR].decode("utf-8", "replace")).split())[:400]
 
     def decoded(self, content: bytes, kind: type[T], joined: Callable[[bytes], T]) -> T:
-        """Return a body, or a stream that is to be `joined`. Raises ModelError for what is no completion."""
+        """Decode a body, or a stream, which is `joined`. Raises ModelError for no completion."""
         try:
             return joined(content) if content.startswith(_STREAMED) else decode_json(content, kind)
         except msgspec.DecodeError as problem:
@@ -350,11 +349,11 @@ class Wire:
         return of_status(status, message, self._secrecy) if status else ModelError("body", message, retry=True)
 
     def clean(self, text: str) -> str:
-        """Servers quote keys in their errors; none may reach a log."""
+        """Return a text without the key, since servers quote keys in errors and none may reach a log."""
         return self._secrecy.in_error(text)
 
     def reply(self, text: str) -> str:
-        """Return what a model wrote, without the key: a server can echo it there, too."""
+        """Return a model's text without the key, which a server can echo there, too."""
         return self._secrecy.in_reply(text)
 
     async def close(self) -> None:
@@ -365,7 +364,7 @@ class Wire:
 
 
 def base_url(given: str, field: str = OPTION) -> str:
-    """Return the base of an address that may be pasted with its ending. Raises VivaError for what is none."""
+    """Return the base of an address, which may be given with its ending. Raises VivaError if invalid."""
     url = given.strip().rstrip("/")
     if not url:
         raise VivaError("is empty: give the server's address, such as http://127.0.0.1:8000/v1", field=field)
@@ -374,7 +373,7 @@ def base_url(given: str, field: str = OPTION) -> str:
     try:
         parts = urlsplit(url)
         legal = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port or an IPv6 address that is none
+    except ValueError:  # an invalid port or IPv6 address
         legal = False
     if not legal:
         hint = "" if "//" in url or "@" in url or url.startswith("http") else f"; do you mean http://{url}?"
@@ -387,9 +386,7 @@ def base_url(given: str, field: str = OPTION) -> str:
 
 
 def _proxy_for(url: str) -> str | None:
-    """Return the proxy that the environment names for this address. Looked up once: aiohttp would do it for every
-    request.
-    """
+    """Return the environment's proxy for this address; cached, since aiohttp would look it up for every request."""
     parts = urlsplit(url)
     if not parts.hostname or proxy_bypass(parts.netloc):
         return None
@@ -397,7 +394,7 @@ def _proxy_for(url: str) -> str | None:
 
 
 def _codes(content: bytes) -> set[str]:
-    """Return what an error calls itself; its text is for people, and may mention anything."""
+    """Return the codes and types of an error, not its text, which may mention anything."""
     try:
         trouble = decode_json(content, Envelope).error
     except msgspec.DecodeError:
@@ -406,7 +403,7 @@ def _codes(content: bytes) -> set[str]:
 
 
 def events(stream: bytes, kind: type[T]) -> Iterator[T]:
-    """Return what a stream of server-sent events holds. Raises msgspec.DecodeError for an event that is none."""
+    """Yield the events of a stream of server-sent events. Raises msgspec.DecodeError for an invalid one."""
     for line in stream.splitlines():
         data = line.removeprefix(b"data:").strip()
         if line.startswith(b"data:") and data not in (b"", _DONE):
@@ -414,9 +411,7 @@ def events(stream: bytes, kind: type[T]) -> Iterator[T]:
 
 
 def joined(stream: bytes) -> Completion:
-    """Return some servers stream although nobody asked for it: the events of such a reply, put together as one
-    completion.
-    """
+    """Join the events of a stream into one completion: some servers stream without being asked to."""
     completion, whole = Completion(), Choice()
     texts: list[str] = []
     thoughts: list[str] = []
@@ -440,7 +435,7 @@ def joined(stream: bytes) -> Completion:
 
 
 def text_of(choice: Choice) -> str:
-    """Return what an answer says."""
+    """Return the text of a choice."""
     if choice.message is None:
         return choice.text or ""
     content = choice.message.content
@@ -451,7 +446,7 @@ def text_of(choice: Choice) -> str:
 
 
 def thoughts_of(choice: Choice) -> str:
-    """Return what it says that it thought, in the fields that servers have for that; "" for none."""
+    """Return the thoughts of a choice, in servers' various fields; "" without any."""
     message = choice.message
     if message is None:
         return ""
@@ -470,10 +465,10 @@ def _thinking(value: object) -> str:
 
 
 def decode_json(content: bytes, kind: type[T]) -> T:
-    """JSON as a struct. Raises msgspec.DecodeError.
+    """Decode JSON as a struct. Raises msgspec.DecodeError.
 
     Some servers write half a surrogate pair where a token limit cut an emoji in two, or numbers that JSON lacks. Such a
-    reply is kept: -Infinity becomes `NEVER`, what is no number null.
+    reply is kept: -Infinity becomes `NEVER`, Infinity and NaN null.
     """
     try:
         return msgspec.json.decode(content, type=kind)
@@ -487,7 +482,7 @@ def decode_json(content: bytes, kind: type[T]) -> T:
 
 
 def _integer(text: str) -> float:
-    return int(text) if len(text) < 300 else sys.float_info.max  # nobody reads integers of any length
+    return int(text) if len(text) < 300 else sys.float_info.max  # huge integers are slow to parse
 
 
 def _number(text: str) -> float | None:

@@ -1,4 +1,4 @@
-"""One request of `viva doctor URL`: what came back, or why nothing did, in words that can be shown."""
+"""Requests of `viva doctor URL`: their replies, or errors to display."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from viva.types import Message, Usage
 from viva.visible import one_line, some
 
 LONGEST = 4 << 20
-"""Bytes of a reply to a question whose answer has a few tokens."""
+"""Most bytes of a reply of a few tokens."""
 PATIENCE = 2
-"""So many replies that never came, and nothing more is asked."""
+"""Requests without a reply after which nothing more is sent."""
 T = TypeVar("T")
 LONGEST_PAUSE = 10.0
-"""Seconds that a busy server is waited for, once a request."""
+"""Most seconds to wait for a busy server, once a request."""
 
 
 class Got(Struct, frozen=True):
-    """A completion: its texts, one a choice."""
+    """A completion: its texts, one for each choice."""
 
     texts: list[str]
     reason: object
@@ -46,7 +46,7 @@ class Got(Struct, frozen=True):
 
 
 class TroubleError(Exception):
-    """Why there is none. `status` is 0 where no reply came."""
+    """An error in place of a completion. `status`: 0 without a reply."""
 
     def __init__(self, words: str, status: int = 0) -> None:
         super().__init__(words)
@@ -54,12 +54,12 @@ class TroubleError(Exception):
 
     @property
     def missing(self) -> bool:
-        """Whether there is nothing at this address, or not this model."""
+        """Whether the address, or the model, does not exist."""
         return self.status in (404, 405, 501)
 
     @property
     def refused(self) -> bool:
-        """Whether the server will not do what was asked."""
+        """Whether the server refuses the request."""
         return 400 <= self.status < 500 and not self.missing and self.status not in (408, 429)
 
 
@@ -71,7 +71,7 @@ class Asking:
         self._wire = wire
         self._timeout = timeout
         self.absent = ""
-        """Why no reply came to anything; "" where one did."""
+        """Why no reply came to any request; "" once one did."""
         self._replied = False
         self._silent = 0
         self._newer_limit = False
@@ -87,11 +87,11 @@ class Asking:
         return names
 
     async def say(self, messages: tuple[Message, ...], **fields: object) -> Got:
-        """Return a chat."""
+        """Request a chat completion."""
         return await self._complete("/chat/completions", {"messages": messages, **fields})
 
     async def go_on(self, prompt: str, **fields: object) -> Got:
-        """Return a text to be continued."""
+        """Request a continuation of a text."""
         return await self._complete("/completions", {"prompt": prompt, **fields})
 
     async def _complete(self, path: str, fields: Mapping[str, object]) -> Got:
@@ -112,7 +112,7 @@ class Asking:
         return self._read(content)
 
     async def _ask(self, path: str, content: bytes | None) -> tuple[int, bytes, Mapping[str, str]]:
-        """Status 0 stands for no reply, and the body then says why."""
+        """Return status, body and headers; without a reply status 0 and the reason as body."""
         if self._silent >= PATIENCE:
             return 0, b"not asked, since the server left others without a reply", {}
         try:
@@ -129,7 +129,7 @@ class Asking:
             return 0, problem.message.encode("utf-8", "replace"), {}
 
     def _trouble(self, status: int, content: bytes) -> TroubleError:
-        with contextlib.suppress(msgspec.DecodeError):  # what says it in another form is shown as it is
+        with contextlib.suppress(msgspec.DecodeError):  # an error in another form is shown as it is
             error = decode_json(content, Envelope).error
             content = str(error["message"]).encode() if isinstance(error, dict) and error.get("message") else content
         words = self._wire.words(content) or "no text"
@@ -150,9 +150,9 @@ class Asking:
 
 
 SHOWN = 20
-"""Names in an error."""
+"""Most names in an error."""
 LONGEST_LIST = 1 << 20
-"""Bytes of a list of models: a router of thousands has some hundred KiB."""
+"""Most bytes of a list of models: a router of thousands has some hundred KiB."""
 LIST_PATIENCE = 5.0
 """Seconds to wait for the list."""
 _NO_MODEL = re.compile(
@@ -172,7 +172,7 @@ class _Listing(Struct):
 
 
 def names_in(content: bytes) -> list[str] | None:
-    """Return the names that a body of GET /models lists; None for what is no list of models."""
+    """Return the names in a body of GET /models; None if it is no list of models."""
     try:
         return [model.id for model in decode_json(content, _Listing).data if model.id]
     except msgspec.DecodeError:
@@ -185,9 +185,9 @@ def says_no_model(status: int, content: bytes) -> bool:
 
 
 async def hint(url: str, key: str | None, model: str, field: str = "base_url") -> str:
-    """Return what the server's list says of a model that it refuses; empty where it lists the model, or has no list.
+    """Return a hint from the server's list on a refused model; "" where it lists the model, or has no list.
 
-    An address without /v1 is looked up with it, too.
+    An address without /v1 is tried with it, too.
     """
     names = await _listed(url, key)
     if names is not None:
@@ -209,7 +209,7 @@ async def _listed(url: str, key: str | None) -> list[str] | None:
 
 
 async def owner_of(wire: Wire, model: str) -> str:
-    """Whose the server says that its models are ("vllm", "library", ...); "" where it does not say."""
+    """Return the owner in the server's list of models ("vllm", "library", ...); "" if unstated."""
     try:
         status, content, _ = await asyncio.wait_for(wire.ask("/models", None), LIST_PATIENCE)
         listed = msgspec.json.decode(content, type=_Listing).data if status == 200 else []
@@ -220,7 +220,7 @@ async def owner_of(wire: Wire, model: str) -> str:
 
 
 def _missing(model: str, names: Sequence[str]) -> str:
-    """Return the sentence for a name that is not among those listed: the nearest first, at most `SHOWN` of them."""
+    """Return the sentence for an unlisted name, with at most `SHOWN` listed ones, the nearest first."""
     if not names:
         return f"the server lists no models, so {one_line(model, 80)!r} is none of them"
     folded = {name.casefold(): name for name in reversed(names[:1000])}
