@@ -172,7 +172,7 @@ class _Work:
             pass
         except ModelError as problem:
             self._shared.refuse(self._model.name, problem)
-            if problem.retry:  # nobody answers, or too busy for hours: nothing is wrong with key or model
+            if problem.retry:  # no answer, or too busy for hours: key and model may be right
                 self._shared.unreached.add(self._model.name)
         finally:
             self._tell("")
@@ -334,7 +334,7 @@ class _Work:
         try:
             await self._calls.once(lambda: self._batches.tidy(batch.label), self._shared.policy.attempt)
         except ModelError:
-            return  # a file that nobody needs stays with the provider
+            return  # an unneeded file stays with the provider
 
     # What a killed process left
 

@@ -283,7 +283,7 @@ class PendingResults:
     def settle(self, key: bytes, reply: Response | ModelError, batch: str) -> bool:
         """Journal one result of a batch, or leave the request to be asked again; return whether it is an answer."""
         request = self._requests.get(key)
-        if request is None or key in self._run.journal.answered:  # nobody wants it any more, or it was read before
+        if request is None or key in self._run.journal.answered:  # no longer wanted, or read before
             self.release(key)
             return key in self._run.journal.answered
         if isinstance(reply, ModelError):

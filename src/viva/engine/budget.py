@@ -122,7 +122,7 @@ def worst_case(request: Request, model: object = None) -> Usage:
         return Usage(prompt, most or ASSUMED_REPLY)
     if request.by == "next-token":
         return Usage(prompt, 1)
-    # A server reads the prompt again with every continuation, and writes a token that nobody needs.
+    # A server reads the prompt again with every continuation, and writes a useless token.
     whole = sum(prompt + estimate_tokens(text) for text in request.continuations)
     return Usage(whole, len(request.continuations))
 

@@ -212,7 +212,7 @@ class Journal:
             self._served.append(entry.served)
             self._failures.append(error is not None)
             (self.answered if error is None else self.failed).count += 1
-        elif error is None or self._failures[number]:  # an answer stands, whatever fails after it
+        elif error is None or self._failures[number]:  # a later failure does not replace an answer
             self._offsets[number], self._lengths[number], self._served[number] = offset, length, entry.served
             if error is None and self._failures[number]:
                 self._failures[number] = False

@@ -485,7 +485,7 @@ def connect(name: str, endpoint: Endpoint) -> AnthropicModel:
     key = key_from(endpoint.key_variable, "ANTHROPIC_API_KEY", field=endpoint.key_field)
     if not key:
         raise VivaError(f"anthropic/{name} needs a key in the environment variable {key.variable}")
-    # The engine retries and sets the time, with one policy for all providers. Without a time of its own the SDK refuses
+    # The engine retries and sets the time, with one policy for all providers. Without a timeout the SDK refuses
     # long replies by itself. Later API versions than this one take no temperature.
     client = anthropic.AsyncAnthropic(
         api_key=key, max_retries=0, timeout=DAY, default_headers={"anthropic-version": API_VERSION}

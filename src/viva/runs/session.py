@@ -142,7 +142,7 @@ def plan_run(plan: RunPlan, own: Mapping[str, Model], way: Way, *, asking: bool)
     names += [f"shard-{choice.shard.replace('/', '-of-')}"] if choice.shard else []
     path = plan.folder.run or new_run_path(Path("runs"), "-".join(names))
     # Everything that can be refused is refused before a folder is made or a question is asked.
-    # An estimate asks nobody, so no key is needed for it.
+    # An estimate sends nothing, so it needs no key.
     opened = prepare(RunFolder(path, record), limits, exams, own, asking=asking)
     opened.kept |= kept
     _remember_all(opened)

@@ -206,7 +206,7 @@ class Reply:
 UNLIMITED = 2048
 """Tokens of a reply at most where neither the question nor the model's context limits it."""
 _SHARED = 64
-"""Tokens that must be saved before a common beginning is read apart: it takes a pass of its own."""
+"""Fewest saved tokens for which a common beginning is read apart, in a separate pass."""
 _ENDED = 0.25
 """Share of the rows that must have ended before these are dropped: that copies the keys and values of all others."""
 _KEEPS = ("cache", "past_key_values")
