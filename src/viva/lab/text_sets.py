@@ -29,7 +29,7 @@ from viva.prompting import replace_surrogates
 from viva.runs.config import TaskOptions
 from viva.runs.exams import data_notes, open_exams
 from viva.types import Question
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 WHOLE = "whole"
 FIELDS = ("question", "options", "answer", "explanation", WHOLE)
@@ -245,8 +245,7 @@ def json_rows(content: object, where: str) -> list[dict[str, Any]]:
 
 def listed(names: Iterable[str]) -> str:
     """Return the names that there are, for a message: twenty at most."""
-    shown = [repr(one_line(name, 40)) for name in names]
-    return ", ".join(shown[:20]) + (" …" if len(shown) > 20 else "")
+    return some([repr(one_line(name, 40)) for name in names], 20)
 
 
 def _shown(value: object) -> str:

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from viva.benchmarks import BENCHMARKS, question_file
 from viva.benchmarks.basics import holds_json_list, spread
-from viva.contracts import Exam
 from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError, option
 from viva.io.bounded import decoded
@@ -83,7 +82,6 @@ def open_other(given: str, field: str, choice: TaskOptions, *, compared: str) ->
 def _questions(source: str, field: str, choice: TaskOptions) -> Opened | None:
     """Return the questions of a benchmark, a question file or a run; None for anything else."""
     path = Path(source)
-    exams: list[tuple[Exam, Path | None]]
     run = (path / "run.json").is_file()
     if source in BENCHMARKS or (question_file(source) and not holds_json_list(path)):
         exams = open_exams((source,), choice)
