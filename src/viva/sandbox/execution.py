@@ -312,7 +312,7 @@ class Plan:
                 seconds=self.request.seconds,
                 wall=self.bounds.wall,
                 memory=self.row.memory,
-                text=limits().output,
+                output=limits().output,
                 processes=self.row.processes,
                 inodes=self.bounds.inodes,
             )
