@@ -537,8 +537,7 @@ def footnotes(results: Sequence[Result]) -> list[str]:
         if result.estimated:
             notes.append(
                 f"{UNSURE} {result.model} on {result.exam}: {counts} of the questions drawn; the estimate "
-                "takes what was "
-                "predicted for them."
+                "takes what was predicted for them."
             )
             continue
         needs = (

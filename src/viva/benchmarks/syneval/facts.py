@@ -242,8 +242,7 @@ def _same(path: Path, line: int, first: Item, item: Item, first_line: int) -> No
         differing = next(name for name in item.__struct_fields__ if getattr(item, name) != getattr(first, name))
         raise DataError(
             f"{path}, line {line}: id {_short(item.id)} is another question in line {first_line} ({differing} "
-            "differs): "
-            "ids must differ"
+            "differs): ids must differ"
         )
 
 

@@ -178,8 +178,7 @@ def findings(verification: Verification) -> Findings[Verification]:
     about = (Column("exam", lambda _: verification.exam), Column("aspect", lambda _: verification.aspect))
     notes = [
         f"{verification.questions:,} of {verification.of:,} questions were verified; the interval is for the "
-        "whole set, of which "
-        "they were drawn at random. Unsure verdicts are left out of the rate.",
+        "whole set, of which they were drawn at random. Unsure verdicts are left out of the rate.",
         *(f"{pair.kappa.reason}." for pair in verification.agreed[:1] if pair.kappa.reason),
     ]
     if verification.wrong:

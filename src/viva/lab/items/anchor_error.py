@@ -127,14 +127,9 @@ def validate(
     )
 
 
-def _inflation(deviations: Floats, of: Floats) -> float:
+def _inflation(off: Floats, of: Floats) -> float:
     """Every family counts the same, whatever its number of models."""
-    squares = (
-        np.divide(
-            deviations[..., 0], deviations[..., 1], out=np.zeros(deviations.shape[:2]), where=deviations[..., 1] > 0
-        )
-        ** 2
-    )
+    squares = np.divide(off[..., 0], off[..., 1], out=np.zeros(off.shape[:2]), where=off[..., 1] > 0) ** 2
     return max(1.0, float(np.sqrt(np.mean([squares[:, of == family].mean() for family in np.unique(of)]))))
 
 

@@ -184,8 +184,7 @@ def _predictions(item_source: ItemSources, anchors: AnchorSet, file: Path, *, al
         if scored.sum() < (1 - MOST_MISSING) * len(wanted):
             raise DataError(
                 f"{one_line(model, 60)} on {item_source.exam} has scores on {int(scored.sum()):,} of the "
-                f"{len(wanted):,} "
-                f"anchors: too few to predict from; `viva run ... {flag('questions')} {file}` asks them"
+                f"{len(wanted):,} anchors: too few to predict from; `viva run ... {flag('questions')} {file}` asks them"
             )
         value, spread = predict(reader, answers)
         low, high = interval(value, spread, anchors.inflation, anchors.families)

@@ -65,8 +65,7 @@ def _add(group: ItemSources, scored: ScoreSet) -> None:
         if scored.record and other.record and scored.record.fingerprint != other.record.fingerprint:
             raise DataError(
                 f"{scored.exam} in {scored.source} is over other data ({scored.record.fingerprint}) than in "
-                f"{other.source} "
-                f"({other.record.fingerprint}): name runs of the same questions"
+                f"{other.source} ({other.record.fingerprint}): name runs of the same questions"
             )
         if (scored.record is None) != (other.record is None) and "best" in (
             scored.headline.attempts,

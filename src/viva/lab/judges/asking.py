@@ -97,9 +97,7 @@ def _drawn(exam: Exam, count: int, seed: int) -> Iterator[Canary]:
         if index % 2 == 0:
             yield Canary(exam=exam.spec.label, question=question.id, text=_reply(exam, question), mark=1.0)
             continue
-        other = next(
-            (candidate for candidate in golden[index:] + golden[:index] if _differs(candidate, question)), None
-        )
+        other = next((each for each in golden[index:] + golden[:index] if _differs(each, question)), None)
         if other is not None:
             yield Canary(exam=exam.spec.label, question=question.id, text=_reply(exam, other), mark=0.0)
 
@@ -110,10 +108,8 @@ def _judged(exam: Exam, question: Question) -> bool:
     return bool(exam.judgements(question, Response(text=_reply(exam, question)), 1, {}))
 
 
-def _differs(question: Question, other: Question) -> bool:
-    return (
-        question.kind == other.kind and str(question.answer).casefold().strip() != str(other.answer).casefold().strip()
-    )
+def _differs(asked: Question, other: Question) -> bool:
+    return asked.kind == other.kind and str(asked.answer).casefold().strip() != str(other.answer).casefold().strip()
 
 
 def _reply(exam: Exam, question: Question) -> str:

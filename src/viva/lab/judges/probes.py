@@ -50,46 +50,46 @@ def material(request: Generate, place: Quoted) -> str:
     return request.prompt[place.message].content[place.start : place.end]  # type: ignore[union-attr]
 
 
-def with_material(request: Generate, quotation: Quoted, text: str) -> Generate:
+def with_material(request: Generate, quote: Quoted, text: str) -> Generate:
     """Return the request with another text between the fences, which carry its hash."""
     line, messages = fence(text), []
     for index, message in enumerate(request.prompt):
         assert isinstance(message, Message)
         content = message.content
-        if index == quotation.message:
+        if index == quote.message:
             before, after = (
-                content[: quotation.start].replace(quotation.line, line),
-                content[quotation.end :].replace(quotation.line, line),
+                content[: quote.start].replace(quote.line, line),
+                content[quote.end :].replace(quote.line, line),
             )
             content = f"{before}{text}{after}"
         else:
-            content = content.replace(quotation.line, line)
+            content = content.replace(quote.line, line)
         messages.append(Message(message.role, content))
-    moved = len(text) - (quotation.end - quotation.start)
+    moved = len(text) - (quote.end - quote.start)
     places = tuple(
-        (index, place + moved if index == quotation.message and place >= quotation.end else place)
+        (index, place + moved if index == quote.message and place >= quote.end else place)
         for index, place in request.verdict_at
     )
     return msgspec.structs.replace(request, prompt=tuple(messages), verdict_at=places)
 
 
-def answer_first(request: Generate, quotation: Quoted, question: Question) -> Generate | None:
+def answer_first(request: Generate, quote: Quoted, question: Question) -> Generate | None:
     """Return the request with the quoted answer before the reference; None where it shows no reference before the
     answer.
     """
     messages = list(request.prompt)
-    message = messages[quotation.message]
+    message = messages[quote.message]
     assert isinstance(message, Message)
     content = message.content
-    block = content.rfind("\n\n", 0, quotation.start - len(quotation.line) - 1) + 2
+    block = content.rfind("\n\n", 0, quote.start - len(quote.line) - 1) + 2
     reference = (question.explanation if request.aspect == RATIONALE else str(question.answer or "")).strip()
     place = content.rfind(f"\n{reference}\n\n", 0, block) if reference else -1
     first = content.rfind("\n\n", 0, place) + 2
-    end = quotation.end + 1 + len(quotation.line)
+    end = quote.end + 1 + len(quote.line)
     if place < 0 or first < 2 or block < 2:
         return None
     moved = f"{content[block:end]}\n\n{content[first:block].rstrip()}"
-    messages[quotation.message] = Message(message.role, f"{content[:first]}{moved}{content[end:]}")
+    messages[quote.message] = Message(message.role, f"{content[:first]}{moved}{content[end:]}")
     return msgspec.structs.replace(request, prompt=tuple(messages))
 
 

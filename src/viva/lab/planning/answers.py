@@ -68,8 +68,7 @@ def answers_of(scored: ScoreSet) -> Answers:
     if len(starts) < _FEWEST:
         raise DataError(
             f"{scored.source}: {one_line(scored.model, 60)} has scores of {len(starts)} questions of "
-            f"{scored.exam}; a plan "
-            f"takes {_FEWEST} at least"
+            f"{scored.exam}; a plan takes {_FEWEST} at least"
         )
     question = rows.texts["question"]
     return Answers(

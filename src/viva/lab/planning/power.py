@@ -41,8 +41,6 @@ _MANY = 300
 _CERTAIN = 30
 """Errors between a difference and 0 from which only the estimate of the error decides; the noncentral t distribution is
 not summed there."""
-_ONE_WAY = 5
-"""Errors from which a difference is never seen with the other sign; the sum for that is no number further out."""
 
 
 class Clusters(Struct, frozen=True, kw_only=True):
@@ -144,7 +142,7 @@ def power(scatter: Scatter, difference: float, questions: int, samples: int = 1)
 
     if shift > _CERTAIN:
         return float(chdtr(degrees, degrees * (shift / critical) ** 2))
-    other_way = nctdtr(degrees, shift, -critical) if shift < _ONE_WAY else 0.0
+    other_way = np.nan_to_num(nctdtr(degrees, shift, -critical))  # far from 0 the sum for it is no number
     return float(1 - nctdtr(degrees, shift, critical) + other_way)
 
 

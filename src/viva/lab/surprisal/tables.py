@@ -265,8 +265,7 @@ def _notes(results: Perplexities) -> list[str]:
     lines = [
         MEANING,
         f"{results.min_k}: the mean log-probability of the {results.k:g} % least probable tokens of a text, a "
-        "mean over "
-        "texts (Shi et al. 2023); nearer to 0 is less surprising.",
+        "mean over texts (Shi et al. 2023); nearer to 0 is less surprising.",
     ]
     if results.beside:
         lines.append(

@@ -328,8 +328,7 @@ def _missing(source: Scaling) -> Iterator[str]:
                 yield f"{group.name}, {NAMES[fit.kind]}: {fit.trouble}; no interval."
         yield from (
             f"{group.name}: at {size_text(prediction.size)} the line has {percent(prediction.curve)}, which is "
-            "no score: it does "
-            "not hold that far, and predicted is the nearest score."
+            "no score: it does not hold that far, and predicted is the nearest score."
             for prediction in (forecast.prediction for forecast in group.forecasts)
             if not 0 <= prediction.curve <= 1
         )
