@@ -220,6 +220,12 @@ def test_a_file_of_another_name_is_json_if_it_begins_like_it(tmp_path: Path) -> 
     assert read("title: a", tmp_path, "questions.txt").title == "a"
 
 
+def test_the_colon_of_a_json_key_may_stand_anywhere_behind_it(tmp_path: Path) -> None:
+    for gap, row in tabled("", " " * 1_100, "\t", "\r", "\r\n"):
+        with row:
+            assert read(f'{{"title"{gap}: "a"}}', tmp_path, "questions.json").title == "a"
+
+
 def test_line_ends_and_byte_order_marks_do_not_matter(folder: Path) -> None:
     plain = read(EVERYTHING, folder)
     other = read("\ufeff" + EVERYTHING.replace("\n", "\r\n"), folder)

@@ -316,9 +316,9 @@ def _other_form(card: Card, rows: Sequence[Row]) -> str:
     if card.gold.form not in ("index", "text"):
         return ""
     form: GoldForm = "text" if card.gold.form == "index" else "index"
-    ways = (card, replace(card, answer=replace(card.gold, form=form)))
+    ways = (card, replace(card, answer=replace(card.gold, form=form, start=1)))
     golds = [[read_row(way, row, "", 0).question.answer for row in rows] for way in ways]
-    return form if None not in golds[1] and golds[0] != golds[1] else ""
+    return form.replace("index", "index, from: 1") if None not in golds[1] and golds[0] != golds[1] else ""
 
 
 def _splits(data: Path) -> tuple[str, str]:
@@ -548,8 +548,7 @@ def _text(best: Written, sample: Sample, path: Path) -> str:
         if key != "exemplars":
             lines.append(f"{key}: {yaml_flow(value)}{f'  # {one_line(notes[key], 240)}' if key in notes else ''}")
     if sample.shown:
-        exemplars = {**_lean(msgspec.to_builtins(card.shown)), "split": sample.shown}
-        exemplars.pop("data", None)
+        exemplars = _lean(msgspec.to_builtins(replace(card.shown, data="", split=sample.shown)))
         lines.append(f"exemplars: {yaml_flow(exemplars)}  # for {flag('shots')}")
     else:
         lines.append(f"# exemplars: {{data: FILE, by: TAG, reasoning: COLUMN}}  # rows as above, for {flag('shots')}")

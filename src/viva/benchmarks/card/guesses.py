@@ -339,6 +339,7 @@ def _gold_forms(
         inner = [text_of(item).strip() for each in lists for item in each or ()]
         if all(part.lower() in ("true", "false") for part in inner):
             yield "choice", Answer(name, "flags"), "each says whether it is right"
+            yield "choices", Answer(name, "flags"), "each says whether it is right"
         elif all(re.fullmatch(r"\d+", part) for part in inner):
             start, unsure = _counted_from(list(map(int, inner)), most)
             yield "choices", Answer(name, "index", start), f"lists of places{unsure}"

@@ -114,7 +114,7 @@ _TEXT = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*:)?')
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 """What YAML takes for a line's end, or forbids."""
 _LONGEST_KEY = 1_000
-"""Characters of a key that libyaml finds without its being announced."""
+"""Characters up to the colon of a key that libyaml finds without its being announced."""
 
 
 def quoted(value: Any) -> str:
@@ -139,7 +139,7 @@ def read_json(text: str) -> Node:
             if not _is_whole(value):
                 raise Unreadable(*place(match.start()), _HALF)
             literal = quoted(value).ljust(len(literal))  # so that what follows stays in its column
-        announced = "? " if colon and (len(literal) > _LONGEST_KEY or "\n" in colon) else ""
+        announced = "? " if colon and (len(literal + colon) > _LONGEST_KEY or not colon.isprintable()) else ""
         return f"{announced}{literal}{colon}"
 
     try:

@@ -431,9 +431,9 @@ def export(config: ExportConfig) -> int:
         cutoffs=cutoffs_of(config.cutoffs),
         unsafe=config.unsafe,
     )
-    opened.release(release, config.out, force=config.force, everything=config.everything, files=files())
     made = release.manifest
-    opened.remember(Exported(made.fingerprint, made.pilot, made.texts))
+    opened.remember(Exported(made.fingerprint, made.pilot, made.texts))  # before anything is told: a reader may be gone
+    opened.release(release, config.out, force=config.force, everything=config.everything, files=files())
     count = made.questions
     print(
         f"{plural(count, 'question')} {'is' if count == 1 else 'are'} in {config.out}, "

@@ -361,7 +361,7 @@ def _ends_a_verb_phrase(head: Node) -> bool:
         node = node.parent
         if node.tag == "VP":
             return True
-    return "PRD" in node.functions
+    return node.parent.tag != "" and "PRD" in node.functions
 
 
 def _has_comma_before(sentence: Sentence, phrase: Node) -> bool:

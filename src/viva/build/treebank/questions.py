@@ -289,7 +289,6 @@ class Asker:
         self._published = reading.published
         self._sentence = reading.tree.sentence
         self._file, self._tree = file, tree
-        self._place = f"{file}-{tree}-"
         self._pools = Pools(reading)
         self._words = words
         self._numbers: dict[str, int] = defaultdict(int)
@@ -344,9 +343,8 @@ class Asker:
         self._stated.add((about, new))
         return [*right, (new, False)]
 
-    def _dice(self, finding: Finding, *names: str) -> Dice:
-        first, *others = names
-        return Dice(" ".join((first, self._file, str(self._tree), *(node.path for node in finding.nodes), *others)))
+    def _dice(self, finding: Finding, name: str, *more: str) -> Dice:
+        return Dice(" ".join((name, self._file, str(self._tree), *(node.path for node in finding.nodes), *more)))
 
     def _options(self, gold: str, wrong: list[str], dice: Dice) -> tuple[tuple[str, ...], str]:
         options = dice.shuffled([gold, *wrong])
@@ -373,7 +371,7 @@ class Asker:
         kind = f"{point}-{form}"
         self._numbers[kind] += 1
         return Item(
-            id=f"{self._place}{kind}-{self._numbers[kind]}",
+            id=f"{self._file}-{self._tree}-{kind}-{self._numbers[kind]}",
             knowledge_point=point,
             format=form,
             sentence=self._sentence,

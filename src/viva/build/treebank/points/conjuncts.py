@@ -87,7 +87,7 @@ def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
     of a noun phrase, less or more of what follows it."""
     if answer.verb is None:
         yield from other_extents(sentence, answer.node)
-        if answer.node.children[0].tag == "NP" and "," in answer.node.tags:
+        if "," in answer.node.tags and answer.node.children[0].tag == "NP":
             yield answer.node.children[0].text
         return
     own, leaves = answer.verb.levels[-1], sentence.tree.leaves

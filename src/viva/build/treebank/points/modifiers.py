@@ -53,8 +53,8 @@ _PP = "prepositional_phrase"
 def find_adjectives(reading: Reading) -> Iterator[Finding]:
     """Yield one finding a modifier of a noun phrase; noun phrases that have one, and that clearly have none."""
     for head, every in reading.noun_modifiers.items():
-        asked = [modifier for modifier in every if _is_asked(reading, head, modifier)]
-        if not asked or not _occurs_once(reading, head):
+        asked = [modifier for modifier in every if _occurs_once(reading, head) and _is_asked(reading, head, modifier)]
+        if not asked:
             continue
         subtype = f"subtype:{_subtype(reading, head)}"
         yield _existence("ADJ", "noun_phrase", head.text, subtype, (head, asked[0].node), True)
