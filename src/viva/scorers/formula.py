@@ -42,7 +42,7 @@ _BINDS = {"+": 1, "-": 1, "": 2, "*": 2, "/": 2, "^": 3, "!": 3}
 _CLOSING = {"(": ")", "[": "]", "{": "}", "|": "|"}
 
 
-class NoFormula(Exception):  # noqa: N818 - such a text is compared as it is
+class NoFormula(Exception):  # noqa: N818 - a text that is none is compared as a text
     """A text that is no formula, or has no value."""
 
 

@@ -299,7 +299,7 @@ def _key(word: str) -> str:
 
 
 def unaccented(word: str) -> str:
-    """Return a text without the accents that decompose: `réponse` as `reponse`."""
+    """Return a text without the accents that decompose: "réponse" as "reponse"."""
     if word.isascii():
         return word
     return "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))

@@ -97,7 +97,7 @@ class Passage:
             self._edges.add(place)
 
     def holds(self, phrase: str) -> bool:
-        """Return whether the passage contains the phrase as whole words; brackets count only if the passage has some."""
+        """Return whether the passage has the phrase as whole words; brackets count only if the passage has some."""
         if "(" in phrase and "(" not in self.text:
             return False
         wanted = squeeze(phrase)

@@ -1,7 +1,7 @@
-"""The eight published questions that are graded by a rule of their own: one small function each, by question id.
+"""Special graders of eight published questions: one small function each, by question id.
 
-The data set brings a Python function for each of them. Viva does not run Python that it finds in a data file: these are
-its own functions, written from the description in the InfiBench specification, section 7. All are total and linear in
+The data set has a Python function for each of them. Viva does not run Python from a data file: these are its own
+functions, written from the description in the InfiBench specification, section 7. All are total and linear in
 the length of the text.
 """
 
@@ -14,7 +14,7 @@ from viva.scorers.rubric.points import Custom, PostHandler
 from viva.scorers.rubric.rubrics import Points
 
 Status = tuple[bool, ...] | tuple[str, ...]
-"""How each item of a metric fared: matched flags of keywords, detail strings of blanks."""
+"""Result of each item of a metric: matched flags of keywords, detail strings of blanks."""
 
 _FENCE = "```"
 _QUOTE_OR_BREAK = re.compile(r"['\"\n]")

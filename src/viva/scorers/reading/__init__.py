@@ -268,7 +268,7 @@ def held(match: re.Match[str], group: str | int, strength: Strength, rule: str) 
     return Slot(match[group].strip(), match.span(group), strength, rule)
 
 
-class Unsure(Exception):  # noqa: N818 - a parser's answer, no error
+class Unsure(Exception):  # noqa: N818 - what a parser says, no error
     """A slot that holds no single value: several, a range, half of one."""
 
 
