@@ -70,7 +70,7 @@ class LogprobExam(ExamWrapper):
         self._where = {"format": tuple(sorted(formats[True] - formats[False]))} if formats[False] else {}
         request = inner.request(truth, 0, Sampling()) if truth else None
         self._words = tuple(request.choices) if isinstance(request, Generate) else ()
-        """What true and false are called in this exam's language."""
+        """The words for true and false in this exam's language."""
 
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None

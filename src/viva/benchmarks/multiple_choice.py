@@ -161,7 +161,7 @@ class MultipleChoiceExam(GradedByRule):
         return _letters(len(question.options))
 
     def answer_separator(self, question: Question) -> str:
-        """Return what stands between prompt and answer in the exemplars."""
+        """Return the separator between prompt and answer in the exemplars."""
         return gap_between("", self.text(question, "answer"))
 
     def text(self, question: Question, name: str) -> str:

@@ -10,7 +10,7 @@ Varied: an exam asked in every cell of a design: other prompts, rotated options,
     viva variance run cmmlu --vary prompt=3,order=4 --model openai/NAME
 
 A sample of a question is asked in one cell (`Design`). Sample 0 is the request of a run that varies nothing, so that
-answers can be reused between them. Options are rotated: each stands at every letter when there are as many orders as
+answers can be reused between them. Options are rotated: each takes every letter when there are as many orders as
 options (cyclic permutations, as in Zheng et al., arXiv 2309.03882, section 2). A question with an option that refers to
 others ("all of the above") keeps its order. A level of `seed` is the same number in all cells that have it, from which
 each question's seed is drawn.

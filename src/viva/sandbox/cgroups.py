@@ -165,7 +165,7 @@ _COUNTED = {
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """What a group has taken: CPU seconds of all that ever ran in it, and whether the kernel killed for memory."""
+    """Resources used by a group: CPU seconds of all that ever ran in it, and whether the kernel killed for memory."""
 
     cpu: float
     out_of_memory: bool

@@ -67,7 +67,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     said: bytes
     """Bytes from the harness's pipe; if isolation failed, its complaint."""
     failure: str
-    """What was wrong with its reply (untrusted text)."""
+    """Fault in its reply (untrusted text)."""
     seconds: float
     cpu: float
 

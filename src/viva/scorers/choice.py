@@ -336,7 +336,7 @@ def _since_correction(firm: list[Candidate], kinds: str) -> list[Candidate]:
 
 
 def _of_contradicting(plain: list[Candidate], kinds: str) -> Candidate:
-    """Return the one that the reply argues for, of statements that name different letters.
+    """Return the statement that the reply argues for, of statements that name different letters.
 
     A model that does not stop adds bare letters after its reasoned answer; one that begins with answers to the
     exemplars reasons last; one that answers part by part reasons for each part, and nothing is read.

@@ -41,7 +41,7 @@ class Marked(Struct, frozen=True):
         return self.said(index, index + 1).upper()
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return where tokens are in the text."""
+        """Return the span of tokens in the text."""
         return self.tokens[start].start, self.tokens[end - 1].end
 
     def said(self, start: int, end: int) -> str:
@@ -143,7 +143,7 @@ CONDITIONAL = "statement under a condition"
 
 
 class Firmness(IntEnum):
-    """How plainly a candidate states the answer; `resolve` says how they compete."""
+    """Firmness with which a candidate states the answer; `resolve` says how candidates compete."""
 
     NODDED = 0
     """Yes or no before reasons; "it is true that …"."""
@@ -345,7 +345,7 @@ _NAME = re.compile(
 )
 """An initial: "D. melanogaster", "A. M. Turing", "A. Turing showed"; an A that is short for answer."""
 _COLUMN = re.compile(r"(?:^|n)[LP]\.?n[LP]\.?(?:n|$)")
-"""Two letters alone on lines of their own: a list of some kind, not an answer."""
+"""Two letters alone on separate lines: a list of some kind, not an answer."""
 _IN_FORMULA = re.compile(r"[~¬∨∧⊃≡·•=<>*/^(] ?([A-Z])(?![\w)])|(?<![\w(])([A-Z]) ?[∨∧⊃≡·•=<>*/^]")
 """Letters among operators: two alternatives, one of which is empty."""
 _OF_AN_OPTION = re.compile(r"(?i)answer|option|choice|choose|select|答案|选|antwort|r[ée]ponse|choisi|wähl|" + BOX)

@@ -24,8 +24,8 @@ from viva.files import shipped_table
 ANOTHER_FOLLOWS = re.compile(r"[\s,*]*(?:\b(?:or|oder|ou)|或)(?:\s+(?:maybe|perhaps|possibly|even))?[\s.…]*\Z")
 """Behind an answer that a reply breaks off after: "A or maybe"."""
 BOX = "\x01"
-"""What the beginning of `\\boxed{…}` or `<answer>…</answer>` becomes. Raw control characters become blanks, so that no
-reply can forge it."""
+"""Mark for the beginning of `\\boxed{…}` or `<answer>…</answer>`. Raw control characters become blanks, so that no reply
+can forge it."""
 
 
 _THINKING = ("think", "thinking", "thought", "reasoning", "scratchpad")
@@ -177,7 +177,7 @@ _PUNCTUATION = r"[-=]>|(?<!\w)-|-(?!\w)|[" + re.escape("".join(m for m in _MARKS
 
 
 _Phrases = dict[str, list[tuple[tuple[str, ...], str]]]
-"""How a phrase may go on: by its second word, the words that follow and its kind."""
+"""Continuations of a phrase: by its second word, the following words and its kind."""
 _GROUP = 40
 """First characters of Chinese words that one pattern matches together."""
 _REMEMBERED = 20_000
@@ -185,7 +185,7 @@ _REMEMBERED = 20_000
 
 
 class Token(Struct, frozen=True, gc=False):
-    """One word: its kind, and where it stands in the text."""
+    """One word: its kind, and its place in the text."""
 
     kind: str
     start: int

@@ -1,4 +1,4 @@
-"""Whether an answer to a mathematical problem is the gold one: by value, not by how it is written.
+"""Comparison of mathematical answers: by value, not by how they are written.
 
 What does not count: LaTeX's spacing, delimiters and fonts, thousands separators, how a fraction, a root, a product or
 a percentage is written, a unit that only one of the two names (MATH's normalisation strips it), `x =` in front, which

@@ -59,7 +59,7 @@ def read_phrase(
     `shown` is the phrase that the question shows, which is never taken for the answer where the reply repeats it.
     `inverse`: the question shows the dependent and asks for its head (MVP: the subject, asking for its verb), so that
     in "the subject of “P” is “Q”" P is the answer. `roles` name what is asked for ("direct object"): of several
-    statements those about it count. `sentence` is the sentence asked about: what stands in it needs no reading. Without
+    statements those about it count. `sentence` is the sentence asked about: a piece of it needs no reading. Without
     any of these the phrase is a slot's content or a short reply, as written; with them typography is folded, too, and
     a reply that denies that there is such a phrase gives "".
     Where the reply was cut off (not `ended`), a phrase at its end may be incomplete.

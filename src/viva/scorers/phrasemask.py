@@ -193,7 +193,7 @@ class Masked:
             place = phrase.end
         self.masked = re.sub(r"\*\*|__", "  ", "".join([*pieces, self.plain[place:]]))
         self.wholly = _with_shown(self.masked, asked.shown)
-        """As `masked`, with the shown phrase masked where it has no quotes too."""
+        """The text of `masked`, with the shown phrase masked also where it has no quotes."""
 
     def _no_phrase(self, phrase: Quoted) -> bool:
         """Return whether a quoted or emphasised text is no answer: a label, the whole sentence, a question, a term."""

@@ -1,4 +1,4 @@
-"""How well one phrase repeats another, word for word and in order: SynEval's fill-in-the-blank score.
+"""Agreement of two phrases, word for word and in order: SynEval's fill-in-the-blank score.
 
 From arXiv 2311.08287 (Metrics). With tp the length of the longest common subsequence of the two token lists,
 

@@ -128,7 +128,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         return {"subject": about}
 
     def answer_separator(self, question: Question) -> str:
-        """Return what stands between lead and answer in the exemplars."""
+        """Return the separator between lead and answer in the exemplars."""
         return gap_between("", self._texts.text("answer"))
 
     def constant(self) -> Constant | None:
@@ -274,7 +274,7 @@ def _phrase(card: Card, response: Response, accepted: Sequence[str]) -> Score:
 _GRADED: dict[Format, Callable[[Card, Response, Sequence[str]], Score]] = {
     "number": _number, "math": _math, "phrase": _phrase,
 }  # fmt: skip
-"""Formats of terms with a rule of their own."""
+"""Formats of terms with a special rule."""
 
 
 def _instructions(response: Response, asked: str, *, published: bool) -> Score:

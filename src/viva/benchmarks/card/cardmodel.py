@@ -106,7 +106,7 @@ class Tests(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
-    """How a table is an exam; docs/data.md has every field. Columns are names, or paths such as `choices.text`."""
+    """Description of a table as an exam (fields: docs/data.md). Columns are names, or paths such as `choices.text`."""
 
     title: str = ""
     data: str | list[str] = ""
@@ -132,7 +132,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=T
     system: str = ""
     headline: Literal["micro"] | Macro = "micro"
     metric: Literal["squad", "drop"] = "squad"
-    """How phrases are compared."""
+    """The metric that compares phrases."""
     tolerance: float = 0.0
     """Largest accepted difference between a number and the gold one."""
     keywords: str = ""

@@ -202,7 +202,7 @@ class QuestionTable:
     def _begin(self) -> None:
         self.defects: list[Defect] = []
         self.values: dict[str, Counter[str]] = {tag: Counter() for tag in tags_of(self.card)}
-        """How many questions have which value of a tag; of a tag with too many values, those met first."""
+        """Tag → value → number of questions; of a tag with too many values, those met first."""
         self.sound = 0
 
     def _note(self, read: Read) -> None:

@@ -96,7 +96,7 @@ class LmEvalExam(CardExam):
         return question.options
 
     def answer_separator(self, question: Question) -> str:
-        """Return what the task puts before an answer."""
+        """Return the task's delimiter before an answer."""
         return self._task.target_delimiter
 
     def prompt(self, question: Question, shots: Sequence[Question]) -> Prompt:

@@ -40,7 +40,7 @@ class Filter(Struct, frozen=True, forbid_unknown_fields=True):
     function: Literal["regex", "remove_whitespace", "lowercase", "uppercase", "take_first"]
     regex_pattern: str = r"#### (\-?[0-9\.\,]+)"
     group_select: int = 0
-    """Which of the matches: 0 the first, -1 the last."""
+    """Index of the match: 0 the first, -1 the last."""
     fallback: str = "[invalid]"
 
 
@@ -80,7 +80,7 @@ class Shown(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Generation(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a reply ends."""
+    """The texts at which a reply ends."""
 
     until: list[str] = []
 

@@ -163,7 +163,7 @@ class CMMLUExam(MultipleChoiceExam):
             defects.append(Defect("test", "missing subjects", detail, "noted"))
         self._counts: dict[str, int] = {}
         self._wordings: dict[Path, bytearray] = {}
-        """How the rows of a file are worded, a byte a row: a run reads them several times."""
+        """Wording of the rows of a file, one byte each, kept because a run reads them several times."""
         exemplars: dict[str, Sequence[Question]] = {}
         super().__init__(
             spec,

@@ -268,7 +268,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         return self._texts.before("ask", self.text(question, self.way("ask")))
 
     def answer_separator(self, question: Question) -> str:
-        """Return what the exemplars have between the lead and the answer."""
+        """Return the separator between lead and answer in the exemplars."""
         return gap_between(self.text(question, "lead"), self.text(question, "answer"))
 
     def marks(self, question: Question) -> Sequence[float]:

@@ -142,7 +142,7 @@ class Folder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
         self.read: dict[str, Path] = {}
-        """What was read, by the name in the question file."""
+        """Files that were read, by their names in the question file."""
 
     def text(self, field: Field) -> str:
         """Return the text of the file that a field names; "" (and an error) where there is none."""

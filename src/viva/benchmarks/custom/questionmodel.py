@@ -40,7 +40,7 @@ class Problem(Struct, frozen=True):
 
 
 class Example(Struct, frozen=True):
-    """An answer that the author graded by hand; `line` is where it stands."""
+    """An answer that the author graded by hand; `line` is its line in the file."""
 
     answer: str
     wanted: Expected

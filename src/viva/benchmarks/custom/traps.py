@@ -55,7 +55,7 @@ class Patience:
     def __init__(self, seconds: float | None = None) -> None:
         self._left = SECONDS if seconds is None else seconds
         self.verdicts: dict[str, bool] = {}
-        """Which expressions are slow, of those that were tried."""
+        """Tried expression → whether it is slow."""
 
     @property
     def exhausted(self) -> bool:

@@ -273,7 +273,7 @@ class Case(Struct, frozen=True, kw_only=True):
     """Difficulty, "1" to "5"; "" if the data set does not say."""
     url: str = ""
     system: Literal["plain", "brief"] = "plain"
-    """Which system prompt it is asked with (prompts.toml)."""
+    """The system prompt in prompts.toml."""
     rubric: Rubric
     metrics: tuple[str, ...]
     """Its metrics, of METRICS; the six questions with a special grader count under the data set's metric."""

@@ -26,7 +26,7 @@ _FILLING = re.compile(r"response string: ([\s\S]*?), ans:")
 
 
 def _form_item(text: str) -> Points:
-    """0-0-14: a switch and a span are there; and the switch is in a form item of its own, without the span."""
+    """0-0-14: a switch and a span are there; and the switch is in a separate form item, without the span."""
     if not all(part in text for part in ("<Form.Item", "<Switch", "<span>")):
         return Points(0.0, 2.0, ("0: <Form.Item, <Switch and <span> are not all there",))
     inside = text[text.index("<Form.Item") : max(text.find("</Form.Item>"), 0)]
@@ -36,7 +36,7 @@ def _form_item(text: str) -> Points:
 
 
 def _in_order(first: str, second: str, what: str) -> Custom:
-    """0-0-26, 0-0-38: one text stands before another, each where it first occurs."""
+    """0-0-26, 0-0-38: the first occurrence of one text is before that of another."""
     return lambda text: _all_or_nothing(0 <= text.find(first) < text.find(second), what)
 
 

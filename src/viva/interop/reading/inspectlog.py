@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
 
 HEAD = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:')
-"""How a JSON file of Inspect's logs begins."""
+"""Beginning of a JSON file of Inspect's logs."""
 _UNUSED = {"events", "store"}
 """Fields of a sample that are not read; they make up most of a log."""
 

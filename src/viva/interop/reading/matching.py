@@ -81,7 +81,7 @@ one needs its options there."""
 _AT_ONCE = 4000
 """Items searched in one call: each call compiles the patterns again."""
 _PLACES = 20
-"""How often a text is looked for in a prompt, from its end: an option may repeat the question."""
+"""Most places of a text tried in a prompt, from its end: an option may repeat the question."""
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 

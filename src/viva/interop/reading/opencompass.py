@@ -31,7 +31,7 @@ from viva.io import bounded
 _SHARD = re.compile(r"(?P<name>.+)_(?P<number>\d+)")
 _DIGITS = re.compile(r"(\d+)")
 HEAD = re.compile(rb'\s*\{\s*"\d+"\s*:\s*\{')
-"""How a file of predictions begins."""
+"""Beginning of a file of predictions."""
 
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:

@@ -306,7 +306,7 @@ def _reply(result: EvaluationResult, answer: Answer) -> dict[str, Any]:
     response, text = answer.response, answer.reply
     if response.error:
         return {"model": result.model, "choices": [], "completion": "", "error": _failure(answer)}
-    # Inspect's own text of a message, which scorers read, leaves out what stands there as reasoning.
+    # Inspect's own text of a message, which scorers read, leaves out the parts marked as reasoning.
     content: object = text
     if response.reasoning:
         content = [{"type": "reasoning", "reasoning": response.reasoning}, {"type": "text", "text": text}]

@@ -29,7 +29,7 @@ class EvaluationResult(Struct, frozen=True, kw_only=True):
     model: str
     overall: Estimate
     headline: Aggregate
-    """How `overall` averages."""
+    """The average that `overall` is."""
     signature: str
     settings: dict[str, str | int]
     """The signature by parts."""
@@ -44,7 +44,7 @@ class EvaluationResult(Struct, frozen=True, kw_only=True):
 
     @property
     def metric(self) -> str:
-        """What kind of number `overall` is: "mean", or which answers of a question count ("best")."""
+        """Kind of the number `overall`: "mean", or the answers of a question that count ("best")."""
         return self.headline.attempts or "mean"
 
     @property

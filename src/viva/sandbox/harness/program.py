@@ -1,6 +1,6 @@
 # mypy: ignore-errors
 # ruff: noqa: S102, PTH123
-"""The program's process where its test has one of its own: runs the program, then does what the test asks (link.py).
+"""The program's process where its test runs in another one: runs the program, then does what the test asks (link.py).
 
 Nothing here is a secret, and nothing here decides.
 """

@@ -166,7 +166,7 @@ def table_apart(value):
 
 
 def items(value):
-    """Return what is in a container: bytes, pairs or items."""
+    """Return the content of a container: bytes, pairs or items."""
     base = base_of(type(value))
     if base is bytearray:
         return bytes(value)
@@ -185,7 +185,7 @@ def fill(value, content):
 
 
 def size(value):
-    """Return how many items it has, in all its dimensions."""
+    """Return the number of items of a container, in all its dimensions."""
     return int(value.size) if is_table(value) else base_of(type(value)).__len__(value)
 
 

@@ -287,9 +287,9 @@ def _copied(value):
 
 
 def trusted(tree, theirs, made, asking):
-    """Whether the word of a function of the program's is all that is asserted, about what another came to: it is asked,
-    or what it came to is what is expected, which it may have been told before; and the ids
-    of calls of methods with arguments, whose word is all that is asserted as well. `theirs` are the program's names."""
+    """Return whether an assertion rests on the program's word alone: one of its functions is asked about the result of
+    another, or its result is the expected one, which it may have been told before; and the ids of calls of methods
+    with arguments, which assert no more either. `theirs` are the program's names."""
     words, methods, trusting = [], set(), False
     for node in ast.walk(tree):
         if isinstance(node, (ast.Assert, ast.If, ast.IfExp)):

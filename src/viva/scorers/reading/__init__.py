@@ -236,7 +236,7 @@ _MOST: Final = 40
 
 
 class Strength(IntEnum):
-    """How plainly a slot is the answer's place; the strongest decides, and of equals the last."""
+    """Strength of the evidence that a slot has the answer; the strongest decides, and of equals the last."""
 
     LAST = 1
     """The end of the reply: a rule of last resort."""
@@ -258,7 +258,7 @@ class Slot(Struct, frozen=True):
     strength: Strength
     rule: str
     rest: str = ""
-    """What follows the cue up to the end of the reply, for answers of several lines."""
+    """Text from the cue to the end of the reply, for answers of several lines."""
     judging: bool = False
     """Whether the words are mostly said of an answer ("the answer is correct", "is false"), and seldom are one."""
 

@@ -68,7 +68,7 @@ _NOUN = re.compile(r"\A(?:the )?(?:word|term|number|value|phrase|expression) (?=
 
 
 def value_slots(text: str, *, judgements: bool = False) -> list[Slot]:
-    """Return the slots of formats that have none of their own. `judgements`: see `stated`."""
+    """Return the slots of formats without special ones. `judgements`: see `stated`."""
     return [*marked(text), *stated(text, judgements=judgements), *_own(text[: explained_from(text)]), *_last(text)]
 
 

@@ -1,4 +1,4 @@
-"""Where the characters of a template lie in an answer: InfiBench's alignment, bit for bit.
+"""Alignment by characters of a template with an answer: InfiBench's, bit for bit.
 
 The published grader fills a table like that of the longest common subsequence, with two oddities that are kept: nothing
 is carried along its first row and column, and equal characters always continue the diagonal. For a template of m and a

@@ -2,7 +2,7 @@
 
 The published alignment (alignment.py) matches single characters, those of the blanks' markers too, so that an answer
 may be word-perfect and its last blank hold "hel" of "I hope this helps!". Here words and punctuation marks are matched
-in order; a blank takes in whatever stands between the words around it, and text before and after the template is free.
+in order; a blank takes in everything between the words around it, and text before and after the template is free.
 The alignment with the highest sum of these scores is taken (semi-global: Needleman and Wunsch, 1970, with free ends),
 and of equal ones that with the shortest blanks, first in the answer:
 """

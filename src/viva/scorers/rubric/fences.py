@@ -107,7 +107,7 @@ def _closing(lines: list[str], start: int, fence: str, deepest: int) -> tuple[in
         elif line.endswith(fence):
             before = line.rstrip(fence[0])
             if before.strip(" \t>"):
-                if fence[0] == "`" and "`" not in before:  # the fence stands behind the last line of code
+                if fence[0] == "`" and "`" not in before:  # the fence is at the end of the last line of code
                     return number, [before], True
             elif len(before) <= deepest:
                 return number, [], True
