@@ -24,8 +24,8 @@ from viva.files import shipped_table
 ANOTHER_FOLLOWS = re.compile(r"[\s,*]*(?:\b(?:or|oder|ou)|或)(?:\s+(?:maybe|perhaps|possibly|even))?[\s.…]*\Z")
 """Behind an answer that a reply breaks off after: "A or maybe"."""
 BOX = "\x01"
-"""Mark for the beginning of `\\boxed{…}` or `<answer>…</answer>`. Raw control characters become blanks, so that no reply
-can forge it."""
+"""Mark for the beginning of `\\boxed{…}` or `<answer>…</answer>`. Raw control characters become blanks, so that no
+reply can forge it."""
 
 
 _THINKING = ("think", "thinking", "thought", "reasoning", "scratchpad")

@@ -254,7 +254,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         return self.text(question, "task")
 
     def reply(self, shot: Question) -> str:
-        """Return an exemplar's answer with its explanation, if it has one (German and French ones do not)."""
+        """Return an exemplar's answer with its explanation, if it has one (published German and French ones do not)."""
         template = self.text(shot, self.way("answer") if shot.explanation else "answer")
         values = {"answer": self.said(shot), "explanation": shot.explanation}
         return self._texts.before("answer", fill(template, values))

@@ -254,7 +254,7 @@ def read_similarity(field: Field) -> Similarity:
     written = section.text("metric", _METRICS[2])
     metric: Overlap = "rougeL"
     if written in _METRICS:
-        metric = written  # type: ignore[assignment]  # checked to be one
+        metric = written  # type: ignore[assignment]  # it is one of them
     elif "metric" in section and written:
         section["metric"].error(f"{shown(written)} is no metric: {', '.join(_METRICS)}")
     references: list[str] = []
