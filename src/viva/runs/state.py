@@ -151,8 +151,10 @@ def progress_of(
     came = {name: count for name, one in stages.items() if (count := len(one.answered) + len(one.failed))}
     ungraded = sum(one.answers.get("ungraded", 0) for one in results)
     lacking = _lacking(record, stages)
-    # Verdicts that were never asked for: one that came can be `none`, which stands.
-    unasked = bool(record.judges) and not lacking and ungraded > came.get("annotations", 0)
+    # Verdicts that were never asked for: of those that came some decided, the others can be `none`, which stands.
+    marks = [by.get(who, 0) for one in results for by in one.decided.counts.values() for who in ("judge", "expert")]
+    verdicts = came.get("annotations", 0) // max(1, len(record.judges) * record.judge_samples) - len(record.canaries)
+    unasked = bool(record.judges) and not lacking and ungraded > max(0, verdicts - sum(marks))
     # What a file lacks is asked for in vain, and without a judge a run is as whole as it can be.
     ended = not (left or failed > absent or lacking or unasked)
     counts = {

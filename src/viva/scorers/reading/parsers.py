@@ -59,7 +59,9 @@ _BOLD = re.compile(r"[^*]*\*\*(?!not\b)([^*\n]{1,80})(?<!:)\*\*(?!:)[^*]*")
 _FIRST = re.compile(r"\s*((?:\*\*)?[-−$€£¥]{0,2}\d[^\n:=]{0,40}?)[.!]?\s*\n\s*\n\s*[^\W\d]")
 """A number on the first line, and words below it."""
 _CONSEQUENCE = re.compile(r",? (?:so|therefore|thus|hence),? ", re.IGNORECASE)
-_APART = re.compile(r"\A(\D*\d[\d.,/]*[^\d,;(]*)(?:[,;] ?|\()(?:(?:which|that|this) )?(?:giv|mak|yield)\w*\s.*", re.DOTALL)
+_APART = re.compile(
+    r"\A(\D*\d[\d.,/]*[^\d,;(]*)(?:[,;] ?|\()(?:(?:which|that|this) )?(?:giv|mak|yield)\w*\s.*", re.DOTALL
+)
 """An answer, and what is made of it: "18 (giving 3 each)"."""
 _QUANTITY = re.compile(
     r"[\d?]|\b(?:half|halves|thirds?|quarters?|twice|times|points?|dozens?|minus|negative|plus|less|more|per|no one)\b"

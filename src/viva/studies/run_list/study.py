@@ -71,12 +71,13 @@ def _read(path: Path, record: RunRecord) -> tuple[str, tuple[Result, ...], dict[
     """Return a run's state, its results, and what each judge took. Raises VivaError."""
     results, judging = tuple[Result, ...](), dict[str, Consumed]()
     at_work, batches = writer(path), waiting(path)
-    if not (at_work or batches.batches):
-        wrong = fault(path)
-        if wrong is not None and wrong.kind == "missing":
-            return f"not graded: viva resume {path}", results, judging
-        if wrong is not None and wrong.kind == "changed":
-            return f"grade again: viva score {path} ({wrong.why})", results, judging
+    wrong = None if at_work else fault(path)
+    if wrong is not None and wrong.kind == "unrecorded":
+        wrong = None
+    if wrong is not None and not batches.batches:
+        again = f"grade again: viva score {path} ({wrong.why})"
+        return f"not graded: viva resume {path}" if wrong.kind == "missing" else again, results, judging
+    if wrong is None and not at_work:
         found = read_run(path, "none")
         results, judging = found.report.results, found.judging
     stages = {stage: Followed(path / f"{stage}.jsonl") for stage in STAGES}
