@@ -152,9 +152,9 @@ def progress_of(
     ungraded = sum(one.answers.get("ungraded", 0) for one in results)
     lacking = _lacking(record, stages)
     # Verdicts that were never asked for: of those that came some decided, the others can be `none`, which stands.
-    marks = [by.get(who, 0) for one in results for by in one.decided.counts.values() for who in ("judge", "expert")]
-    verdicts = came.get("annotations", 0) // max(1, len(record.judges) * record.judge_samples) - len(record.canaries)
-    unasked = bool(record.judges) and not lacking and ungraded > max(0, verdicts - sum(marks))
+    decided = sum(by.get("judge", 0) for scored in results for by in scored.decided.counts.values())
+    wanted = (ungraded + decided + len(record.canaries)) * len(record.judges) * record.judge_samples
+    unasked = bool(ungraded) and not lacking and wanted > came.get("annotations", 0)
     # What a file lacks is asked for in vain, and without a judge a run is as whole as it can be.
     ended = not (left or failed > absent or lacking or unasked)
     counts = {
