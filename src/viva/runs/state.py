@@ -151,8 +151,10 @@ def progress_of(
     came = {name: count for name, stage in stages.items() if (count := len(stage.answered) + len(stage.failed))}
     ungraded = sum(each_result.answers.get("ungraded", 0) for each_result in results)
     lacking = _lacking(record, stages)
-    # Verdicts that were never asked for: one that came can be `none`, which stands.
-    unasked = bool(record.judges) and not lacking and ungraded > came.get("annotations", 0)
+    # Verdicts that were never asked for: of those that came some decided, the others can be `none`, which stands.
+    decided = sum(by.get("judge", 0) for scored in results for by in scored.decided.counts.values())
+    wanted = (ungraded + decided + len(record.canaries)) * len(record.judges) * record.judge_samples
+    unasked = bool(ungraded) and not lacking and wanted > came.get("annotations", 0)
     # What a file lacks is asked for in vain, and without a judge a run is as whole as it can be.
     ended = not (left or failed > absent or lacking or unasked)
     counts = {

@@ -41,9 +41,9 @@ _OTHERS = re.compile(
 """Words and signs between two numbers of which either may be meant."""
 _BETWEEN = re.compile(r"(?:\b(?:between|zwischen|entre)\b|在|介于).{0,24}\Z", re.IGNORECASE)
 _ROOTS = re.compile(
-    r"(?:^|=|[^\d\s)]\s)\s*\$?(?:±|\\pm)"
-    r"|(?:(?<![\w*^+/)-])([A-Za-z])\s?=\s?|\A\W?)(-?\d[\d.]*)\s?\$?,?(?:\s?(?:and|or|und|oder|et|ou|或))?\s\$?"
-    r"(?(1)\1|[A-Za-z])\s?=\s?(?!\2(?![\d.]))"
+    r"(?:(?:\A|=|\b(?:is|are)\s)[^\d=]{0,24}?(?:±|\\pm)"
+    r"|(?:(?<![\w*^+/)-])([A-Za-z])\s?=\s?|\A\W?)(-?\d+(?:\.\d+)?)\s?\$?"
+    r"(?:[,.]?\s?(?:and|or|und|oder|et|ou|或)\s|[,.]\s)\$?(?(1)\1|[A-Za-z])\s?=(?!\s?\2(?:\.0)?(?!\.?\d)))[^=]*\Z"
 )
 """One name with two values: "x = 2 or x = -2", "x = ±2"."""
 _NAMING = re.compile(r"st\b|nd\b|rd\b|th\b|-[A-Za-z]")

@@ -66,7 +66,7 @@ def _number_words() -> tuple[dict[str, int], re.Pattern[str]]:
     ones = (word for word, value in words.units.items() if 0 < value < 10)
     units = "|".join(words.units)
     below = rf"(?:(?:{'|'.join(words.tens)})(?: (?:{'|'.join(ones)})(?![^ ]))?|{units})"
-    hundreds = rf"(?:{units}) hundred(?: (?:and )?{below})?"
+    hundreds = rf"(?:{units}) hundred(?: (?:and )?{below}(?! hundred))?"
     return words.units | words.tens | {"and": 0}, re.compile(rf"(?<![^ ])(?:{hundreds}|{below})(?![^ ])")
 
 

@@ -483,7 +483,7 @@ def whole(text: str, *, short: bool) -> list[Slot]:
         or not short
         or bare.endswith((":", "："))
         or refusal(text)
-        or found_retraction(fold(text), 0)
+        or found_retraction(fold(undressed(text)), 1)  # what it begins with takes nothing back
         or pattern("phrase.toml", r"[\W_]{0,4}<unsure>\b").match(text)
     ):
         return slots

@@ -59,6 +59,10 @@ _BOLD = re.compile(r"[^*]*\*\*(?!not\b)([^*\n]{1,80})(?<!:)\*\*(?!:)[^*]*")
 _FIRST = re.compile(r"\s*((?:\*\*)?[-−$€£¥]{0,2}\d[^\n:=]{0,40}?)[.!]?\s*\n\s*\n\s*[^\W\d]")
 """A number on the first line, and words below it."""
 _CONSEQUENCE = re.compile(r",? (?:so|therefore|thus|hence),? ", re.IGNORECASE)
+_APART = re.compile(
+    r"\A(\D*\d[\d.,/]*[^\d,;(]*)(?:[,;] ?|\()(?:(?:which|that|this) )?(?:giv|mak|yield)\w*\s.*", re.DOTALL
+)
+"""An answer, and what is made of it: "18 (giving 3 each)"."""
 _QUANTITY = re.compile(
     r"[\d?]|\b(?:half|halves|thirds?|quarters?|twice|times|points?|dozens?|minus|negative|plus|less|more|per|no one)\b"
     r"|(?:two|three|four|five|six|seven|eight|nine|ten) of\b|[a-z]{2}ths\b", re.IGNORECASE
@@ -133,6 +137,8 @@ def _as_number(slot: Slot) -> NumberRead | None:
     if slot.strength is Strength.CONCLUDED:  # "there are 7 days, so he eats 42"
         later = _CONSEQUENCE.split(text)[-1]
         text = later if numbers_in(later) else text
+    elif slot.strength >= Strength.STATED:
+        text = _APART.sub(r"\1", text)
     last = slot.strength is Strength.LAST
     return the_number(text, last=last) or (None if last else _spelt(text))
 

@@ -71,14 +71,14 @@ def _read(path: Path, record: RunRecord) -> tuple[str, tuple[Result, ...], dict[
     """Return a run's state, its results, and what each judge took. Raises VivaError."""
     results, judging = tuple[Result, ...](), dict[str, Consumed]()
     at_work, batches = writer(path), waiting(path)
-    if not (at_work or batches.batches):
+    if not at_work:
         wrong = fault(path)
-        if wrong is not None and wrong.kind == "missing":
-            return f"not graded: viva resume {path}", results, judging
-        if wrong is not None and wrong.kind == "changed":
-            return f"grade again: viva score {path} ({wrong.why})", results, judging
-        graded = read_run(path, "none")
-        results, judging = graded.report.results, graded.judging
+        if wrong is None or wrong.kind == "unrecorded":
+            graded = read_run(path, "none")
+            results, judging = graded.report.results, graded.judging
+        elif not batches.batches:
+            again = f"grade again: viva score {path} ({wrong.why})"
+            return f"not graded: viva resume {path}" if wrong.kind == "missing" else again, results, judging
     stages = {stage: Followed(path / f"{stage}.jsonl") for stage in STAGES}
     answers = stages.pop("responses")  # counted by their scores
     for stage in stages.values():
