@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import viva as library
@@ -81,6 +81,7 @@ def test_no_more_money_is_spent_than_allowed_and_none_is_left_that_would_do(
 
 
 @given(SHARES, st.integers(1, 20), st.floats(0.5, 40.0))
+@example([1.0, 1.0], 2, 2.5)
 def test_requests_that_turn_out_to_need_another_stay_within_the_money_and_never_wait_for_each_other(
     shares: list[float], workers: int, worth: float
 ) -> None:
