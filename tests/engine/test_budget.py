@@ -97,7 +97,7 @@ def test_requests_that_turn_out_to_need_another_stay_within_the_money_and_never_
             hold = Hold(budget, request(), PRICE, None, amount)
             await asyncio.sleep(0)
             if share > 0.5:
-                assert await hold.more(request().sampling.max_tokens or 0) != hold.refused
+                assert await hold.more(request().sampling.max_tokens or 0) is (not hold.refused)
             budget.settle(hold.amount, share * hold.amount)
 
     async def everybody() -> None:
