@@ -58,7 +58,15 @@ def test_attributes_count_where_they_stand_and_are_moved_where_they_were_meant(
 ) -> None:
     repaired, published, defects = keywords(tmp_path, f"keywords:\n  - {item}")
     assert (repaired, published) == ((meant,), (read,))
-    assert [defect.kind for defect in defects] == ["attribute at the wrong level"] * noted
+    said = [(defect.kind, defect.action) for defect in defects]
+    assert said == [("attribute at the wrong level", "repaired")] * noted
+
+
+def test_a_prefix_is_noted(tmp_path: Path) -> None:
+    case, _, defects = load(tmp_path, "unit_test:\n  tests: [{content: t, prefix: 'x = 1'}]")
+    assert case.rubric.tests is not None
+    assert case.rubric.tests.tests[0].prefix == "x = 1"
+    assert [defect.kind for defect in defects] == ["lost prefix"]
 
 
 def test_or_comes_before_and_which_comes_before_content(tmp_path: Path) -> None:
