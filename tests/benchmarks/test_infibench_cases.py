@@ -38,7 +38,7 @@ def word(text: str, **more: object) -> Keyword:
     return Keyword(rule=Literally(text), **more)  # type: ignore[arg-type]
 
 
-PATTERNS = Keyword(rule=AnyOf((Pattern("a+"), Literally("b+"), Pattern("c+"))))
+ANY = Keyword(rule=AnyOf((Pattern("a+"), Literally("b+"), Pattern("c+"))))
 LOWER = {"ignore_case": True, "fold_pattern": True}
 
 
@@ -46,7 +46,7 @@ LOWER = {"ignore_case": True, "fold_pattern": True}
     ("some words", word("some words"), word("some words"), 0),
     ("{content: x, weight: 2, to_lower: true, neg: true}", word("x", weight=2.0, ignore_case=True, negative=True),
      word("x", weight=2.0, negative=True, **LOWER), 0),
-    ("{content: {regex: true, or: [a+, {content: b+, regex: false}, {content: {content: c+}}]}}", PATTERNS, PATTERNS, 0),
+    ("{content: {regex: true, or: [a+, {content: b+, regex: false}, {content: {content: c+}}]}}", ANY, ANY, 0),
     ('{content: "a[1-3]", regex: true, to_lower: true}', Keyword(rule=Pattern("a[1-3]"), ignore_case=True),
      word("a[1-3]", **LOWER), 1),
     ("{content: {content: X, to_lower: true}, to_lower: true}", word("X", ignore_case=True), word("X", **LOWER), 0),

@@ -199,8 +199,9 @@ def test_a_resumed_run_has_its_own_limits_but_those_that_are_given(
 def test_what_does_not_say_what_it_used_or_timed_out_is_booked_at_its_worst(serve: Serve, viva: Viva) -> None:
     money = ("--price", "0/1000000", "--max-tokens", 10, "--concurrency", 2, "--max-cost")
     silent = serve(usage=False)
-    assert viva.examine(silent, *money, 50, run="silent").code == 3
-    assert silent.asked == 5
+    ended = viva.examine(silent, *money, 50, run="silent")
+    assert (ended.code, silent.asked) == (3, 5)
+    assert "5 replies came without a count of tokens, and the budget takes the most that each may have" in ended.err
     late = serve(faults={"hang": 1.0})
     assert viva.examine(late, *money, 20, "--timeout", 0.2, "--max-attempts", 1, "--limit", 12, run="late").code == 3
     assert late.asked == 2
