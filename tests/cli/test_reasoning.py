@@ -64,6 +64,16 @@ def test_thoughts_are_journaled_apart_and_never_graded(serve: Serve, viva: Viva,
     assert not any("reasoning" in entry for entry in viva.entries("bare"))
 
 
+def test_a_longer_try_is_within_the_budget_or_waits_for_more(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
+    server = serve("reasoning.py", provider="vllm", models=["m"], gold=gold, thinking=4000)
+    money = ("--price", "0/1000000")  # a dollar a token: 2,048 for the usual limit, four times as much for the try
+    assert examined(viva, server, "m", *money, "--max-cost", 6000).code == 3
+    assert len(server.events("asked")) == 1
+    assert not viva.entries()
+    assert viva.resume(*money, "--max-cost", 10**7).code == 0
+    assert len(viva.answered()) == 20
+
+
 def test_a_resumed_run_asks_as_it_was_found_out(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
     server = serve("reasoning.py", provider="openai", gold=gold)
     assert examined(viva, server, "gpt-5", "--max-requests", 10).code != 0

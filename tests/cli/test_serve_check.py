@@ -70,6 +70,10 @@ def test_a_server_that_can_do_everything(serve: Serve, check: Check) -> None:
     assert of(report, "logprobs in chat")["detail"] == "the 20 most probable tokens"
     assert "characters" in of(report, "echo with logprobs")["detail"]
     assert "<s>" in of(report, "mark before a text")["sample"]
+    server = serve("scoring.py", bos="<s>")
+    for offsets, words in {"bytes": "bytes", "none": "without offsets", "wrong": "do not fit"}.items():
+        server.control(offsets=offsets)
+        assert words in of(check(server)[1], "echo with logprobs")["detail"]
 
 
 LIES = tables_beside(__file__)["lies"]
