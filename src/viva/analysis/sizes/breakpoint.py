@@ -165,7 +165,8 @@ def bend(
 ) -> Bend | None:
     """Return the departure of models from the curve fitted to them; p is simulated as for one line (see above).
 
-    Of an average, the bend from the curve with the least one. None for a curve with `trouble`, and for too few models.
+    Of an average, the least significant among its curves' bends. None for a curve with `trouble`, and for too few
+    models.
     """
     shapes = [shape for shape in fit.shapes or (fit,) if shape.kind != "segments" and shape.basis == "scatter"]
     if not shapes or fit.n < FEWEST or len(np.unique(sizes)) < 4:
