@@ -295,7 +295,8 @@ def _parts(layouts: Iterable[TableSpec], columns: Sequence[str]) -> dict[str, di
 
 
 def _by_question(answers: Columns, known: Sequence[str]) -> Columns:
-    """Return one row a question: the sums over its answers, times its weight, and the columns that all of them share.
+    """Return one row a question: the sums over its answers, times its weight, and the columns that all of them
+    share.
     """
     groups, starts = answers.groups("question", *known)
     weight = answers.numbers["weight"][starts]

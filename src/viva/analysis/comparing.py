@@ -162,7 +162,8 @@ class Pairs(Struct, frozen=True, kw_only=True, eq=False):
     """Questions that both were asked, in the order of the first."""
 
     differences: Columns
-    """The differences of the questions with a score on both sides, and their bounds, in the columns that `sums` reads.
+    """The differences of the questions with a score on both sides, and their bounds, in the columns that `sums`
+    reads.
     """
     first: Columns
     second: Columns

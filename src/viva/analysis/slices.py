@@ -203,7 +203,8 @@ class Slice(Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     p: float | None = None
-    """Two-sided, against a random choice of questions; None where the slice is too small to be tested, or has no mean.
+    """Two-sided, against a random choice of questions; None where the slice is too small to be tested, or has no
+    mean.
     """
     adjusted: float | None = None
     """p adjusted for the number of comparisons."""

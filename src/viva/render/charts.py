@@ -59,7 +59,8 @@ def spec(chart: Chart) -> dict[str, Any]:
 
 
 def as_json(content: dict[str, Any]) -> str:
-    """Return a specification for a page's <script type="application/json">, escaped so that it cannot end the script.
+    """Return a specification for a page's <script type="application/json">, escaped so that it cannot end the
+    script.
     """
     return json.dumps(content, ensure_ascii=True, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 

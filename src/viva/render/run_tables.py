@@ -262,7 +262,8 @@ _PLAIN = frozenset({"right", "wrong"})
 
 
 def summary_table(results: Sequence[Result]) -> Table:
-    """Return a row for each model and exam, published rows last, without empty columns. A single model is in the title.
+    """Return a row for each model and exam, published rows last, without empty columns. A single model is in the
+    title.
     """
     published = published_scores(results)
     rows = score_lines(results, published)

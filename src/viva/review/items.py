@@ -76,7 +76,8 @@ class Item(Struct, frozen=True, kw_only=True):
         return (self.about[tag],) if tag in self.about else ()
 
     def _uncertainty(self) -> str:
-        """Return the certainty of the judges: by their largest distance on an aspect, else by marks between the ends.
+        """Return the certainty of the judges: by their largest distance on an aspect, else by marks between the
+        ends.
         """
         if self.disagreement > 0:
             return "far apart" if self.disagreement >= _FAR else "near"

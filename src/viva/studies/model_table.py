@@ -159,7 +159,8 @@ def family_of(model: str) -> str:
 
 
 def read_families(path: Path, models: Sequence[str], notes: list[str]) -> list[str]:
-    """Return each model's family from a table `model,family`; if missing there, its own name, with a note in `notes`.
+    """Return each model's family from a table `model,family`; if missing there, its own name, with a note in
+    `notes`.
     """
     by_model: dict[str, str] = {}
     for line, row in rows_of(path):

@@ -69,7 +69,8 @@ class ItemScores(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def item_scores(exam: str, frames: Mapping[str, Columns], headline: Aggregate) -> ItemScores:
-    """Build the matrix from each model's scores (`analysis.breakdown.frame`), questions in order of first occurrence.
+    """Build the matrix from each model's scores (`analysis.breakdown.frame`), questions in order of first
+    occurrence.
     """
     columns: dict[str, dict[str, float]] = {}
     groups: dict[str, tuple[str, float]] = {}

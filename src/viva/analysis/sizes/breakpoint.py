@@ -72,7 +72,8 @@ class Segments(Struct, frozen=True, kw_only=True):
     gain: float
     """F of two lines over one, (1, n-3) degrees of freedom, at the best break."""
     p: float
-    """p of one line, by simulating the largest gain: the largest of two, with families three, simulations (see above).
+    """p of one line, by simulating the largest gain: the largest of two, with families three, simulations (see
+    above).
     """
     p_naive: float
     """p of the F-test for a break known beforehand, invalid here; shown for comparison."""

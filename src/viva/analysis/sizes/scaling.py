@@ -61,7 +61,8 @@ _STEEPEST = 60.0
 _EXACT = 1e-4
 """Scatter below which curves fit equally well, as a share of 1."""
 _EXPONENTS = (0.02, 6.0)
-"""Limits of the power law's exponent: below, it is a line over log size; above, it levels off before the second size.
+"""Limits of the power law's exponent: below, it is a line over log size; above, it levels off before the second
+size.
 """
 
 
@@ -233,7 +234,8 @@ def _polished(
 
 
 def _best_power(x: Floats, y: Floats) -> Fitted:
-    """Return ceiling, drop and exponent: linear for a given exponent, so only that is searched, over its whole range.
+    """Return ceiling, drop and exponent: linear for a given exponent, so only that is searched, over its whole
+    range.
     """
     from scipy.optimize import minimize_scalar
 

@@ -379,7 +379,8 @@ class ModelPage(Struct, frozen=True, kw_only=True):
 
 
 def model_pages(site: Site) -> list[ModelPage]:
-    """Return a page for each model. A published row on an own board is left out if its original board is on the site.
+    """Return a page for each model. A published row on an own board is left out if its original board is on the
+    site.
     """
     standings: dict[str, list[tuple[BenchmarkPage, Board, Row]]] = {}
     for benchmark in site.benchmarks:

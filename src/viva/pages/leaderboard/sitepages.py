@@ -232,7 +232,8 @@ def _charts(board: Board) -> Iterator[tuple[str, str]]:
 
 
 def _scaling(board: Board) -> str | None:
-    """Return a chart of scores over size with the curves of `viva scaling`, for ranked rows; None for too few of them.
+    """Return a chart of scores over size with the curves of `viva scaling`, for ranked rows; None for too few of
+    them.
     """
     points = [
         Point(

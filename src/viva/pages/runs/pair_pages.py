@@ -205,7 +205,8 @@ class PairPages(Served):
         return RedirectResponse(f"/pair/{first}/{second}", 303)
 
     def pair(self, request: Request) -> Response:
-        """Return the page of two runs, worse questions first; or of a question in both, with the replies' differences.
+        """Return the page of two runs, worse questions first; or of a question in both, with the replies'
+        differences.
         """
         shown, two = self._two(request)
         if two is None:
@@ -237,7 +238,8 @@ class PairPages(Served):
         return RedirectResponse(f"{request.url.path}?{two.chosen.query()}&said=kept", 303)
 
     def _two(self, request: Request) -> tuple[dict[str, object], _Two | None]:
-        """Return the values that the page of two runs also shows while waiting, and both runs once graded, else None.
+        """Return the values that the page of two runs also shows while waiting, and both runs once graded, else
+        None.
         """
         chosen = Chosen.read(request.query_params)
         runs = [request.path_params[name] for name in ("first", "second")]

@@ -41,7 +41,8 @@ from viva.types import NOT_ASKED, Usage
 
 _EVIDENCE = ("executions.jsonl", "similarities.jsonl", "annotations.jsonl", "reviews.jsonl")
 _REST = 8.0
-"""While a run is going on, grading pauses for this multiple of its duration: it takes at most a ninth of one processor.
+"""While a run is going on, grading pauses for this multiple of its duration: it takes at most a ninth of one
+processor.
 """
 _AGAIN = 10.0
 """Seconds until a failed opening is retried."""
@@ -128,7 +129,8 @@ class RunView:
             return whole
 
     def progress(self, most: int, results: Sequence[Result] = ()) -> Progress:
-        """Return the run's current progress; `results`: those of its scores, used for the counts. Raises StorageError.
+        """Return the run's current progress; `results`: those of its scores, used for the counts. Raises
+        StorageError.
         """
         with self._guard:
             record, whole = self.record(), self.count(most)
@@ -174,7 +176,8 @@ class RunView:
     # What takes its time
 
     def look(self, patience: float = 0.0) -> Graded | None:
-        """Return the last grading; starts a newer one if there is new data, and waits for it up to `patience` seconds.
+        """Return the last grading; starts a newer one if there is new data, and waits for it up to `patience`
+        seconds.
         """
         with self._guard:
             self.record()
@@ -185,7 +188,8 @@ class RunView:
             return self.graded
 
     def forget(self) -> bool:
-        """Free the memory of questions and rows, unless the thread is working on them; return whether there were any.
+        """Free the memory of questions and rows, unless the thread is working on them; return whether there were
+        any.
         """
         with self._guard:
             if self._thread is not None or not self._sheets:

@@ -82,7 +82,8 @@ class Pages(PairPages):
         )
 
     def leaderboard(self, request: Request) -> Response:
-        """Return a file of the leaderboard of all runs here, as `viva leaderboard` writes it; scores link to answers.
+        """Return a file of the leaderboard of all runs here, as `viva leaderboard` writes it; scores link to
+        answers.
         """
         entries = self._views.found()
         files = self._sites.get(tuple(entries), lambda: self._site(entries))

@@ -275,7 +275,8 @@ _PLANNED = (
 
 
 def plan(path: Path, half_width: float) -> tuple[list[Table], list[str]]:
-    """Return tables and notes on how many randomly drawn answers experts must mark for an interval of ± `half_width`.
+    """Return tables and notes on how many randomly drawn answers experts must mark for an interval of ±
+    `half_width`.
     """
     groups = defaultdict[tuple[str, str], list[Rated]](list)
     for each in rated(prepare(open_run_folder(path))):

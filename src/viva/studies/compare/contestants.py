@@ -273,7 +273,8 @@ def with_readings(rows: Sequence[tuple[Row, Two]]) -> list[Row]:
 
 
 def _answers(source: Path) -> Iterator[tuple[tuple[str, str, str], str]]:
-    """Yield (exam, model, question) and the reading; tables may lack readings, and those that are not text are skipped.
+    """Yield (exam, model, question) and the reading; tables may lack readings, and those that are not text are
+    skipped.
     """
     if source.is_dir():
         for row in score_rows(source):

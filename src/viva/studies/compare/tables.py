@@ -382,7 +382,8 @@ def _tipping(row: Row) -> str:
 
 
 def _fragile(comparison: Comparison) -> list[str]:
-    """Return notes on orders that missing answers could change, the most fragile first, and the number of further ones.
+    """Return notes on orders that missing answers could change, the most fragile first, and the number of further
+    ones.
     """
     pairs = _pairs(comparison)
     lost = [row for row in pairs.values() if row.found.tipping is not None and row.found.unscored]

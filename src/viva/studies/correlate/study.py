@@ -95,7 +95,8 @@ PUBLISHED = shipped_table(__file__, "shown.toml", dict[str, tuple[Shown, ...]])
 
 
 def _tables(config: CorrelateConfig) -> list[ModelTable]:
-    """Return the tables to correlate: a published benchmark's, several sources joined by model, a file, or item scores.
+    """Return the tables to correlate: a published benchmark's, several sources joined by model, a file, or item
+    scores.
     """
     named = [source for source in config.sources if source in PUBLISHED]
     if named and config.by not in (None, EXAM):

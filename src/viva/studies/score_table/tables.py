@@ -77,7 +77,8 @@ def measures_of(group: int, ks: Iterable[int]) -> dict[str, Aggregate]:
 def ranked_rows(
     model: str, rows: Sequence[ScoreRow], group: int, ks: Sequence[int], tag: str = "", published: Entry | None = None
 ) -> Iterator[LeaderboardRow]:
-    """Yield a model's row, with `group` answers to a repeat; with a tag, its rows by the tag's values, in their order.
+    """Yield a model's row, with `group` answers to a repeat; with a tag, its rows by the tag's values, in their
+    order.
     """
     whole, ways = Breakdown(frame(rows)), measures_of(group, ks).items()
     for value in sorted({row.tags.get(tag, "") for row in rows}):
