@@ -54,7 +54,7 @@ class Columns(Struct, frozen=True, eq=False):
 
     @property
     def height(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.texts["question"].codes)
 
     @property

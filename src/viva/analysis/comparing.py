@@ -174,7 +174,7 @@ class Pairs(Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def scored(self) -> NDArray[np.bool_]:
-        """Which questions have a score on both sides."""
+        """Mask of the questions with a score on both sides."""
         return np.asarray(self.differences.numbers["answered"] > 0)
 
     def spreads(self) -> Spreads:

@@ -66,7 +66,7 @@ class Outlier(Struct, frozen=True, kw_only=True):
     expected: float
     """The second column's value on the line through all *other* rows."""
     t: float
-    """The externally studentised residual: how many of its own standard errors the row is away from that line."""
+    """The externally studentised residual: the row's distance from that line in standard errors."""
     p: float
     """Two-sided, times the number of rows (Bonferroni): whether any of so many rows would lie so far off by chance."""
 

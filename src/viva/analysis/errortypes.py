@@ -1,4 +1,4 @@
-"""How often each type of error occurs among wrong answers, with intervals over questions.
+"""Frequency of each type of error among wrong answers, with intervals over questions.
 
 Several types may apply to one answer, so that shares can add up to more than 1. A share is of the labelled answers;
 answers that no judge labelled are counted, but are in no share.

@@ -83,7 +83,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     """Groups of questions that belong together; 0 where each question is one observation."""
     groups: int = 0
     scored_groups: int = 0
-    """Of a mean over groups: how many groups there are, and how many have a score; 0 for any other mean."""
+    """Of a mean over groups: the number of groups, and of those with a score; 0 for any other mean."""
     lacks: tuple[str, ...] = ()
     """Parts (lines of the exam's tables) of which less than half is scored."""
 

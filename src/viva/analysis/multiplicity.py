@@ -19,7 +19,7 @@ from typing import Literal
 from viva.errors import DataError
 
 Correction = Literal["holm", "bh", "none"]
-"""How p-values are adjusted for their number."""
+"""Methods of adjusting p-values for their number."""
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -88,7 +88,7 @@ def widest(mean: float, questions: int) -> tuple[float, float] | None:
     """Return the widest 95 % interval that a mean over this number of questions can have, for use without item scores.
 
     No score between 0 and 1 varies more than a 0/1 score of the same mean, so the interval of such scores bounds them
-    all; what is averaged over groups of unlike size first (a macro average) may be a little less sure than that.
+    all; a mean over groups of unlike size (a macro average) may be a little less certain.
     """
     return zero_one_interval(min(1.0, max(0.0, mean)) * questions, questions)
 

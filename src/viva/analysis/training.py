@@ -48,7 +48,7 @@ class Training(Struct, frozen=True, kw_only=True):
 
     exam: str
     axis: str
-    """What `Point.at` counts: "training tokens"."""
+    """The unit of `Point.at`: "training tokens"."""
     points: tuple[Point, ...]
     curves: tuple[Curve, ...]
 

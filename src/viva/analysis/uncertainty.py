@@ -171,7 +171,7 @@ def adjusted_wald(mean: float, error: float, questions: float, degrees: float, l
 
 
 def score_interval(up: float, down: float, n: float, quantile: float = Z) -> Interval:
-    """Tango's interval of `up` − `down`, the shares of `n` pairs in which the second is better and worse.
+    """Return Tango's interval of `up` − `down`, the shares of `n` pairs in which the second is better and worse.
 
     It contains the differences that the score test does not reject, with the variance under each and not the sample's
     (Tango 1998, Statistics in Medicine 17:891-908). `n` may be an effective number, and the shares means of the
@@ -193,7 +193,9 @@ def _lowest(up: float, down: float, n: float, quantile: float) -> float:
 
 
 def halved(holds: Callable[[float], bool], inside: float, outside: float, steps: int = _STEPS) -> Interval:
-    """Bisect, `steps` times, between a point where a condition holds and one where it does not; return the last two."""
+    """Halve, `steps` times, the range from a point where a condition holds to one where it does not; return its
+    ends.
+    """
     for _ in range(steps):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if holds(middle) else (inside, middle)

@@ -481,7 +481,7 @@ _UNIT = re.compile(
 
 
 _STROKE = re.compile(r"(?<=[-/_|])(?=\w)")
-"""Where a word may be cut."""
+"""Places where a word may be cut."""
 _DECIMAL = re.compile(r"\D{0,3}[\d,]+(?=\.\d|$)|–(?=†?$)")
 """A figure up to its decimal point, or a dash for none."""
 _FILL = 4

@@ -47,7 +47,7 @@ UNTAGGED = ("question", "sample")
 
 
 class Item(Struct, frozen=True, kw_only=True):
-    """One answer to review. All its texts are hostile.
+    """One answer to review. All its texts are untrusted.
 
     `key` is `viva.engine.reviews.item_key`. `about` says which answer it is, for people (exam, model, question,
     sample), and its tags (type, discipline, ...). `disagreement` is how far apart the judges are (`spread`).

@@ -110,7 +110,7 @@ def read_row(line: bytes, where: str) -> dict[str, Any]:
 
 
 class Precision(Struct, frozen=True):
-    """How often a reader, or one of its rules, agrees with people: `right` of `read`, with the 95 % interval (Wilson).
+    """Agreement of a reader, or of one of its rules, with people: `right` of `read`, with the 95 % interval (Wilson).
 
     `unread` counts replies that people could read and it did not; `agreed` all agreements, also on "no answer".
     """

@@ -1,6 +1,6 @@
 """Classical item statistics: is a question too easy or too hard, and does it tell good models from poor ones?
 
-- *Facility*: the mean score of the models (p in textbooks). Near 0 or 1, a question tells nobody apart.
+- *Facility*: the mean score of the models (p in textbooks). Near 0 or 1, a question does not discriminate.
 - *Discrimination*: Pearson's correlation, over models, of the score on the question with the mean score on all the
   others (corrected item-total correlation; for 0/1 scores the corrected point-biserial, Henrysson 1963). Below 0, good
   models do worse than poor ones: often a wrong gold answer. Two-sided p from Student's t, but at least 1 over
@@ -58,7 +58,7 @@ class ItemStatistics(Struct, frozen=True, kw_only=True, eq=False):
     p: Floats
     """Two-sided, against no correlation."""
     models: NDArray[np.int64]
-    """How many models have a score."""
+    """Number of models with a score."""
     nobody: NDArray[np.bool_]
     """No model has a point."""
     everybody: NDArray[np.bool_]

@@ -62,7 +62,7 @@ class Draw(Struct, frozen=True, kw_only=True):
     question: str
     round: int
     share: Share
-    """Of the full score."""
+    """The question's share of the full score."""
     probability: Annotated[float, Meta(ge=1e-12, le=1.000001)]
     """Probability of drawing this question from those that were left."""
     left: Share
@@ -87,7 +87,7 @@ class Answers(Struct, frozen=True, kw_only=True, eq=False):
 
     draws: Sequence[Draw]
     values: Floats
-    """In the order of the draws."""
+    """Values in the order of the draws."""
     target: int = 0
     lowest: float = 0.0
 

@@ -185,7 +185,7 @@ class OverlapConfig(Struct, frozen=True, kw_only=True):
 
     @property
     def bands(self) -> Bands:
-        """How signatures are cut."""
+        """The division of signatures."""
         return bands_for(self.threshold, self.permutations)
 
     def shingles(self, tokens: Tokens) -> Grams:

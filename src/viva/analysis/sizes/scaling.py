@@ -116,7 +116,7 @@ class Prediction(Struct, frozen=True, kw_only=True):
     high: float | None
     basis: Basis
     beyond: float
-    """How many times the largest fitted size this is; 1 where it lies within."""
+    """The size as a multiple of the largest fitted one; 1 if it is no larger."""
 
 
 def family_curve(size: float | Floats, a: float, b: float) -> Floats:

@@ -31,7 +31,7 @@ class Reach(Struct, frozen=True, kw_only=True):
     """The sizes at which the upper and the lower end of the 95 % interval for a further model's score reach it. Both
     None where the curve has no interval."""
     beyond: float | None
-    """How many times the largest fitted size `size` is; 1 where it lies within."""
+    """`size` as a multiple of the largest fitted one; 1 if it is no larger."""
 
 
 def reach(fit: Fit, score: float) -> Reach:
@@ -112,7 +112,7 @@ class Stray(Struct, frozen=True, kw_only=True):
 
 
 class Reached(Struct, frozen=True, kw_only=True):
-    """Where a curve reaches a model's score."""
+    """The size at which a curve reaches a model's score."""
 
     kind: Kind
     model: str

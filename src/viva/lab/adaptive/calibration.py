@@ -152,7 +152,7 @@ def _calibration(source: Path, exam: Exam, asked: Sequence[str]) -> Calibration:
 
 
 def _warn(calibration: Calibration) -> None:
-    """Warn if one ability does not explain the known models' answers."""
+    """Report if one ability does not explain the known models' answers."""
     from viva.lab.items.curves import dimensions
 
     dimensionality = dimensions(calibration.matrix(), calibration.frame().shares)

@@ -35,7 +35,7 @@ class Frame(Struct, frozen=True, kw_only=True, eq=False):
 
     questions: tuple[str, ...]
     shares: Floats
-    """Of the full score; they sum to 1."""
+    """The questions' shares of the full score; they sum to 1."""
 
     def places(self, drawn: Sequence[Draw]) -> Indices:
         """Return the places of the drawn questions."""

@@ -81,7 +81,7 @@ class Finding(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """Of a passage: the share of the question's runs."""
+        """The share of the question's runs in a passage; None for a near-duplicate."""
         return self.row.leak.share if self.longest else None
 
 

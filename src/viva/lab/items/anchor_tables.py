@@ -32,7 +32,7 @@ class Anchor(Struct, frozen=True, kw_only=True):
 
     question: str
     share: float
-    """Of the full score."""
+    """The anchor's share of the full score."""
     facility: float
     discrimination: float | None
     curve: tuple[float, ...]

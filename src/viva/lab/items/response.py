@@ -119,7 +119,7 @@ def fit(scores: Floats, logistic: Logistic = "2pl", *, steps: int = STEPS, close
     the 3PL is the one that makes the scores likeliest.
 
     Raises DataError for fewer than two models or questions, scores outside 0..1, a model or question without a score,
-    and models that all scored the same (there is nothing to tell apart).
+    and models that all scored the same (there is nothing to discriminate).
     """
     _refuse(scores)
     work = Work(scores)

@@ -45,7 +45,7 @@ class Answers(Struct, frozen=True, eq=False, kw_only=True):
     zero_one: bool
     """Whether every question has one answer, right or wrong."""
     design: str
-    """What the run varied, in words, "" for nothing. The answers are of its first combination, as a plain run asks."""
+    """The run's variation, in words, "" for none. The answers are of its first combination, as a plain run asks."""
     asked: ModelRecord | None
     """The model that the run asked; None if none was asked, so that consumption is unknown."""
 

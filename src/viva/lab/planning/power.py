@@ -169,9 +169,9 @@ class Discordance(Struct, frozen=True):
     """Two models on the same questions, one right or wrong answer each: the chances that only one of them is right."""
 
     up: float
-    """Only the second is right."""
+    """The chance that only the second is right."""
     down: float
-    """Only the first is."""
+    """The chance that only the first is right."""
 
     @property
     def difference(self) -> float:

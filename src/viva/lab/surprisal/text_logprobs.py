@@ -120,7 +120,7 @@ async def measure(models: Sequence[Model], wish: MeasureConfig, items: Items) ->
 
 
 def _listen(stop: asyncio.Event, working: asyncio.Task[object] | None, models: Sequence[Model]) -> None:
-    """Handle Ctrl-C: once, finish running requests; twice, stop at once."""
+    """Stop on Ctrl-C: once, after the running requests; twice, at once."""
     program = caller()  # read here, since a signal's handler runs in another context
 
     def interrupt() -> None:

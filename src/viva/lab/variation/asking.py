@@ -122,7 +122,7 @@ class Varied(Way):
     def plan(
         self, record: RunRecord, exams: Sequence[Exam], limits: LimitOptions
     ) -> tuple[RunRecord, Mapping[str, bytes]]:
-        """Multiply the run's answers by the number of cells. Raises VivaError if seeds would change nothing."""
+        """Scale the run's number of answers by that of cells. Raises VivaError if seeds would change nothing."""
         if "seed" in self._options.factors:
             for exam in record.exams:
                 _refuse_seeds(exam, record)

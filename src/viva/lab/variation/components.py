@@ -464,8 +464,8 @@ def positions(questions: Sequence[Sequence[tuple[str, str]]]) -> tuple[Position,
     """Return for each letter that is gold somewhere, in order, how often a model chooses it and how often it is gold.
     `questions`: (chosen, gold) of the answers to each, with equal weight. Empty for fewer than two questions.
 
-    With options in every order a model without preference chooses each letter as often as the gold answer stands there
-    (Zheng et al., arXiv 2309.03882, section 2; Pezeshkpour and Hruschka, arXiv 2308.11483).
+    With options in every order a model without preference chooses each letter as often as it is gold (Zheng et al.,
+    arXiv 2309.03882, section 2; Pezeshkpour and Hruschka, arXiv 2308.11483).
     """
     answered = [answers for answers in questions if answers]
     if len(answered) < 2:

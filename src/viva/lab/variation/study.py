@@ -75,7 +75,7 @@ class _Asked(Struct):
 
 
 class _Varied(Struct):
-    """One exam as it was asked and marked, with its models' answers."""
+    """One exam with its design and judges, and its models' answers."""
 
     record: ExamRecord
     judges: tuple[str, ...]

@@ -66,7 +66,7 @@ class Dimension(Struct, frozen=True, kw_only=True):
     """The table's title ("By domain")."""
     label: str
     where: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Which questions it averages: tag → values; all where it is empty."""
+    """The averaged questions: tag → values; empty for all."""
 
     @property
     def place(self) -> Place:

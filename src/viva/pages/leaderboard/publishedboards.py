@@ -161,7 +161,7 @@ def family(model: str) -> str:
 
 
 def tuned(model: str) -> str:
-    """ "Finetuned" where the name says so (Chat, Instruct, -it); a name that does not may be anything."""
+    """Return "Finetuned" for names that say so (Chat, Instruct, -it); else "", since such a model may be anything."""
     return "Finetuned" if _TUNED.search(model) else ""
 
 

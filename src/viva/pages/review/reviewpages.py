@@ -98,7 +98,7 @@ class Pages(Served):
     # Pages
 
     async def home(self, request: Request) -> Response:
-        """Redirect known reviewers to the list, others to the form for their name."""
+        """Send known reviewers to the list, others to the form for their name."""
         await self._refresh()
         where = f"/items?{self._session.settings.start.query()}" if self._reviewer(request) else "/start"
         return RedirectResponse(where, 303)
@@ -233,7 +233,7 @@ class Pages(Served):
         return RedirectResponse(f"/item/{following.key}?{chosen.query()}&said={'saved' if written else 'next'}", 303)
 
     async def undo(self, request: Request) -> Response:
-        """Undo this reviewer's last form, and show its item."""
+        """Take back this reviewer's last form, and show its item."""
         form = await self.form(request)
         reviewer = await self._marker(request, form)
         chosen = self._filter(request)

@@ -98,7 +98,7 @@ class ReviewSession:
             return self._told(self.log.append(lines))
 
     def undo(self, reviewer: str, form: str, at: float) -> list[Review]:
-        """Undo a reviewer's last form; return the lines written."""
+        """Take back a reviewer's last form; return the lines written."""
         with self._writing:
             return self._told(self.log.undo(reviewer, form, at))
 

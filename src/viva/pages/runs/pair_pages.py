@@ -196,7 +196,7 @@ class PairPages(Served):
         self._pairs = Kept[Pair](2)
 
     def choose_pair(self, request: Request) -> Response:
-        """Redirect to the page of the two runs chosen in the list, the older one first."""
+        """Return a redirect to the page of the two runs chosen in the list, the older one first."""
         chosen = dict.fromkeys(request.query_params.getlist("run"))
         known = {entry.slug: entry.changed for entry in self._views.found() if entry.slug in chosen}
         if len(known) != 2:

@@ -188,7 +188,7 @@ class RunView:
             return self.graded
 
     def forget(self) -> bool:
-        """Free the memory of questions and rows, unless the thread is working on them; return whether there were
+        """Release the memory of questions and rows, unless the thread is working on them; return whether there were
         any.
         """
         with self._guard:

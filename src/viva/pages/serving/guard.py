@@ -157,7 +157,7 @@ class Guard:
         self._headers = {"Content-Security-Policy": policy, **_RESPONSE_HEADERS}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+        """Answer one request."""
         if scope["type"] != "http":
             return
 

@@ -44,7 +44,7 @@ class BoundedProtocol(H11Protocol):
             min(waiting, key=lambda connection: connection._since, default=self).transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Receive bytes of a request; the last of them ends the time limit."""
+        """Take bytes of a request; the last of them ends the time limit."""
         if self._late is None and not self.is_answering:
             self._wait()
         super().data_received(data)

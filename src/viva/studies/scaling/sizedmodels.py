@@ -121,7 +121,7 @@ def found_in(config: ScalingConfig, sizes: Mapping[str, Size]) -> list[ScalingDa
 
 
 def read_sizes(path: Path) -> dict[str, Size]:
-    """Return `model,billions[,active]` → model → size. Raises DataError for what is no size."""
+    """Return `model,billions[,active]` → model → size. Raises DataError for an invalid size."""
     columns = read_models(path, fewest=2).columns
     name = next((name for name in SIZE_COLUMNS if name in columns), None)
     if name is None:
