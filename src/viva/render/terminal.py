@@ -42,7 +42,7 @@ _GAP = 2
 _WORDS = 16
 """The least characters of a column of words in a frame: names may break, figures not."""
 _PAIR = 2
-"""The fewest columns of a table of pairs."""
+"""Tables of at most this many columns are never split into lines of name and value."""
 _NAME = 24
 """The least characters of a long name, which is shortened in its middle, since names differ at their ends."""
 _SHORT = 12

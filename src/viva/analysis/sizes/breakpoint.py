@@ -72,9 +72,8 @@ class Segments(Struct, frozen=True, kw_only=True):
     gain: float
     """F of two lines over one, (1, n-3) degrees of freedom, at the best break."""
     p: float
-    """p of one line, by simulating the largest gain: the largest of two, with families three, simulations (see
-    above).
-    """
+    """p of one line, by simulating the largest gain: the largest of two, with families three, simulations (see the
+    module)."""
     p_naive: float
     """p of the F-test for a break known beforehand, invalid here; shown for comparison."""
     moved: Leaning | None
@@ -164,7 +163,7 @@ def fit_segments(
 def bend(
     fit: Fit, sizes: Sequence[float], scores: Sequence[float], families: Sequence[str] = (), *, draws: int = DRAWS
 ) -> Bend | None:
-    """Return the departure of models from the curve fitted to them; p is simulated as for one line (see above).
+    """Return the departure of models from the curve fitted to them; p is simulated as for one line (see the module).
 
     Of an average, the least significant among its curves' bends. None for a curve with `trouble`, and for too few
     models.

@@ -193,8 +193,8 @@ FEWEST = 5
 def _strata(asked: Sequence[Rated], drawn: set[str], by: str) -> list[str]:
     """Return each answer's stratum: one for answers known without experts, for the others that of the sample.
 
-    The sample's strata are merged if some are small, which is valid as the page draws in proportion; but never those by
-    uncertainty, which it does not.
+    The sample's strata are merged if some are small, which is valid as the page draws from them in proportion; those by
+    uncertainty, drawn unequally, never are.
     """
     if by == UNCERTAINTY:  # drawn with different fractions: never merged
         return [each.item.values(by)[0] if each.item.drafts else KNOWN for each in asked]
