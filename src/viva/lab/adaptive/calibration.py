@@ -1,4 +1,4 @@
-"""What an adaptive run goes by: other models' scores on its questions, kept in the run folder as calibration.json."""
+"""Calibration of an adaptive run: other models' scores on its questions, stored in the run as calibration.json."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 CALIBRATION = "calibration.json"
 FEWEST = 2
-"""Models without which nothing tells easy questions from hard ones."""
+"""The fewest models for separating easy questions from hard ones."""
 
 
 class Calibration(Struct, kw_only=True):
-    """All of calibration.json."""
+    """The content of calibration.json."""
 
     models: list[str]
     questions: list[str]
@@ -40,7 +40,7 @@ class Calibration(Struct, kw_only=True):
     """A row a model."""
 
     def matrix(self) -> Floats:
-        """Return models × questions, shares of 1, nan where there is no score."""
+        """Return the scores, models × questions, shares of 1; nan where there is no score."""
         import numpy as np
 
         return np.array(self.scores, dtype=float)
@@ -57,9 +57,9 @@ class Calibration(Struct, kw_only=True):
 def plan_adaptive(
     source: Path, until: str, record: RunRecord, exams: Sequence[Exam], limits: LimitOptions
 ) -> tuple[AdaptiveRecord, bytes]:
-    """Return what run.json says of an adaptive run, and its calibration.json.
+    """Return an adaptive run's part of run.json, and its calibration.json.
 
-    `record`: run.json so far. Raises VivaError for what cannot be asked so.
+    `record`: run.json so far. Raises VivaError for a run that cannot be adaptive.
     """
     rule, models = read_until(until), [model.name for model in record.models]
     wanted = 2 if rule.kind == "difference" else 1
@@ -147,7 +147,7 @@ def _calibration(source: Path, exam: Exam, asked: Sequence[str]) -> Calibration:
 
 
 def _warn(calibration: Calibration) -> None:
-    """Say where one ability does not explain the known models' answers."""
+    """Report if one ability does not explain the known models' answers."""
     from viva.lab.items.curves import dimensions
 
     axes = dimensions(calibration.matrix(), calibration.frame().shares)
@@ -161,7 +161,9 @@ def _warn(calibration: Calibration) -> None:
 
 
 def read_calibration(path: Path, drawn: Sequence[str]) -> Calibration:
-    """Of a run folder, with the questions `drawn` so far. Raises StorageError for one that is missing or damaged."""
+    """Read the calibration of a run folder, which has the questions `drawn`. Raises StorageError if missing or
+    damaged.
+    """
     try:
         calibration = msgspec.json.decode(read_regular(path / CALIBRATION), type=Calibration)
     except OSError as problem:
