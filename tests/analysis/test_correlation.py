@@ -1,4 +1,4 @@
-"""Coefficients against formulas written out by hand, scipy, and what must hold for any columns."""
+"""Correlation coefficients against explicit formulas and SciPy, and properties for any columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What grades a published case: both readings of it, as the authors' grader reads it and as it is meant."""
+"""Grading a published case: as the authors' grader reads it, and as it is meant."""
 
 import json
 from pathlib import Path

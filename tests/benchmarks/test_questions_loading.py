@@ -1,4 +1,4 @@
-"""Question files as they are meant to be: what is read from them, in YAML and in JSON, and what is never read."""
+"""Valid question files: what is read from YAML and JSON, and what is never read."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Near-misses: question files that look right. Each row says in which line what is said, and how gravely."""
+"""Question files that look right. Each row has the expected line, message and severity."""
 
 from collections.abc import Iterator
 from pathlib import Path

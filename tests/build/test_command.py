@@ -1,4 +1,4 @@
-"""`viva build syneval`: what it says, what it leaves, and the code it ends with."""
+"""`viva build syneval`: messages, files and exit codes."""
 
 import importlib.resources
 import json

@@ -1,4 +1,4 @@
-"""`viva build infibench`, from the pool to a set that is examined: as its users go through it."""
+"""`viva build infibench`, from the pool to a set that models are asked, as users would run it."""
 
 import contextlib
 import csv

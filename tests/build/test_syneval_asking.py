@@ -1,4 +1,4 @@
-"""How findings become questions: what is accepted, what is offered, how often it is asked; small trees, both modes."""
+"""Questions from findings: accepted answers, options, numbers of questions; small trees, both modes."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""`viva breakdown`: runs and tables by tags, charts of them, and what nobody can break down."""
+"""`viva breakdown`: runs and tables by tags, charts, and unusable input."""
 
 import csv
 import io

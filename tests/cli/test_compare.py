@@ -1,4 +1,4 @@
-"""`viva compare`: runs, tables and published figures; who is compared with whom, what they are called, and errors."""
+"""`viva compare`: runs, tables and published figures; pairs of contestants, their names, and errors."""
 
 import csv
 import io

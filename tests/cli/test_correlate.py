@@ -1,4 +1,4 @@
-"""`viva correlate`: the published table, anybody's table, runs, and tables that nobody can use."""
+"""`viva correlate`: the published table, custom tables, runs, and unusable tables."""
 
 import csv
 import io

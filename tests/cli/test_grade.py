@@ -1,4 +1,4 @@
-"""`viva grade` and `viva extract`: other people's files, whatever is wrong with them."""
+"""`viva grade` and `viva extract`: files of other tools, with any defects."""
 
 import json
 from collections import Counter

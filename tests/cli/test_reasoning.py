@@ -1,4 +1,4 @@
-"""`viva run` and models that reason: what is written down, what grades see, and how a run goes on."""
+"""`viva run` with reasoning models: what is recorded, what graders see, and resuming."""
 
 import json
 from typing import Any

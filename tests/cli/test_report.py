@@ -1,4 +1,4 @@
-"""`viva report`: what it reads, what it refuses, and what it says where something is missing."""
+"""`viva report`: input, errors, and reports with missing parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`viva run` and `viva resume`: one command, whatever is asked of whom, and every wrong use said in a sentence."""
+"""`viva run` and `viva resume`: any benchmark and model in one command, and an error in a sentence for wrong use."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What a run says of itself afterwards: its cost, its state, what is left to do, and the words for outcomes."""
+"""The summary of a run: cost, state, work left, and names of outcomes."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""`viva scaling`: the papers' figures in one command, anybody's table, runs, and what nobody can use."""
+"""`viva scaling`: the papers' figures in one command, custom tables, runs, and unusable input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seeds that requests are sent: each question's own, in whatever order; runs of an earlier Viva keep their rule."""
+"""Seeds of requests: specific to the question, in any order; runs of earlier versions keep their rule."""
 
 import json
 from collections.abc import Iterator

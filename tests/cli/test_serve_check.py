@@ -1,4 +1,4 @@
-"""`viva doctor URL`: what a server does is told from what it does, whatever it says; and no server can break it."""
+"""`viva doctor URL`: it judges a server by its behaviour, not its claims, and no server can break it."""
 
 import json
 from collections.abc import Callable

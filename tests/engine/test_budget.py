@@ -1,4 +1,4 @@
-"""A budget is never exceeded, with however many requests in flight, and nobody waits for ever."""
+"""A budget is never exceeded, with any number of requests in flight, and no request waits for ever."""
 
 import asyncio
 import json

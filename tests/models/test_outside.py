@@ -1,4 +1,4 @@
-"""A provider of somebody's package: one module and one entry point, and everything that Viva's own can do."""
+"""A provider from another package: one module and one entry point give it all features of Viva's own."""
 
 import os
 from pathlib import Path

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a reply is one line, however long)
-"""Where replies put their answers, in every format; what does not parse; and that no reply ends or delays a run."""
+"""Positions of answers in replies of every format; replies that do not parse; no reply ends or delays a run."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Requests to models on this machine: put together, answered each by its own, given back when there is no time left."""
+"""Requests to models on this machine: batched, each with its own answer, returned unanswered when time is up."""
 
 import asyncio
 import gc

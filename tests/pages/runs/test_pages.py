@@ -1,4 +1,4 @@
-"""What the pages say of runs that are finished, running, interrupted, broken, gone, or of a newer Viva."""
+"""Pages of runs that are finished, running, interrupted, broken, gone, or of a newer Viva."""
 
 import json
 import os
