@@ -1,4 +1,4 @@
-"""The core without experiments and building: a copy of the package without both folders, first on the path.
+"""Run the core's tests without lab/ and build/: on a copy of the package without both, first on the path.
 
 python tests/core_alone.py -n auto --quick         the core's tests on it
 """

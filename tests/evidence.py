@@ -1,4 +1,4 @@
-"""Evidence about an answer, as the engine would have gathered it."""
+"""Evidence about an answer, as the engine would collect it."""
 
 from viva.types import ANSWER, Evidence, Opinion
 

@@ -1,4 +1,4 @@
-"""Many short processes of one interpreter that has imported what is slow, so that starting costs once."""
+"""Fork many short processes from one interpreter with slow imports done, so that starting costs only once."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Tables in tests: one test for a whole table, which names every row that fails and not only the first.
+"""Table-driven tests: one test for a whole table, which names every failing row, not only the first.
 
 @each_row(*REPLIES)
 def test_the_letter_that_a_reply_commits_to(reply: str, letter: str, *, published: Path) -> None:

@@ -1,8 +1,8 @@
 """Ratings of known reliability: CS-Bench's consistency design, 100 answers, three annotators and a judge.
 
-An answer is worth T, standard normal. A person marks T + s·E with an error of their own, the judge T + j·E. Of k people
-the population's Cronbach's alpha is k ρ / (1 + (k − 1) ρ) with ρ = 1/(1 + s²), and the correlation of the judge with
-the mean person is √alpha / √(1 + j²). Both are chosen, s and j follow.
+An answer's true mark is T, standard normal. A person marks T + s·E with an independent error E, the judge T + j·E. The
+population's Cronbach's alpha of k people is k ρ / (1 + (k − 1) ρ) with ρ = 1/(1 + s²), and the correlation of the judge
+with the mean person is √alpha / √(1 + j²). Both are chosen, s and j follow.
 """
 
 from collections.abc import Callable

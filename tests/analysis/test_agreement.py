@@ -1,4 +1,4 @@
-"""`agree` as a whole: CS-Bench's consistency design in one call, and odd ratings do no harm."""
+"""`agree` as a whole: CS-Bench's consistency design in one call, and robustness to odd ratings."""
 
 from __future__ import annotations
 

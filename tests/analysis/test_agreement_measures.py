@@ -1,6 +1,6 @@
-"""Alphas and kappas against published examples, against other people's packages, and what must hold for any ratings.
+"""Alphas and kappas against published examples and other packages, and properties for any ratings.
 
-tests/golden/agreement.jsonl holds ratings drawn with a seed and what other packages make of them: krippendorff 0.9.0
+tests/golden/agreement.jsonl holds seeded random ratings with the results of other packages: krippendorff 0.9.0
 (`alpha`, three levels), pingouin 0.7.0 (`cronbach_alpha` over complete items; its second and third figure are Feldt's
 interval, which Viva had), pingouin 0.6.1 (`intraclass_corr` over complete items, ICC(A,1) and ICC(A,k); the same with
 McGraw and Wong's), statsmodels

@@ -1,4 +1,4 @@
-"""The test that may be looked at after every question: its closed form, its interval, and its level when peeked at."""
+"""The anytime-valid test: its closed form, its interval, and its level when checked after every question."""
 
 import itertools
 import math

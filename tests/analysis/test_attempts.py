@@ -1,4 +1,4 @@
-"""Several answers to a question: their mean, the best of each repeat, what to expect of k drawn."""
+"""Several answers to a question: their mean, the best of each repeat, the expectation for k drawn ones."""
 
 import random
 import statistics

@@ -1,4 +1,4 @@
-"""best@k and pass@k: against enumeration, against figures worked out by hand, and what they promise."""
+"""best@k and pass@k: against enumeration and hand-computed numbers, and their properties."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""What a cell counts: outcomes, means, bounds, repeats; and the papers' own figures from the same questions."""
+"""Cells of a breakdown: outcomes, means, bounds, repeats; and the papers' numbers from the same questions."""
 
 import csv
 import statistics

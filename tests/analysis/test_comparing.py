@@ -1,4 +1,4 @@
-"""Paired differences: worked examples, SciPy and statsmodels as judges."""
+"""Paired differences against worked examples, SciPy and statsmodels."""
 
 import importlib
 import math

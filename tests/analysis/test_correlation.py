@@ -1,4 +1,4 @@
-"""Coefficients against formulas written out by hand, scipy, and what must hold for any columns."""
+"""Correlation coefficients against explicit formulas and SciPy, and properties for any columns."""
 
 from __future__ import annotations
 
@@ -185,3 +185,9 @@ def test_any_columns_have_outliers_or_none(rows: list[tuple[float, float]]) -> N
     found = outliers([str(index) for index in range(len(rows))], [x for x, _ in rows], [y for _, y in rows])
     assert all(abs(one.t) > OUTLYING and 0 <= one.p <= 1 and math.isfinite(one.expected) for one in found)
     assert len(rows) >= 5 or not found
+
+
+def test_a_row_without_scatter_around_it_is_no_outlier() -> None:
+    """The last is alone at its place; then all others are on a line."""
+    for xs, ys in (([1, 1, 1, 1, 1, 9], [1, 2, 3, 4, 5, 50]), ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 60])):
+        assert "f" not in [one.row for one in outliers(list("abcdef"), xs, ys)]

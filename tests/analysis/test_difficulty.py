@@ -1,4 +1,4 @@
-"""The paper's five levels: every line of the rule at its edge, and what is not there left open."""
+"""The paper's five levels of difficulty: every rule at its limits, and missing scores left undecided."""
 
 import re
 from collections import Counter

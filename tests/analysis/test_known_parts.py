@@ -1,4 +1,4 @@
-"""Parts that are known where the score is not, shares among answers with full marks in a part, and differences."""
+"""Parts that are known while the score is not, shares among answers with full marks in a part, and differences."""
 
 import itertools
 from typing import Any

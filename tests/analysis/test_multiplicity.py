@@ -1,4 +1,4 @@
-"""Adjusted p-values: worked examples, and statsmodels as a judge."""
+"""Adjusted p-values: against worked examples and statsmodels."""
 
 import importlib
 

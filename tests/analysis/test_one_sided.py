@@ -1,4 +1,4 @@
-"""Where those who decided could say only one thing of an answer there is no mean, but a range."""
+"""Deciders that can only confirm, or only reject: the score is a range instead of a mean."""
 
 import itertools
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Partial pooling against quadrature, at its limits, and of scores that are not 0 and 1."""
+"""Partial pooling against quadrature, at its limits, and for scores other than 0 and 1."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""How probable it is that the second contestant is better: closed forms, SciPy's draws, any pairs."""
+"""The probability that the second contestant is better: against closed forms and SciPy's draws, for any pairs."""
 
 import numpy as np
 import pytest

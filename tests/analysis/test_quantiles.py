@@ -1,4 +1,4 @@
-"""Quantiles beside SciPy's."""
+"""Quantiles against SciPy's."""
 
 import math
 

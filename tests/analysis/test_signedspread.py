@@ -1,4 +1,4 @@
-"""Intervals of paired differences: an oracle for Tango's, and how often limits err, as exact sums."""
+"""Intervals of paired differences: Tango's against an oracle, and error rates of the limits as exact sums."""
 
 import math
 

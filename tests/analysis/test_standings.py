@@ -1,4 +1,4 @@
-"""Ranks as ranges: checked by hand and as properties; the best of each kind and size."""
+"""Ranks as ranges, against hand-computed ones and as properties; the best model of each kind and size."""
 
 import random
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Scores over training: the same figures as any table's, in the order of training."""
+"""Scores over training: the same numbers as in other tables, in the order of training."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Intervals against scipy, against a calculation by hand, and few right answers exactly."""
+"""Intervals against SciPy and hand calculations, and exactly for few right answers."""
 
 import itertools
 import statistics

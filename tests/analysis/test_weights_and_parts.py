@@ -1,4 +1,4 @@
-"""Questions that a set lists several times, and tables of a part of the scores."""
+"""Questions that a set lists several times, and tables of a subset of the scores."""
 
 import msgspec
 import pytest

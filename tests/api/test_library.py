@@ -1,4 +1,4 @@
-"""Viva in a program: the command line's numbers, nothing printed, and the program's own affairs left alone."""
+"""Viva as a library: the same numbers as the command line, nothing printed, no side effects on the program."""
 
 import asyncio
 import inspect

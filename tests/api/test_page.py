@@ -1,4 +1,4 @@
-"""docs/python.md: every example is run, and shows what it says it shows."""
+"""docs/python.md: every example runs and prints what the page shows."""
 
 import ast
 import doctest

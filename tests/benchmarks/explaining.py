@@ -1,4 +1,4 @@
-"""Exams under the protocol of rationales, replies in its form, and what was said of them; for several tests."""
+"""Exams with rationales, with replies and verdicts, for several tests."""
 
 import json
 from collections.abc import Iterable

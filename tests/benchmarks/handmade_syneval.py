@@ -1,4 +1,4 @@
-"""A small SynEval set of own sentences, and what is needed to spoil it."""
+"""A small SynEval set of own sentences, and functions to damage it."""
 
 import json
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,7 @@
-"""Own-written rows in the layouts of data sets that tasks of lm-evaluation-harness ask, by the tasks' files.
+"""Own-written rows in the layouts of data sets of lm-evaluation-harness's tasks, by task file.
 
-Texts hold what templates stumble over: blanks at either end, quotes, braces, line ends, letters beyond ASCII, numbers
-as texts and as numbers.
+Texts are difficult for templates: blanks at either end, quotes, braces, line ends, letters beyond ASCII, numbers as
+texts and as numbers.
 """
 
 from collections.abc import Callable

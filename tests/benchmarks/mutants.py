@@ -1,4 +1,4 @@
-"""Programs that are wrong in one place: mutants of a right one, by texts that every language has."""
+"""Mutants of a right program, each wrong in one place, made by replacing texts that occur in every language."""
 
 import re
 from collections.abc import Iterator

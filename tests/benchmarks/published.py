@@ -1,4 +1,4 @@
-"""The published question sets and the papers' figures: no part of the repository, in ../shared if anywhere."""
+"""The published question sets and the papers' figures: not in the repository, but possibly in ../shared."""
 
 import os
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""How CMMLU's authors' script reads replies, written a second time from the specification, with no code shared.
+"""CMMLU's authors' reading of replies, reimplemented from the specification as an oracle.
 
-The CSV that is written and read again, then stages 0 to 4 (a fifth draws a letter).
+The round trip through CSV, then stages 0 to 4 (a fifth draws a letter).
 """
 
 import io

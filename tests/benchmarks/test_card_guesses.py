@@ -198,6 +198,9 @@ KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
     "truth values beside the options": (
         lambda at: {"question": f"Which, case {at}?", "options": ["x", "y"], "correct": [at % 2 == 0, at % 2 == 1]},
         {"format": "choice", "answer.column": "correct", "answer.form": "flags"}),
+    "truth values of which several are true": (
+        lambda at: {"question": f"Which, case {at}?", "options": [*"xyz"], "correct": [at % 2 == 0, at % 3 > 0, True]},
+        {"format": "choices", "answer.column": "correct", "answer.form": "flags"}),
     "formulas": (
         lambda at: {"problem": f"What is {at}?", "answer": rf"\sqrt{{{at + 2}}}"},
         {"format": "math", "answer": "answer"}),
@@ -422,7 +425,7 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
 
 def test_numbers_that_may_be_places_or_texts(tmp_path: Path) -> None:
     for (options, golds, name, form, told), row in tabled(
-        ("2345", "234", "answer", "text", ""), ("3214", "123", "answer_idx", "index", ""),
+        ("2345", "234", "answer", "text", "change `as` to index, from: 1"), ("3214", "123", "answer_idx", "index", ""),
         ("201", "01", "answer", "index", "may be a place of an option or its text: change `as` to text"),
     ):  # fmt: skip
         rows = [{"question": f"{at}?", "options": [*options], name: int(golds[at % len(golds)])} for at in range(9)]

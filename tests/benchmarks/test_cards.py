@@ -1,4 +1,4 @@
-"""Exam cards: what they may say, what becomes of rows with defects, and how every format is graded."""
+"""Exam cards: allowed fields, rows with defects, and the grading of every format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options chosen by probability: what is asked, what the choice is worth, and what is not known."""
+"""Options chosen by log-probability: requests, scores, and missing values."""
 
 import itertools
 import math

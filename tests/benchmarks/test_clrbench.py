@@ -1,4 +1,4 @@
-"""CLR-Bench: reading a set, every error of it; the prompts with their exemplars; Q→A by rule; the bundled sample."""
+"""CLR-Bench: reading a set and its errors; prompts with exemplars; Q→A by rule; the bundled sample."""
 
 import json
 import re

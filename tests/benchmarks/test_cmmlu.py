@@ -93,6 +93,8 @@ def test_a_file_is_refused_by_name_and_line(tmp_path: Path) -> None:
                 opened("cmmlu", folder)
             assert "test/arts.csv" in str(caught.value), what
             assert said in str(caught.value)
+    headed = opened("cmmlu", cmmlu(tmp_path / "headed", {"anatomy": rows(ONE), "arts": HEAD}))
+    assert [question.id for question in headed.questions()] == ["anatomy/0"], "a header alone holds no question"
 
 
 @each_row(*((gold, "甲", None) for gold in ("", "E", "AB", "a", "甲", "Ａ", "1")), (" B ", "甲", "B"), ("A", " ", None))

@@ -1,4 +1,4 @@
-"""The best constant answer of an exam: made of its golds, scored as the exam scores, and shown with every score."""
+"""The best constant answer of an exam: made from its golds, graded like any reply, and shown with every score."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The benchmark of CONTRIBUTING.md, written out as it stands there, with every command."""
+"""The example benchmark of CONTRIBUTING.md, verbatim, with every command."""
 
 import json
 import re

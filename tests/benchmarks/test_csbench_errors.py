@@ -1,4 +1,4 @@
-"""What a judge is asked about a wrong answer: whose, in which words, and what its replies may say."""
+"""Judging the error types of wrong answers: which answers, the prompt, and allowed replies."""
 
 from pathlib import Path
 

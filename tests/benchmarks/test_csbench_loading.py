@@ -1,4 +1,4 @@
-"""The published CS-Bench files have traps; each is handled, and counted."""
+"""Loading CS-Bench: each known trap of the published files is handled and counted."""
 
 import json
 import tempfile

@@ -1,4 +1,4 @@
-"""What holds of every benchmark: scores of any reply, of outages and gold answers; limits, settings, missing data."""
+"""Properties of every benchmark: scores of any reply, outages and gold answers; limits, settings, missing data."""
 
 from collections import Counter
 from functools import cache

@@ -1,4 +1,4 @@
-"""What grades a published case: both readings of it, as the authors' grader reads it and as it is meant."""
+"""Grading a published case: as the authors' grader reads it, and as it is meant."""
 
 import json
 from pathlib import Path
@@ -32,6 +32,41 @@ def keywords(folder: Path, grading: str) -> tuple[tuple[Keyword, ...], tuple[Key
 
 
 # --- keywords ---
+
+
+def word(text: str, **more: object) -> Keyword:
+    return Keyword(rule=Literally(text), **more)  # type: ignore[arg-type]
+
+
+ANY = Keyword(rule=AnyOf((Pattern("a+"), Literally("b+"), Pattern("c+"))))
+LOWER = {"ignore_case": True, "fold_pattern": True}
+
+
+@each_row(
+    ("some words", word("some words"), word("some words"), 0),
+    ("{content: x, weight: 2, to_lower: true, neg: true}", word("x", weight=2.0, ignore_case=True, negative=True),
+     word("x", weight=2.0, negative=True, **LOWER), 0),
+    ("{content: {regex: true, or: [a+, {content: b+, regex: false}, {content: {content: c+}}]}}", ANY, ANY, 0),
+    ('{content: "a[1-3]", regex: true, to_lower: true}', Keyword(rule=Pattern("a[1-3]"), ignore_case=True),
+     word("a[1-3]", **LOWER), 1),
+    ("{content: {content: X, to_lower: true}, to_lower: true}", word("X", ignore_case=True), word("X", **LOWER), 0),
+    ("{content: {content: x, weight: 0.5}}", word("x", weight=0.5), word("x"), 1),
+    ("{content: {content: x, weight: 0.5}, weight: 2}", word("x", weight=2.0), word("x", weight=2.0), 0),
+)  # fmt: skip
+def test_attributes_count_where_they_stand_and_are_moved_where_they_were_meant(
+    item: str, meant: Keyword, read: Keyword, noted: int, *, tmp_path: Path
+) -> None:
+    repaired, published, defects = keywords(tmp_path, f"keywords:\n  - {item}")
+    assert (repaired, published) == ((meant,), (read,))
+    said = [(defect.kind, defect.action) for defect in defects]
+    assert said == [("attribute at the wrong level", "repaired")] * noted
+
+
+def test_a_prefix_is_noted(tmp_path: Path) -> None:
+    case, _, defects = load(tmp_path, "unit_test:\n  tests: [{content: t, prefix: 'x = 1'}]")
+    assert case.rubric.tests is not None
+    assert case.rubric.tests.tests[0].prefix == "x = 1"
+    assert [defect.kind for defect in defects] == ["lost prefix"]
 
 
 def test_or_comes_before_and_which_comes_before_content(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The eight published questions with a rule of their own: what earns their points, and what nearly does."""
+"""The eight published questions with special rules: answers that earn their points, and near misses."""
 
 import re
 

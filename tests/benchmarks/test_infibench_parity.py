@@ -1,7 +1,7 @@
 """The authors' own scores of real answers, reproduced: bit for bit where no program has to run.
 
-Programs are compared as text here; the sandbox's tests run them. And every published template filled in with its own
-gold answers scores full marks, however it is laid out.
+Programs are compared as text here; test_infibench_programs runs them. Every published template filled in with its
+gold answers scores full marks, in any layout.
 """
 
 import csv

@@ -1,8 +1,7 @@
 """The published programs (answer and test, assembled) with the authors' verdicts, run in the sandbox.
 
-Of each question one that passed and one that failed (slow), of three languages in the quick tier; all 865 different
-ones with VIVA_ALL_PROGRAMS=1 (some minutes). Each difference that there may be is in infibench_differences.csv, with
-its reason.
+One program per question that passed and one that failed (slow), of three languages in the quick tier; all 865
+distinct ones with VIVA_ALL_PROGRAMS=1 (some minutes). infibench_differences.csv lists allowed differences with reasons.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The bundled questions in InfiBench's manner are what their README says, and grade as their own examples say."""
+"""The bundled InfiBench-like questions match their README, and grade their examples as stated."""
 
 import json
 import re

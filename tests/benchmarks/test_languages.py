@@ -1,4 +1,4 @@
-"""Data sets in a language that Viva has nothing of: they are asked and graded, and what is missing is said."""
+"""Data sets in languages without resources in Viva: they are asked and graded, and missing parts are reported."""
 
 import json
 from pathlib import Path

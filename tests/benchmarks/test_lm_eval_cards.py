@@ -1,6 +1,6 @@
 """Task files of lm-evaluation-harness as cards: their prompts, their scores, and what is refused.
 
-`tests/interop/test_lmeval_tasks.py` compares with lm-eval itself; here are own-written tasks.
+These are own-written tasks; `tests/interop/test_lmeval_tasks.py` compares with lm-eval itself.
 """
 
 import json

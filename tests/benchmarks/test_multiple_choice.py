@@ -1,4 +1,4 @@
-"""The base of multiple-choice exams, where no benchmark that comes with Viva goes."""
+"""The base class of multiple-choice exams, in cases that no bundled benchmark covers."""
 
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.prompting import Templates

@@ -1,4 +1,4 @@
-"""What is finer than an outcome: several answers, where a reply was cut off, a right answer for the wrong reason."""
+"""Details within an outcome: several answers, truncated replies, right answers for the wrong reason."""
 
 from rows import tabled
 from viva.runs.answers import FINER, finer

@@ -1,4 +1,4 @@
-"""Prompts byte for byte: an empty part leaves nothing, and what separates the others is whatever `[breaks]` says."""
+"""Prompts byte for byte: an empty part leaves no trace, and `[breaks]` defines the separators."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The authors' readers of CMMLU and CS-Bench under --as-published: rule by rule, and what models really wrote."""
+"""The authors' readers of CMMLU and CS-Bench under --as-published: rule by rule, and on real replies."""
 
 import gzip
 import itertools

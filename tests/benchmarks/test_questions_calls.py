@@ -1,4 +1,4 @@
-"""Tests of question files that are calls: what can be written, and what is said of what cannot."""
+"""Tests of question files written as calls: allowed forms, and errors for others."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Example answers: which scores are possible, whether they are given, and the worked examples of the documentation."""
+"""Example answers: possible scores, whether grading gives them, and the documentation's worked examples."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""Question files as they are meant to be: what is read from them, in YAML and in JSON, and what is never read."""
+"""Valid question files: what is read from YAML and JSON, and what is never read."""
 
 import json
 import os
@@ -218,6 +218,12 @@ def test_json_that_is_none_says_where(tmp_path: Path) -> None:
 def test_a_file_of_another_name_is_json_if_it_begins_like_it(tmp_path: Path) -> None:
     assert read('{\n\t"title": "a"}', tmp_path, "questions.txt").title == "a"
     assert read("title: a", tmp_path, "questions.txt").title == "a"
+
+
+def test_the_colon_of_a_json_key_may_stand_anywhere_behind_it(tmp_path: Path) -> None:
+    for gap, row in tabled("", " " * 1_100, "\t", "\r", "\r\n"):
+        with row:
+            assert read(f'{{"title"{gap}: "a"}}', tmp_path, "questions.json").title == "a"
 
 
 def test_line_ends_and_byte_order_marks_do_not_matter(folder: Path) -> None:

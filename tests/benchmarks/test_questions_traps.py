@@ -1,4 +1,4 @@
-"""Near-misses: question files that look right. Each row says in which line what is said, and how gravely."""
+"""Question files that look right. Each row has the expected line, message and severity."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,6 +92,7 @@ def graded_by(grading: str) -> str:
     ("half a condition", "keywords:\n  - a\n  - {text: b, when: item 1 matched and}", 7, "column"),
     # --- totals ---
     ("no part", "{}", 5, "nothing in it can earn"),
+    ("weights of 0 only", "keywords:\n  - {text: a, weight: 0}", 5, "nothing in it can earn"),
     ("only negative items", "keywords:\n  - {text: a, negative: true}", 6, "takes points away"),
     ("min above max", "keywords: [a, b]\nmax: 1\nmin: 2", 7, "no more than an empty one"),
     ("min below 0", "keywords: [a]\nmin: -1", 6, "from 0"),
@@ -101,6 +102,7 @@ def graded_by(grading: str) -> str:
     ("neighbours", "blanks:\n  template: a [blank][blank] b\n  answers: [x, y]", 6, "nothing between"),
     ("nothing but blanks", "blanks:\n  template: \"[blank] \"\n  answers: [x]", 6, "nothing but blanks"),
     ("a blank at the beginning", "blanks: {template: \"[blank] = value\", answers: [x]}", 5, "begins with a blank"),
+    ("a blank at the end", "blanks: {template: \"value = [blank]\", answers: [x]}", 5, "ends with a blank"),
     ("an empty marker", "blanks: {template: a b, marker: \"\", answers: [x]}", 5, "everywhere"),
     ("no template", "blanks: {answers: [x]}", 5, "`template` is missing"),
     # --- tests ---
@@ -110,6 +112,7 @@ def graded_by(grading: str) -> str:
     ("an empty test", "tests: {language: r, cases: [{code: \"\"}]}", 5, "empty test"),
     ("code and file", "tests: {language: r, cases: [{code: x, file: y}]}", 5, "beside each other"),
     ("no such file", "tests: {language: r, cases: [{file: nothing.R}]}", 5, "No such file"),
+    ("an absolute path", "tests: {language: r, cases: [{file: /etc/passwd}]}", 5, "downwards"),
     ("a path upwards", "tests: {language: r, cases: [{file: ../secret.R}]}", 5, "without `..`"),
     ("a file name with a folder", "tests: {language: r, cases: [x], files: {a/b.csv: x}}", 5, "plain file name"),
     ("a file name upwards", "tests: {language: r, cases: [x], files: {\"..\": x}}", 5, "plain file name"),
@@ -121,6 +124,7 @@ def graded_by(grading: str) -> str:
     ("nothing ROUGE can see", "similarity: [{metric: rougeL, references: [互斥锁]}]", 5, "nothing can be alike"),
     ("no reference", "similarity: [{metric: rougeL, references: []}]", 5, "no reference"),
     ("not an option", "choice: {options: [x, y], answer: C}", 5, "none of the options"),
+    ("the option itself", "choice: {options: [x, y], answer: y}", 5, "B for 'y'"),
     ("a small letter", "choice: {options: [x, y], answer: b}", 5, "capital letter: B"),
     ("one option", "choice: {options: [x], answer: A}", 5, "at least two"),
     ("the same option twice", "choice: {options: [x, \" x\"], answer: A}", 5, "read alike"),
@@ -213,6 +217,7 @@ GOOD = QUESTION + "      keywords: [yes, indeed]\n" + EXAMPLES
     ("an example without a score", GOOD + "      - {answer: x}\n", 9, "`score` is missing"),
     ("an example without an answer", GOOD + "      - {score: full}\n", 9, "`answer` is missing"),
     ("a score of 2", GOOD + "      - {answer: x, score: 2}\n", 9, "from 0 to 1"),
+    ("a score of 3/2", GOOD + "      - {answer: x, score: 3/2}\n", 9, "from 0 to 1"),
     ("a score in words", GOOD + "      - {answer: x, score: half}\n", 9, "is no score"),
     ("a score that cannot be", GOOD + "      - {answer: x, score: 0.3}\n", 9, "not possible"),
     ("a third for a rounded third", GOOD + "      - {answer: x, score: 0.33}\n", 9, "not possible"),

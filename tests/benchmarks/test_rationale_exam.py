@@ -1,4 +1,4 @@
-"""The protocol of rationales: Q→A, Q→R and Q→AR; who decides; what is asked of examinee and judge; the tables."""
+"""The protocol of rationales: Q→A, Q→R and Q→AR; deciders; prompts of examinee and judge; tables."""
 
 import itertools
 import re

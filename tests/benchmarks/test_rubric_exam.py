@@ -1,4 +1,4 @@
-"""Questions with rubrics as an exam: what is asked, run, judged, and what a score says."""
+"""Questions with rubrics as an exam: prompts, programs, judges, and the contents of scores."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the default mode repairs, counted on the bundled treebank by the script that fills the README's table."""
+"""Repairs of the default mode, counted on the bundled treebank by the script that writes the README's table."""
 
 import json
 import shutil

@@ -149,6 +149,7 @@ PUBLISHED: list[tuple[str, str, float | None]] = [  # the readings are in test_s
     ("0-GS-MC", "(A)", None),
     (SUBJECT, "The subject of “gave” is “the gardener”.", 1.0),
     (SUBJECT, "Sure.\nthe gardener", 0.0),
+    (SUBJECT, " \n", None),
 ]
 
 

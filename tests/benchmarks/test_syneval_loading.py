@@ -1,4 +1,4 @@
-"""SynEval sets: where they are found, what is refused with file and line, and what is asked once but counted twice."""
+"""SynEval sets: where they are found, errors with file and line, and questions asked once but counted twice."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""What SynEval shows a model: wordings, exemplars by seed, limits; and what a model that knows nothing draws from."""
+"""What SynEval shows a model: wordings, exemplars by seed, limits; and the choices of the random baseline."""
 
 import json
 from collections import Counter

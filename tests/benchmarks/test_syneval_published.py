@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a reply is one line, however long)
-"""What the authors' script reads and scores: their own examples where they are at hand, and each rule by itself."""
+"""The authors' script's reading and scores: their examples if available, and each rule by itself."""
 
 import gzip
 import json

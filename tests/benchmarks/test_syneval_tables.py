@@ -1,4 +1,4 @@
-"""SynEval's tables: OA by its formula, MVP's pooled truth values, several strata, and chance as the paper has it."""
+"""SynEval's tables: OA by its formula, MVP's pooled truth values, several strata, and chance as in the paper."""
 
 from __future__ import annotations
 

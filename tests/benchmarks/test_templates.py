@@ -1,4 +1,4 @@
-"""`viva show EXAM --template`: the texts of an exam's prompts, which `--prompts` takes back as they are."""
+"""`viva show EXAM --template`: the texts of an exam's prompts, which `--prompts` accepts unchanged."""
 
 import json
 from collections.abc import Mapping

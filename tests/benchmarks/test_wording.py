@@ -1,6 +1,6 @@
-"""What is asked, word for word, in every language, format and way: a prompt that changes moves scores.
+"""Prompts word for word in every language, format and way of asking, since a changed prompt changes scores.
 
-`wording.json` has the prompts of one question a kind; a change on purpose is made there, with the benchmark's version:
+`wording.json` has the prompts of one question per kind; after an intended change, raise the benchmark's version:
 `PYTHONPATH=src:tests python -m benchmarks.test_wording` writes them as they are now.
 """
 

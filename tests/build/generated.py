@@ -1,4 +1,4 @@
-"""What the tests of the generator share: treebanks to read, and questions taken apart again."""
+"""Shared by the generator's tests: treebanks to read, and functions that parse questions."""
 
 import csv
 import re

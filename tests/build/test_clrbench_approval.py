@@ -1,4 +1,4 @@
-"""Nothing that was not approved gets out: decisions, drafts, and the exported set."""
+"""Only approved texts are exported: decisions, drafts, and the set."""
 
 from __future__ import annotations
 

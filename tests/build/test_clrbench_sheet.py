@@ -1,4 +1,4 @@
-"""The collection sheet: read however it was saved, never written over, checked cell by cell."""
+"""The collection sheet: read in any dialect, never overwritten, checked cell by cell."""
 
 import csv
 import io

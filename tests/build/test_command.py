@@ -1,4 +1,4 @@
-"""`viva build syneval`: what it says, what it leaves, and the code it ends with."""
+"""`viva build syneval`: messages, files and exit codes."""
 
 import importlib.resources
 import json
@@ -103,6 +103,7 @@ def test_wrong_use_is_one_sentence_and_leaves_nothing(viva: Viva) -> None:
             ended = build(viva, *arguments)
             refused(ended, said)
             assert not (viva.folder / "set").exists()
+    refused(viva("build", "csbench", "x", "--out", "set"), "csbench")
 
 
 def test_published_sampling_of_too_small_a_treebank_says_so(viva: Viva) -> None:

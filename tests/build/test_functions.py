@@ -1,4 +1,4 @@
-"""Commands of `viva build` as they are registered: functions of `viva.build`, groups with their help, arguments."""
+"""The registered commands of `viva build`: functions of `viva.build`, groups with their help, arguments."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`viva build infibench pool`: what it says, what it leaves, and the code it ends with."""
+"""`viva build infibench pool`: messages, files and exit codes."""
 
 import fcntl
 import json

@@ -1,4 +1,4 @@
-"""From a pool to kits: what experts read and write, what is wrong with it, who may approve it, who has a place."""
+"""From a pool to kits: experts' files, their checks, approval, and places in the set."""
 
 from __future__ import annotations
 

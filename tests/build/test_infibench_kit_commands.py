@@ -1,4 +1,4 @@
-"""`viva build infibench`, from the pool to a set that is examined: as its users go through it."""
+"""`viva build infibench`, from the pool to a set that models are asked, as users would run it."""
 
 import contextlib
 import csv
@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from starlette.testclient import TestClient
@@ -368,10 +369,13 @@ def ran(pilot: Path, folder: Path, answers: Mapping[str, str], name: str) -> Pat
 
 
 def test_pilot_runs_tell_which_questions_are_no_good(
-    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pilot = tmp_path / "pilot"
-    assert exported(project, pilot, "--pilot")["questions"] == 4
+    monkeypatch.setattr("viva.build.project.tell_held", Mock(side_effect=BrokenPipeError))
+    with pytest.raises(BrokenPipeError):  # `2>&1 | head`: what was exported is known
+        build("export", project, "--out", pilot, "--pilot")
+    assert json.loads((pilot / "build.json").read_text(encoding="utf-8"))["questions"] == 4
     runs = [
         ran(pilot, tmp_path, {"so-101": a, "so-102": b, "so-103": "x", "so-104": c}, name)
         for name, (a, b, c) in MODELS.items()

@@ -1,4 +1,4 @@
-"""A pool from a dump: the paper's filters, the same in every form and number of processes, and hostile dumps."""
+"""A pool from a dump: the paper's filters, equal results for every format and number of processes, hostile dumps."""
 
 import bz2
 import gzip

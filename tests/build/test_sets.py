@@ -1,4 +1,4 @@
-"""`viva build split`, `translate` and `stats`: sets made, translated, decided about, counted."""
+"""`viva build split`, `translate` and `stats`: sets split, translated, reviewed, counted."""
 
 from __future__ import annotations
 

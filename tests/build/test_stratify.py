@@ -1,4 +1,4 @@
-"""Shares by strata: exact, reproducible, and whatever the order."""
+"""Shares by strata: exact, reproducible, and independent of order."""
 
 from collections import Counter
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""How findings become questions: what is accepted, what is offered, how often it is asked; small trees, both modes."""
+"""Questions from findings: accepted answers, options, numbers of questions; small trees, both modes."""
 
 from collections import Counter
 
@@ -174,6 +174,13 @@ def test_as_published_a_coordination_offers_its_conjuncts_in_capitals_but_never_
                 assert len(set(folded)) == len(folded)
                 offered.update(item.options)
     assert {"Ann", "Bob", "Cid"} <= offered
+
+
+def test_trees_that_are_odd_lose_no_questions() -> None:
+    leaf = "(S (NP-SBJ (NP (NNP Ann)) (, ,) (NP Bob) (CC and) (NP (NNP Cid))) (VP (VBD yawned)))"
+    alone = "(NP-PRD (NP (DT a) (NN dog)) (PP (IN with) (NP (DT a) (NN hat))))"
+    assert questions(leaf, True, "CO", "MC")
+    assert [item.answer for item in questions(alone, False, "ADJ", "FITB")] == ["with a hat"]
 
 
 NAMES = "(S (NP-SBJ (DT The) (NN mayor)) (VP (VBD met) (NP (NP (NNP Ann) (NNP Lee)) (CC and) (NP (DT the) (NNP Fed)))))"

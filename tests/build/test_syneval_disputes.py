@@ -1,4 +1,4 @@
-"""What readers dispute is not asked by default, and every right answer is accepted: by the tree's structure."""
+"""By default, disputed readings are not asked, and every right answer is accepted, by the tree's structure."""
 
 import re
 

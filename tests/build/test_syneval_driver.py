@@ -1,4 +1,4 @@
-"""Building a set: whole or not at all, the same bytes from any number of processes, and every failure in words."""
+"""Building a set: atomic, the same bytes for any number of processes, and a message for every failure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The published mode against the authors: their facts, their counts, and what was measured on their questions.
+"""The published mode against the authors' facts, counts, and measurements on their questions.
 
-The Penn Treebank's sample is no part of the repository; without it only the bundled treebank's expectations are tested.
-Of its text, `syneval_examples.csv` holds the few words of the published examples.
+The Penn Treebank's sample is not in the repository; without it only the bundled treebank's expectations are tested.
+Of its text, `syneval_examples.csv` has only the few words of the published examples.
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""What each knowledge point finds in small trees, in both modes: `syneval_points*.toml` has the cases."""
+"""Findings of each knowledge point in small trees, in both modes; cases are in `syneval_points*.toml`."""
 
 import tomllib
 from collections import Counter

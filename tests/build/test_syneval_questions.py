@@ -1,4 +1,4 @@
-"""What must hold of every question, whatever the tree: the bundled treebank and, where it is, the published sample."""
+"""Properties of every question, on the bundled treebank and, if available, the published sample."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator

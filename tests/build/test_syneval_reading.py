@@ -1,4 +1,4 @@
-"""Reading treebanks: whatever bytes come, reading ends, and every tree is either given or told of, once."""
+"""Reading treebanks: for any bytes, reading ends, and every tree is yielded or reported once."""
 
 import bz2
 import gzip

@@ -1,4 +1,4 @@
-"""The bundled set is what the generator makes of the bundled treebank, and it shows a newcomer everything."""
+"""The bundled set is the generator's output for the bundled treebank, and has an example of everything."""
 
 from collections import Counter
 from pathlib import Path

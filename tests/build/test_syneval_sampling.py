@@ -1,4 +1,4 @@
-"""Drawing sets: from what, how many, and the same whatever the order and the number of processes."""
+"""Drawing sets: candidates, numbers, and independence of order and number of processes."""
 
 import random
 from collections import Counter, defaultdict

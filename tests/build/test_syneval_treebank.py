@@ -1,4 +1,4 @@
-"""The bundled mini-treebank is a treebank, and `coverage.csv` expects of its trees what they can give."""
+"""The bundled mini-treebank: valid trees, and the expectations in `coverage.csv`."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Trees: read or refused with a place, laid out as text in both ways; and none that breaks the generator."""
+"""Trees: parsed or refused with an offset, text in both modes; no tree breaks the generator."""
 
 import hashlib
 import itertools

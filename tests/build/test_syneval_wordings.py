@@ -1,4 +1,4 @@
-"""Other wordings than Viva's: the paper's, and files."""
+"""Custom wordings: the paper's, and files."""
 
 from pathlib import Path
 

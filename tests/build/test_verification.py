@@ -1,4 +1,4 @@
-"""Sheets on which people verify a set: drawn, filled in, and what they add up to."""
+"""Verification sheets: drawing, filling in, and evaluation."""
 
 import csv
 import io

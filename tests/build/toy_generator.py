@@ -1,4 +1,4 @@
-"""A generator that is quickly understood: one fact a word, asked in all formats. For the tests of what is around it.
+"""A simple generator for tests of the code around it: one fact per word, asked in all formats.
 
 Words tell it to misbehave: `DEFECT!` makes it fail, `KILLED!` ends its process, `SLOW!` takes a while.
 """

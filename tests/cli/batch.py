@@ -1,4 +1,4 @@
-"""Many short commands, each in a folder of its own."""
+"""Run many short commands, each in a separate folder."""
 
 import os
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Files of answers, as other people's tools write them."""
+"""Files of answers in the formats of other tools."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""`viva agreement`: anybody's ratings in, every form out, and files that nobody can use."""
+"""`viva agreement`: ratings of any origin, every output format, and unusable files."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""`viva agreement RUN` and `viva review RUN --plan`: what experts' marks on a run's answers say of its verdicts."""
+"""`viva agreement RUN` and `viva review RUN --plan`: agreement of experts' marks with a run's verdicts."""
 
 import json
 import shutil

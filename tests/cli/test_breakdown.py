@@ -1,4 +1,4 @@
-"""`viva breakdown`: runs and tables by tags, charts of them, and what nobody can break down."""
+"""`viva breakdown`: runs and tables by tags, charts, and unusable input."""
 
 import csv
 import io
@@ -158,3 +158,25 @@ def test_what_cannot_be_broken_down_is_refused_in_a_sentence() -> None:
     refuses(breakdown, rows)
     Path("many.csv").write_text(HEADER + "".join(f"m,{n},0,1,{n},k\n" for n in range(3001)), encoding="utf-8")
     refuses(breakdown, [(("many.csv", "--by", "domain"), "3,001 slices")])
+
+
+def test_a_chart_is_of_one_exam(viva: Viva) -> None:
+    both = ("run", "csbench", "--language", "en,zh", "--only", "comprehension", "--model", "baseline/first")
+    assert viva(*both, "--run", "run", *QUIET).code == 0
+    charted = (viva.folder / "run", "--by", "domain", "--chart", "c.json")
+    refuses(breakdown, [(charted, "here are csbench-en, csbench-zh: name one with --exam")])
+    breakdown(*charted, "--exam", "csbench-zh")
+    assert "csbench-zh by domain" in Path("c.json").read_text(encoding="utf-8")
+
+
+def test_names_of_models_and_values_are_text_and_nothing_else() -> None:
+    """Of a table that says which columns are its tags."""
+    told = {"model": "=m\x1b[31m<b>", "sample": 0}
+    tags = [{"t": "\u202e<i>" if n < 12 else "+b"} for n in range(30)]
+    rows = [told | {"case": n, "score": int(n < 6), "tags": each} for n, each in enumerate(tags)]
+    Path("t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert all(text in breakdown("t.jsonl") for text in ("=m<U+001B>[31m<b>", "<U+202E><i>"))
+    (first, *_) = csv.DictReader(io.StringIO(breakdown("t.jsonl", "--format", "csv")))
+    assert first["model"].startswith("'=m<U+001B>")
+    breakdown("t.jsonl", "--chart", "c.svg")
+    assert not any(text in Path("c.svg").read_text(encoding="utf-8") for text in ("\u202e", "<i>"))

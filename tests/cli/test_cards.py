@@ -115,6 +115,20 @@ def test_a_table_becomes_an_exam_in_three_commands(viva: Viva, folder: Path) -> 
     assert "mine.csv has no column 'question'; it has 'Nr', 'Frage'" in named.err
 
 
+def test_bad_rows_do_not_cost_a_table_its_options_or_its_ids(viva: Viva, folder: Path) -> None:
+    rows = [
+        f"{1 if n == 4 else n},{'' if n == 7 else f'What is {n}?'},a,b,c,d,{'E' if n == 2 else 'B'}" for n in range(10)
+    ]
+    (folder / "broken.csv").write_text("\n".join(["id,question,A,B,C,D,answer", *rows]), encoding="utf-8")
+    made = viva("init", "broken.csv")
+    assert made.code == 0, made.err
+    assert "choice, 80% of 10" in made.out + made.err
+    checked = viva("check", "broken.yaml").out
+    assert "7 sound, 3 invalid gold" in checked
+    for said in ("2: 'E' of 4 options", "'1' is the id of an earlier row", "7: its text is empty"):
+        assert said in checked
+
+
 def test_a_table_is_run_with_the_card_that_is_drafted_for_it(viva: Viva, folder: Path) -> None:
     (folder / "sums.csv").write_text("question,answer\nWhat is 2 + 2?,4\nWhat is 2 + 3?,5\n", encoding="utf-8")
     refused = viva("run", "sums.csv", "--model", "baseline/first")

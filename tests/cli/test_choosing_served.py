@@ -1,4 +1,4 @@
-"""A whole exam by probability through a server."""
+"""A whole exam by log-probability through a server."""
 
 from cli.collected import refused
 from rows import each_row

@@ -1,5 +1,7 @@
-"""`viva compare`: runs, tables and published figures; who is compared with whom, what they are called, and errors."""
+"""`viva compare`: runs, tables and published figures; pairs of contestants, their names, and errors."""
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -175,6 +177,24 @@ def test_tables_of_item_scores_by_hand() -> None:
     assert names(ways) == [("best@1", "best@2")]
     assert (ways[0]["found"]["first"], ways[0]["found"]["second"]) == (0.5, pytest.approx(2 / 3))
     assert "the same answers, counted in two ways" in notes("t.csv", "--aggregate", "best@1,best@2", "--model", "a")
+
+
+def test_a_table_of_hostile_answers_is_read_question_by_question_and_drawn() -> None:
+    hostile = "a\x1b[31m=<script>"
+    content = [
+        {"model": model, "question": f"q{i}", "sample": 0, "score": float(i % size == 0), "answer": "=1\u202e<b>"}
+        for model, size in ((hostile, 2), ("b", 3)) for i in range(24)
+    ]  # fmt: skip
+    Path("t.jsonl").write_text("\n".join(map(json.dumps, content)), encoding="utf-8")
+    (row,) = compared("t.jsonl")
+    assert row["gained"][0]["first_read"] == ["=1\u202e<b>"]
+    (written,) = csv.DictReader(io.StringIO(compare("t.jsonl", "--format", "csv")))
+    assert (float(written["difference"]), int(written["questions_for_2"])) == (
+        row["found"]["difference"], row["questions"]["2"]
+    )  # fmt: skip
+    compare("t.jsonl", "--chart", "c.svg", "--out", "o.txt")
+    assert "<script" not in (drawn := Path("c.svg").read_text(encoding="utf-8"))
+    assert "question by question" in drawn
 
 
 def test_questions_about_one_text_are_no_two() -> None:

@@ -1,9 +1,10 @@
-"""`viva correlate`: the published table, anybody's table, runs, and tables that nobody can use."""
+"""`viva correlate`: the published table, custom tables, runs, and unusable tables."""
 
 import csv
 import io
 import json
 import re
+from pathlib import Path
 from statistics import correlation, fmean
 from typing import Any
 
@@ -146,7 +147,10 @@ def test_infibench_against_humaneval_in_one_command() -> None:
     outliers = table_of(content, "Far from the line")
     assert values("infibench")["humaneval", "score", "pearson"] == pytest.approx(0.8058, abs=5e-5)
     assert [one["row"] for one in outliers][:2] == ["Phi1", "Phi2"], "trained for HumanEval's kind of task"
-    assert "Phi1" in correlate("infibench").split("Far from the line")[1]
+    assert "Phi1" in correlate("infibench", "--chart", "r.svg").split("Far from the line")[1]
+    drawn = Path("r.svg").read_text(encoding="utf-8")
+    assert "Phi1" in drawn
+    assert "0.806" in drawn
 
 
 def test_benchmarks_are_matched_by_model_and_nothing_is_guessed(viva: Viva) -> None:

@@ -1,4 +1,4 @@
-"""Every table and chart of means says where one leaves something out: † or its explanation, in every form."""
+"""Every table and chart marks means that leave answers out: † or its explanation, in every format."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""`viva run --estimate`: judges counted as they would be asked, and never more than it says at most."""
+"""`viva run --estimate`: judges are included, and the stated maximum is never exceeded."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Without extras Viva asks, grades and sums up; what else is asked of it names the extra that it needs."""
+"""Without extras, Viva asks, grades and aggregates; other commands name the extra that they need."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""`viva fetch`: verified files or one clear sentence; never a set that is not the published one."""
+"""`viva fetch`: verified files or one clear error; never a different set."""
 
 import functools
 import http.server

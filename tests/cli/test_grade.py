@@ -1,4 +1,4 @@
-"""`viva grade` and `viva extract`: other people's files, whatever is wrong with them."""
+"""`viva grade` and `viva extract`: files of other tools, with any defects."""
 
 import json
 from collections import Counter
@@ -130,6 +130,7 @@ EXTRACTED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("replyless.jsonl",): ("replyless.jsonl, line 1", "reply"),
     ("latin.jsonl",): ("latin.jsonl, line 1",),
     ("options.jsonl",): ("options.jsonl, line 1", "options"),
+    ("nowhere.jsonl",): ("no file nowhere.jsonl",),
     (".",): ("irectory",),
     (): ("FILE",),
 }

@@ -1,4 +1,4 @@
-"""`viva limits`: a running run is shown and changed from another terminal, and nothing else can change it."""
+"""`viva limits`: a run's limits are shown and changed from another terminal, and in no other way."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""`viva list`, `viva show EXAM --prompt` and `viva check`: looking before asking."""
+"""`viva list`, `viva show EXAM --prompt` and `viva check`: inspecting before asking."""
 
 import json
 from collections.abc import Callable

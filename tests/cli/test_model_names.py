@@ -1,4 +1,4 @@
-"""Which models --model, --revision and --checkpoints name. Nothing is loaded here, so empty folders do."""
+"""Models named by --model, --revision and --checkpoints. Nothing is loaded, so empty folders suffice."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What nobody was asked is no error, what no server counted is no number, and the last line says how to go on."""
+"""Unasked questions are not errors, missing token counts are not numbers, and the last line says how to continue."""
 
 import signal
 

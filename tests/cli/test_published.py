@@ -1,6 +1,4 @@
-"""`viva published`, and `--published-rows`: here the samples pass for published sets, since they lie in a folder
-(--data).
-"""
+"""`viva published`, and `--published-rows`; the samples, given by --data, count as published sets."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Runs whose score is a range: what the commands of points, of questions and of boards say of them."""
+"""Runs whose score is a range, in commands about scores, questions and leaderboards."""
 
 from collections.abc import Iterator
 from pathlib import Path

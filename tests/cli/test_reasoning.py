@@ -1,4 +1,4 @@
-"""`viva run` and models that reason: what is written down, what grades see, and how a run goes on."""
+"""`viva run` with reasoning models: what is recorded, what graders see, and resuming."""
 
 import json
 from typing import Any
@@ -62,6 +62,16 @@ def test_thoughts_are_journaled_apart_and_never_graded(serve: Serve, viva: Viva,
     assert {entry["stop_reason"] for entry in viva.entries("cut")} == {"thinking"}
     assert examined(viva, server, "qwen3", "--no-keep-reasoning", run="bare").code == 0
     assert not any("reasoning" in entry for entry in viva.entries("bare"))
+
+
+def test_a_longer_try_is_within_the_budget_or_waits_for_more(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
+    server = serve("reasoning.py", provider="vllm", models=["m"], gold=gold, thinking=4000)
+    money = ("--price", "0/1000000")  # a dollar a token: 2,048 for the usual limit, four times as much for the try
+    assert examined(viva, server, "m", *money, "--max-cost", 6000).code == 3
+    assert len(server.events("asked")) == 1
+    assert not viva.entries()
+    assert viva.resume(*money, "--max-cost", 10**7).code == 0
+    assert len(viva.answered()) == 20
 
 
 def test_a_resumed_run_asks_as_it_was_found_out(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:

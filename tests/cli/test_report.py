@@ -1,4 +1,4 @@
-"""`viva report`: what it reads, what it refuses, and what it says where something is missing."""
+"""`viva report`: input, errors, and reports with missing parts."""
 
 from __future__ import annotations
 
@@ -136,6 +136,7 @@ def test_of_several_runs_each_has_its_name_and_unlike_settings_are_said_above_th
     assert (tmp_path / "both.html").stat().st_size < 4_000_000
     page = (tmp_path / "both.html").read_text(encoding="utf-8")
     assert re.findall(r'<dd class="run">(.*?)</dd>', page) == ["run", "five"]
+    assert re.search(r"\b9 of \d+ answers are here \(--items 9\)", page)
     said = "csbench-en was asked in 2 different ways in these runs (exemplars: none (zero-shot) or 2; "
     assert page.count(said) == 1
     assert page.index(said) < page.index('id="summary"')

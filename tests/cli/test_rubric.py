@@ -1,4 +1,4 @@
-"""Question files and InfiBench from the command line: run, kill, resume, grade, check, reduce."""
+"""Question files and InfiBench from the command line: run, kill, resume, grade, check, score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`viva check` of a set of cases: what its rubrics give for nothing, or never."""
+"""`viva check` of a set of cases: points that its rubrics give for nothing, or never."""
 
 import ast
 import json

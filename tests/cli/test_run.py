@@ -1,4 +1,4 @@
-"""`viva run` and `viva resume`: one command, whatever is asked of whom, and every wrong use said in a sentence."""
+"""`viva run` and `viva resume`: any benchmark and model in one command, and an error in a sentence for wrong use."""
 
 import json
 from collections import Counter
@@ -68,6 +68,8 @@ def test_an_estimate_asks_nobody_and_leaves_nothing(viva: Viva, server: LocalSer
     assert ended.code == 0, ended.err
     assert "192 requests" in ended.out
     assert "in all: about $" in ended.out
+    unknown = viva("run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--estimate")
+    assert "in all: price unknown (--price MODEL=IN/OUT)" in unknown.out
     assert server.asked == 0
     assert not (viva.folder / "run").exists()
     assert not runs(viva)

@@ -12,6 +12,7 @@ import viva as library
 from rows import tabled
 from servers.fixtures import Viva
 from viva.benchmarks.custom.positions import Mapping, read_yaml
+from viva.errors import VivaError
 from viva.runs.config import CONSENT, RunPlan
 from viva.runs.configfile import KNOWN, _Reader, config_text, read_config
 
@@ -54,6 +55,8 @@ def test_a_file_says_what_is_asked_and_the_command_line_overrides_it(command: Vi
     assert other.code == 0, other.err
     run = library.run(config="run.yaml", limit=4, run="program")
     assert [result.overall.n for result in run.results] == [4, 4], "a program takes the same file"
+    with pytest.raises(VivaError, match="benchmark: name one"):
+        library.run([], model="baseline/first")
     assert [exam["spec"]["benchmark"] for exam in record("other")["exams"]] == ["cmmlu"]
     assert [model["name"] for model in record("other")["models"]] == ["baseline/random"]
 

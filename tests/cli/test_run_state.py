@@ -1,4 +1,4 @@
-"""What a run says of itself afterwards: its cost, its state, what is left to do, and the words for outcomes."""
+"""The summary of a run: cost, state, work left, and names of outcomes."""
 
 import json
 import signal
@@ -88,6 +88,32 @@ def test_a_run_without_verdicts_is_not_done_and_says_what_came_of_the_judge(judg
     assert json.loads(viva("extract", "replies.jsonl", "--json").out)["read"] == "B"
     viva(*CSBENCH, "--model", "baseline/random", "--run", "unjudged")
     assert listed(viva, "unjudged")["state"] == f"done, {len(unscored)} not judged"
+
+
+def test_a_run_whose_judge_was_killed_is_not_done_and_one_that_waits_keeps_its_scores(judged_in_vain: Viva) -> None:
+    viva, run = judged_in_vain, judged_in_vain.folder / "run"
+    said = [{**one, "text": f"VERDICT {one['nonce']}: 1", "error": None} for one in viva.entries(stage="annotations")]
+    written = "".join(json.dumps(one) + "\n" for one in said[: -(len(said) // 3)])
+    (run / "annotations.jsonl").write_text(written, encoding="utf-8")
+    viva("score", "run")
+    left = sum(one["outcome"] == "ungraded" for one in viva.scores())
+    assert 0 < left < len(said) / 2, "fewer than came"
+    assert listed(viva)["state"] == f"{left} not judged"
+    batch = {
+        "label": "0" * 16,
+        "stage": "annotations",
+        "model": "openai/j",
+        "identity": {},
+        "kind": "openai",
+        "after": "",
+    }
+    events = {"event": "intended", **batch, "keys": [said[-1]["key"]], "at": 0}, {
+        "event": "submitted", "label": "0" * 16, "batch": "b", "at": 0
+    }  # fmt: skip
+    (run / "batches.jsonl").write_text("".join(json.dumps(one) + "\n" for one in events), encoding="utf-8")
+    waiting = listed(viva)
+    assert waiting["state"].startswith("waiting: ")
+    assert len(waiting["results"]) == 1
 
 
 def test_a_run_that_is_being_worked_on_is_no_run_to_resume(viva: Viva, serve: Serve) -> None:

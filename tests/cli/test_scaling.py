@@ -1,4 +1,4 @@
-"""`viva scaling`: the papers' figures in one command, anybody's table, runs, and what nobody can use."""
+"""`viva scaling`: the papers' figures in one command, custom tables, runs, and unusable input."""
 
 from __future__ import annotations
 
@@ -95,6 +95,10 @@ def test_groups_by_several_words_and_the_best_of_each_size() -> None:
     sizes = [one["size"] for one in found["Code Finetuned"]["points"]]
     assert len(sizes) == len(set(sizes))
     assert "Qwen1.5" in groups("csbench", "--by", "family"), "of a name what stands before its size"
+    scaling("csbench", "--fit", "family,log", "--by", "family", "--predict", "110", "--chart", "c.json")
+    drawn = Path("c.json").read_text(encoding="utf-8")
+    assert "Qwen1.5-110B" in drawn
+    assert "strokeDash" in drawn, "of two curves one is dashed"
 
 
 def test_anybodys_table_with_sizes_in_a_column() -> None:

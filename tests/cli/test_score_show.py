@@ -1,4 +1,4 @@
-"""`viva score` and `viva show`: the same run again, from its files, for people and for programs."""
+"""`viva score` and `viva show`: a run's results from its files, for people and programs."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""`viva score TABLE`: the leaderboard from item scores, levels of difficulty, and tables that nobody can use."""
+"""`viva score TABLE`: the leaderboard from item scores, levels of difficulty, and unusable tables."""
 
 import csv
 import gzip

@@ -1,4 +1,4 @@
-"""The seeds that requests are sent: each question's own, in whatever order; runs of an earlier Viva keep their rule."""
+"""Seeds of requests: specific to the question, in any order; runs of earlier versions keep their rule."""
 
 import json
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ from judging.serving import JudgeServer
 from rows import table
 from servers.fixtures import LocalServer, Viva
 from viva.cli.ask.merge import merge_command
+from viva.models.called import Prompt
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
@@ -73,6 +74,34 @@ def test_every_question_and_sample_has_a_seed_of_31_bits_however_it_is_asked(ser
         with row("none given"):
             run(server, "none", seed=None, samples=1)
             assert {seed for _, seed in sent(server)} == {None}
+
+
+def test_a_function_is_given_the_seed_of_its_question() -> None:
+    seeds: list[int | None] = []
+
+    def answer(prompt: Prompt) -> str:
+        seeds.append(prompt.sampling.seed)
+        return "A"
+
+    viva.run("cmmlu", model=answer, limit=LIMIT, seed=3, run="run")
+    assert len(set(seeds) - {None}) == LIMIT
+
+
+def test_a_run_of_an_earlier_viva_keeps_its_rule(server: JudgeServer) -> None:
+    run(server, "old")
+    record = Path("old/run.json")
+    record.write_text(json.dumps({k: v for k, v in json.loads(record.read_text()).items() if k != "seed_rule"}))
+    for left in Path("old").glob("*.jsonl"):
+        left.unlink()
+    new = sent(server)
+    viva.resume("old")
+    shared = sent(server)
+    assert {prompt for prompt, _ in shared} == {prompt for prompt, _ in new}
+    assert {seed for _, seed in shared} == {3, 4}, "the run's own, and one more a sample"
+    viva.resume("old")
+    assert not sent(server), "what was answered so is not asked again"
+    run(server, "reusing", reuse="old")
+    assert sent(server) == new
 
 
 def test_batches_send_the_seeds_that_requests_one_by_one_are_sent(serve: Any, viva: Viva) -> None:

@@ -1,4 +1,4 @@
-"""`viva doctor URL`: what a server does is told from what it does, whatever it says; and no server can break it."""
+"""`viva doctor URL`: it judges a server by its behaviour, not its claims, and no server can break it."""
 
 import json
 from collections.abc import Callable
@@ -70,6 +70,10 @@ def test_a_server_that_can_do_everything(serve: Serve, check: Check) -> None:
     assert of(report, "logprobs in chat")["detail"] == "the 20 most probable tokens"
     assert "characters" in of(report, "echo with logprobs")["detail"]
     assert "<s>" in of(report, "mark before a text")["sample"]
+    server = serve("scoring.py", bos="<s>")
+    for offsets, words in {"bytes": "bytes", "none": "without offsets", "wrong": "do not fit"}.items():
+        server.control(offsets=offsets)
+        assert words in of(check(server)[1], "echo with logprobs")["detail"]
 
 
 LIES = tables_beside(__file__)["lies"]

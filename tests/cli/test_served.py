@@ -1,4 +1,4 @@
-"""Who answered: told while a run goes on, at its end and by `viva score`; it splits no board and stops no resume."""
+"""The model that a server reports: shown during a run, at its end and by `viva score`; never splits a leaderboard."""
 
 import json
 import re

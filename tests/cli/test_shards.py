@@ -1,4 +1,4 @@
-"""`--shard` and `viva merge`: the shards of a run make the run, to the byte; what is missing or strange is named."""
+"""`--shard` and `viva merge`: merged shards equal the whole run byte for byte; missing or foreign ones are named."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""`--summary`: one table that a stranger can read, at 80 and at 120 columns."""
+"""`--summary`: one self-explanatory table, at 80 and 120 columns."""
 
 import re
 from pathlib import Path

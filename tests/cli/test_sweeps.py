@@ -1,4 +1,4 @@
-"""Checkpoints on a disk, examined in one run: their training tokens, a kill in the middle, folders moved away."""
+"""Checkpoints on disk in one run: training tokens, a kill in the middle, moved folders."""
 
 import json
 import shutil

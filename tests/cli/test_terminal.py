@@ -1,4 +1,4 @@
-"""What a user sees: one screen on a real terminal, a live line that goes, a last line that helps, habits that work."""
+"""Output on a real terminal: one screen, a live line that disappears, a helpful last line, usual conventions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`viva training` and its file of checkpoints: real runs in the order of training, and every wrong file said."""
+"""`viva training` and its file of checkpoints: real runs in the order of training, and errors for wrong files."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Nobody is listening: before the first reply that is a sentence with host and port, later an outage like any."""
+"""Unreachable servers: before the first reply an error with host and port, later an ordinary outage."""
 
 import shutil
 import threading

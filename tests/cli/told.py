@@ -1,4 +1,4 @@
-"""A command in this process: what it prints, or the error that it raises."""
+"""Run a command in this process; returns what it prints, or the error that it raises."""
 
 import contextlib
 import io

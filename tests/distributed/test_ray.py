@@ -1,6 +1,6 @@
 """A Ray cluster of several nodes on this machine: the same results as here, and a node that is killed costs only time.
 
-One cluster for most of this file: two nodes with a processor each.
+Most of this file uses one cluster of two nodes with a processor each.
 """
 
 import asyncio

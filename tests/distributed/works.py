@@ -1,4 +1,4 @@
-"""What the workers of the tests do: recipes are functions of a module."""
+"""The work of the tests' workers, in a module because recipes are functions of one."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Requests through batches against the local stand-in for the vendors: by the command line, or by the engine alone."""
+"""Batches against a local stand-in for the vendors: by the command line, or by the engine alone."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The bundled sample of CMMLU as the servers see it: prompts, and whose they are."""
+"""The bundled sample of CMMLU as seen by servers: prompt → question."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""What is asked, of whom, and how often: reuse, judges, several models and endpoints, pace and bounds."""
+"""Which requests go to which model, and how often: reuse, judges, several models and endpoints, pace and limits."""
 
 import json
 from collections import Counter

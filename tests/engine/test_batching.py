@@ -75,6 +75,17 @@ def test_after_three_batches_a_failure_is_journaled_and_asked_again_by_the_next_
     assert not either.failed()
 
 
+def test_an_unreadable_verdict_is_asked_for_again_three_times_at_most(
+    vendor: LocalServer, scheduler: RequestScheduler
+) -> None:
+    scheduler.accept = lambda text, _: text.startswith("7")
+    vendor.control(texts=[[words(0), ["never"]], [words(1), ["not yet", "7 of 10"]], ["", ["7"]]])
+    scheduler.work()
+    assert batches(vendor) == [ALL, ALL[:2], ALL[:1]]
+    assert scheduler.failed() == {"q0": "unreadable"}
+    assert scheduler.answers()["q1"] == "7 of 10"
+
+
 def test_tries_are_counted_over_processes(vendor: LocalServer, scheduler: RequestScheduler) -> None:
     vendor.control(outcomes=[[words(0), ["500"] * 9]])
     for _ in range(3):

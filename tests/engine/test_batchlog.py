@@ -1,4 +1,4 @@
-"""What was handed in is remembered: whole lines, in order, whatever tears the file."""
+"""The log of submitted batches: whole lines, in order, even if the file is torn."""
 
 import os
 import time

@@ -1,6 +1,6 @@
-"""Comparing as a stage: lazily, in batches, beside the event loop; journaled, resumed, stopped. No torch is needed.
+"""Comparing as a stage: lazily, in batches, in a thread; journaled, resumed, stopped. No torch is needed.
 
-The encoder here is a real, tiny one of its own: the share of neighbouring characters that two texts have in common.
+The encoder here is real but tiny: the share of adjacent characters that two texts have in common.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""A server that fails in every known way must cost time, and never an answer, a wrong score, or the run."""
+"""Server failures of every known kind cost only time, never an answer, a score, or the run."""
 
 from typing import Any
 

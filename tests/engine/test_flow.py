@@ -1,4 +1,4 @@
-"""What goes from stage to stage: each answer once, when what it waits for is known; held up where enough waits."""
+"""The flow between stages: each answer is passed on once, when its inputs are known; full queues hold it up."""
 
 import asyncio
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""A run folder that is torn, damaged, full, read-only, of a newer Viva, or in somebody else's hands."""
+"""Run folders that are torn, damaged, full, read-only, of a newer Viva, or in use by another process."""
 
 from __future__ import annotations
 

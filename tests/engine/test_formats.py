@@ -1,4 +1,4 @@
-"""Run folders of earlier layouts open; what they recorded is understood as it was meant."""
+"""Run folders of earlier layouts open, and their records keep their meaning."""
 
 import json
 import shutil

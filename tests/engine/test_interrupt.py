@@ -1,4 +1,4 @@
-"""Ctrl-C once finishes what is in flight, twice stops at once; either way nothing that came is lost."""
+"""Ctrl-C once finishes requests in flight, twice stops at once; neither loses a reply that arrived."""
 
 import signal
 import time

@@ -1,4 +1,4 @@
-"""The journal gives back exactly what was written, and names what is damaged."""
+"""The journal returns exactly what was written, and names damaged lines."""
 
 import errno
 import os

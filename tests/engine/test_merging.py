@@ -1,4 +1,4 @@
-"""Journals of several runs as one: nothing answered is lost or doubled, whatever is where; experts' marks, too."""
+"""Merging journals of several runs: no answer or expert's mark is lost or doubled."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A key or a model that the server refuses: said once, with the way out, and the key never shown."""
+"""A key or a model that the server refuses: reported once, with the remedy, and never with the key."""
 
 import json
 

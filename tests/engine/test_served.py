@@ -1,4 +1,4 @@
-"""Who answered is written where it changes, and can be told of every line of a journal, whatever became of the file."""
+"""The model that a server reports: journaled on change, and known for every line, even of a damaged journal."""
 
 import json
 import tempfile

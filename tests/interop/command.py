@@ -1,4 +1,4 @@
-"""The command line on files of other tools."""
+"""Run the command line on files of other tools."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Graded runs for the tests of exports: a plain one with everything that can become of an answer, and a hostile one."""
+"""Graded runs for the tests of exports: a plain one with every outcome, and a hostile one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lm-evaluation-harness with a model that answers as the tests say, run in this process; its files are its own."""
+"""Run lm-evaluation-harness in this process with a model whose answers the tests define; it writes its usual files."""
 
 import os
 from collections.abc import Callable, Mapping

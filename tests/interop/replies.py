@@ -1,4 +1,4 @@
-"""Replies to the bundled samples, the same whoever asks: right and wrong ones, prose, and some that say nothing."""
+"""Replies to the bundled samples, the same for every harness: right and wrong ones, prose, and empty ones."""
 
 import hashlib
 

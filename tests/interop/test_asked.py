@@ -1,4 +1,4 @@
-"""Programs and prompts where another harness asks: in Viva's sandbox, and word for word Viva's."""
+"""Asking by another harness: programs run in Viva's sandbox, and prompts equal Viva's word for word."""
 
 import json
 from pathlib import Path

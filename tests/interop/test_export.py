@@ -1,4 +1,4 @@
-"""`viva export`: what it refuses, where it writes, what it leaves out; records of Every Eval Ever."""
+"""`viva export`: errors, paths, omissions; records of Every Eval Ever."""
 
 import hashlib
 import importlib.util

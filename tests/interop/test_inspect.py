@@ -1,4 +1,4 @@
-"""Inspect itself: its command finds our tasks and scores as we do, and we grade the logs that it wrote."""
+"""The real Inspect: it finds Viva's tasks and gives the same scores, and Viva grades its logs."""
 
 from __future__ import annotations
 

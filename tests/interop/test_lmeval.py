@@ -1,4 +1,4 @@
-"""lm-evaluation-harness itself (0.4.13): it runs our tasks and scores as we do, and we grade what it wrote."""
+"""The real lm-evaluation-harness (0.4.13): it runs Viva's tasks with the same scores, and Viva grades its files."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The tasks that lm-evaluation-harness installs, as cards: its own prompts byte for byte, and its own scores."""
+"""The tasks that lm-evaluation-harness installs, as cards: the same prompts byte for byte, and the same scores."""
 
 import functools
 import json

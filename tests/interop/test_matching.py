@@ -1,4 +1,4 @@
-"""Whose question an item was: a table of near misses, and what must hold of any item."""
+"""Matching items of other tools to questions: a table of near misses, and properties for any item."""
 
 from typing import Any
 

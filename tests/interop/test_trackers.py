@@ -1,4 +1,4 @@
-"""Runs in MLflow and Weights & Biases, written and read by their own packages, offline: the numbers are ours."""
+"""Runs in MLflow and Weights & Biases, written and read offline by their packages, with unchanged numbers."""
 
 import json
 import os

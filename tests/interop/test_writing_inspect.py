@@ -1,4 +1,4 @@
-"""Inspect logs of ours, opened with Inspect's own readers and its view server: the numbers are ours."""
+"""Exported Inspect logs, opened with Inspect's readers and view server: numbers are unchanged."""
 
 import asyncio
 import json

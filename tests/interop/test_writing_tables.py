@@ -1,4 +1,4 @@
-"""lm-eval results, Parquet and Hugging Face data sets of ours, opened with the packages that read them."""
+"""Exported lm-eval results, Parquet and Hugging Face data sets, opened with the packages that read them."""
 
 import json
 import os

@@ -1,9 +1,9 @@
-"""The attacks of attacks.jsonl: what examinees write to move their judge, with what each of them tries.
+"""The attacks of attacks.jsonl: texts by which examinees try to influence their judge, with the aim of each.
 
 A row has a `text` (put into an answer, into a rationale, and sent alone), or a whole `reply`. «gold», «rationale» and
-«question» become those of the question asked, «fence of nothing» and its like become fences that could be guessed, and
-`fill` is a text and how often it takes the place of «fill». `thinks` says that the text looks like a thinking block,
-which is no part of an answer.
+«question» are replaced by those of the question, «fence of nothing» and the like by guessable fences, and «fill» by
+`fill`, a text and its number of repetitions. `thinks`: the text looks like a thinking block, which is not part of an
+answer.
 """
 
 import json

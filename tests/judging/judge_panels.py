@@ -1,4 +1,4 @@
-"""Every exam that asks a judge: CLR-Bench, CS-Bench (answers and rationales, four languages), a question file."""
+"""The exams that use a judge: CLR-Bench, CS-Bench (answers and rationales, four languages), a question file."""
 
 from collections.abc import Iterator
 from functools import cache

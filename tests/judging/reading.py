@@ -1,4 +1,4 @@
-"""Judges that read a prompt as a literal reader would: what is between the fences is material, the rest are orders."""
+"""Judges that read a prompt literally: text between fences is material, the rest is instructions."""
 
 import re
 import unicodedata

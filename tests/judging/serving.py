@@ -1,4 +1,4 @@
-"""Judges behind a socket: an OpenAI-compatible server in this process, whose models' names say how they judge.
+"""Judges behind a socket: an OpenAI-compatible server in this process; a model's name determines its verdicts.
 
     mark-1, mark-0.5, mark-0-b …  always this mark (what follows the number only tells names apart)
     none                          "VERDICT: none"

@@ -1,4 +1,4 @@
-"""A small CLR-Bench set and a file of replies: the cheapest run that a judge has work in."""
+"""A small CLR-Bench set and a file of replies: the cheapest run with work for a judge."""
 
 import json
 from pathlib import Path

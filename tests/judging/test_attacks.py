@@ -1,4 +1,4 @@
-"""Answers that attack their judge: fences and last lines hold, whatever is between them."""
+"""Answers that attack their judge: fences and the verdict line resist any text between them."""
 
 import json
 import re

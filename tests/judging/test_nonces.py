@@ -1,4 +1,4 @@
-"""The nonce in a verdict: what a judge quotes is never its verdict, wherever the run is taken."""
+"""The nonce in a verdict: quoted text is never taken for a verdict, even in a copied run."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Stages side by side: an answer goes on to sandbox and judges while others are still asked for."""
+"""Overlapping stages: answers reach sandbox and judges while others are still being requested."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What a model thought before its reply: shown apart and folded, to people alone, and counted in tokens."""
+"""A model's reasoning before its reply: shown separately and folded, only to people, and counted in tokens."""
 
 import json
 import zipfile

@@ -1,4 +1,4 @@
-"""`viva adaptive run`: few questions, an honest estimate; killed and resumed the same; taken for nothing else."""
+"""`viva adaptive run`: few questions, a valid estimate; kill and resume change nothing; never taken for a full run."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Anchors: the cross-validated error is the error on models never seen, and nobody is told that they help if not."""
+"""Anchors: the cross-validated error equals that on unseen models, and anchors that do not help are not recommended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers with known marks, mixed into a judged run: judges do not know them, no mean counts them, tables show them."""
+"""Answers with known marks, mixed into a judged run: hidden from judges, left out of means, shown in tables."""
 
 import csv
 import io

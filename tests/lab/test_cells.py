@@ -1,4 +1,4 @@
-"""Designs: full ones hold every combination, parts of them are balanced and begin with what a plain run asks."""
+"""Designs: full ones have every combination, fractions are balanced and begin with a plain run's cell."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Variance components: those of the analysis of variance and of REML, with intervals that cover."""
+"""Variance components by analysis of variance and REML, with the coverage of their intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the lab prints and draws of means says where one leaves something out, as the core's commands do."""
+"""The lab's tables and charts mark means that leave answers out, as the core's do."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What holds for every command, of those of the lab: extras that are missing, servers that are gone, damaged runs."""
+"""Edge cases of all lab commands: missing extras, unreachable servers, damaged runs."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs whose every text is an attack, through what the lab prints."""
+"""Runs in which every text is an attack, in the output of the lab's commands."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`viva item-analysis` on the published item scores, on runs and on what is wrong; `viva run --questions` with its
+"""`viva item-analysis` on the published item scores, on runs and on faulty files; `viva run --questions` with its
 choice.
 """
 

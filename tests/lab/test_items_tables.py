@@ -1,4 +1,4 @@
-"""Item statistics in print: a model's score is the one that its tables have."""
+"""Item statistics in print: models' scores equal those of their other tables."""
 
 import json
 from pathlib import Path

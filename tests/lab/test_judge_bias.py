@@ -1,4 +1,4 @@
-"""`viva judge-bias`: judges behind a socket with a weakness of their own are found out, one without is not."""
+"""`viva judge-bias`: biased judges behind a socket are detected, an unbiased one is not."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What is said of options of the core that the lab has now, and the seeds of an adaptive run's rounds."""
+"""Messages for core options that moved to the lab, and the seeds of an adaptive run's rounds."""
 
 import json
 from pathlib import Path

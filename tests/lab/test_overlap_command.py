@@ -1,4 +1,4 @@
-"""`viva overlap`: sets beside corpora of every kind, whatever the jobs."""
+"""`viva overlap`: sets against corpora of every kind, for any number of jobs."""
 
 import bz2
 import csv

@@ -1,4 +1,4 @@
-"""`viva perplexity`: texts before models, their figures kept, and what cannot be measured."""
+"""`viva perplexity`: texts scored by models, results kept, and texts that cannot be measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`viva plan`: from nothing, from runs, and from what cannot be."""
+"""`viva plan`: without data, from runs, and from impossible input."""
 
 import json
 from pathlib import Path

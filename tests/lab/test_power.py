@@ -1,4 +1,4 @@
-"""Plans promise what simulations give, with the tests that `viva compare` decides by."""
+"""Planned power equals simulated power, with the tests that `viva compare` uses."""
 
 import math
 

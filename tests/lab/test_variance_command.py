@@ -1,4 +1,4 @@
-"""`viva variance run` and `viva variance`: one run in cells of a design, and what moves its scores."""
+"""`viva variance run` and `viva variance`: one run in cells of a design, and the sources of variation in its scores."""
 
 from __future__ import annotations
 

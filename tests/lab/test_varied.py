@@ -1,4 +1,4 @@
-"""Exams in cells of a design: what a cell asks, what keeps its order, what is graded, and what is refused."""
+"""Exams in cells of a design: prompts of a cell, orders that are kept, grading, and errors."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""Runs whose answers are no plain sample of their exam: varied ones and adaptive ones, as the pages show them."""
+"""Pages of runs whose answers are no plain sample of their exam: varied and adaptive ones."""
 
 import html
 import json

@@ -1,4 +1,4 @@
-"""Full scores from drawn questions: unbiased whatever is predicted, and covered at a small number."""
+"""Full scores from drawn questions: unbiased for any predictions, and with coverage in small samples."""
 
 from __future__ import annotations
 

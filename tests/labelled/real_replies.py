@@ -1,4 +1,4 @@
-"""Real replies that people labelled: which they are (`replies.csv`) and how Viva reads them.
+"""Real replies labelled by people: their list (`replies.csv`) and Viva's reading of them.
 
     python tests/labelled/real_replies.py DATA            # every half and kind; DATA holds mmlupro/ and gaokao/
     python tests/labelled/real_replies.py DATA --models   # accuracy, as the authors read it and as Viva does

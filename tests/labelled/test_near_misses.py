@@ -1,4 +1,4 @@
-"""Replies labelled before they were read, in formats of which few real ones are at hand."""
+"""Replies labelled before Viva read them, in formats with few real examples."""
 
 import json
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Real replies, labelled blind: most disputed ones are read as labelled, and hardly any as what they do not say."""
+"""Real replies, labelled blind: most disputed ones are read as labelled, and hardly any wrongly."""
 
 from collections import Counter
 from functools import cache

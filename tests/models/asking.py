@@ -1,4 +1,4 @@
-"""Asking a model without the engine: one attempt, and what came of it."""
+"""Ask a model without the engine: one attempt and its result."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""A Python of its own: for what must be so before anything was imported, or under another environment."""
+"""Run code in a fresh Python: before any imports, or with other environment variables."""
 
 import subprocess
 import sys

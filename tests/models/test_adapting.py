@@ -1,4 +1,5 @@
-"""What servers refuse is left out, replaced or an error; models that reason get room; thoughts are told apart."""
+"""Fields that servers refuse are left out, replaced or an error; reasoning models get more tokens; reasoning is
+separated from replies."""
 
 import asyncio
 import json

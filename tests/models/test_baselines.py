@@ -1,4 +1,4 @@
-"""Models that know nothing score exactly what chance and rule say they must."""
+"""Baseline models score exactly what chance and their rules imply."""
 
 import asyncio
 from collections import Counter

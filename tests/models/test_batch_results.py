@@ -1,4 +1,4 @@
-"""Lines of result files are hostile: whatever they hold, reading goes on, within bounds."""
+"""Lines of result files are hostile: any content is read within limits, and reading continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of an encoder by its name, and what is said where torch is not installed: without either."""
+"""Encoders by name, and the error without torch; neither torch nor an encoder is needed."""
 
 from pathlib import Path
 

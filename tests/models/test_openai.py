@@ -1,4 +1,4 @@
-"""The OpenAI-compatible wire: what is sent, and what every kind of reply becomes."""
+"""The OpenAI-compatible protocol: requests sent, and the result of every kind of reply."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Choosing among continuations through a server: against the model's own numbers, whatever the server's ways are."""
+"""Choosing among continuations through a server: against the model's true probabilities, for every kind of server."""
 
 from __future__ import annotations
 

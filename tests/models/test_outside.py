@@ -1,4 +1,4 @@
-"""A provider of somebody's package: one module and one entry point, and everything that Viva's own can do."""
+"""A provider from another package: one module and one entry point give it all features of Viva's own."""
 
 import os
 from pathlib import Path
@@ -63,3 +63,11 @@ def test_a_provider_from_outside_takes_what_is_said_of_requests_and_keeps_its_li
     assert list_cost(record.models, used, record.prices) == pytest.approx(1.2)
     assert list_cost(record.models, used) is None, "nobody knows its list price: it is not free"
     assert list_cost(record.models, used, {"": Price(1.0, 1.0)}) == pytest.approx(0.0011)
+
+
+def test_a_provider_from_outside_is_asked_in_batches(serve: Serve, with_package: Viva) -> None:
+    viva, server = with_package, serve("batchapi.py")
+    viva.environment["MISTRAL_URL"] = server.url
+    ended = viva("run", "cmmlu", "--model", "elsewhere/m", "--run", "run", "--limit", 4, "--batch", "--poll", 0.05)
+    assert ended.code == 0, ended.err
+    assert {entry["batch"] for entry in viva.entries()} == {server.events("created")[0]["batch"]}

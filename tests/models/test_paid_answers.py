@@ -1,4 +1,4 @@
-"""A paid answer is kept, whatever form its usage and everything else besides its text has; not counted is no error."""
+"""A paid answer is kept, whatever form the rest of its reply has; missing usage is no error."""
 
 from __future__ import annotations
 

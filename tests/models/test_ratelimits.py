@@ -1,4 +1,4 @@
-"""What headers say of a server's limits: read where it can be, else as if it were not there."""
+"""Rate limits in headers: read if possible, else ignored."""
 
 import pytest
 from hypothesis import given

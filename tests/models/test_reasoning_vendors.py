@@ -1,4 +1,4 @@
-"""Models that reason, of Anthropic, Google and OpenAI's Responses API: the real command line and adapters against
+"""Reasoning models of Anthropic, Google and OpenAI's Responses API: the real command line and adapters against
 stand-ins that refuse as documented."""
 
 from __future__ import annotations

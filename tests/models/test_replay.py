@@ -1,4 +1,4 @@
-"""Answers collected elsewhere: what a file may look like, and what is said of one that cannot be used."""
+"""Answers collected elsewhere: allowed files, and errors for unusable ones."""
 
 import csv
 import gzip

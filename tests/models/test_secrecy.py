@@ -1,4 +1,4 @@
-"""No form of a key reaches what is written down, and no answer changes that holds none."""
+"""No form of a key is ever written to disk, and answers without one are unchanged."""
 
 from __future__ import annotations
 

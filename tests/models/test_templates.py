@@ -1,4 +1,4 @@
-"""Templates by family: every text reaches the model once, a missing system text leaves nothing behind."""
+"""Templates by family: every text reaches the model once, a missing system text leaves no trace."""
 
 import tomllib
 from typing import Any

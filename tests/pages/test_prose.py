@@ -1,4 +1,4 @@
-"""Replies rendered in a browser: Markdown and formulas are ours, what wants to be more stays text, and nothing takes
+"""Replies rendered in a browser: Markdown and formulas are rendered, active content stays text, and nothing takes
 long."""
 
 import re

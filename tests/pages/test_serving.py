@@ -1,4 +1,4 @@
-"""Whoever connects: requests that do not come, too many connections, tokens from files, keys for people."""
+"""Connections: requests that never arrive, too many connections, tokens from files, keys for people."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""Where published figures contradict each other, the shipped data say so: every number in a note is recomputed here."""
+"""Contradictions between published figures are noted in the shipped data: every number in a note is recomputed."""
 
 import re
 from collections import Counter

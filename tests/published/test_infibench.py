@@ -1,4 +1,4 @@
-"""The papers' tables: the same figures as published, consistent with themselves, and never beside the wrong model."""
+"""The papers' tables: figures as published, consistent, and never matched to the wrong model."""
 
 import csv
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Published rows stand beside the right cells of an exam, and say what was otherwise."""
+"""Published rows are matched to the right cells of an exam, and say how their settings differed."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""SynEval's figures: as published, consistent with each other, and giving the paper's own statistics."""
+"""SynEval's figures: as published, consistent with each other, and with the paper's statistics."""
 
 import csv
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The shipped tables: the published figures, whole, with sources and sizes."""
+"""The shipped tables: all published figures, with sources and sizes."""
 
 import csv
 import importlib.resources

@@ -1,7 +1,7 @@
-"""Viva against a server that is not ours: `transformers serve`, with a model made on the spot by tiny_model.py.
+"""Viva against a server of another project: `transformers serve`, with a model made on the spot by tiny_model.py.
 
-Run by `make real-server`, in an environment of its own because torch and transformers are large: they are no part of
-`make test`. No model is downloaded, nothing leaves 127.0.0.1.
+Run by `make real-server`, in a separate environment because torch and transformers are large; not part of `make test`.
+No model is downloaded, nothing leaves 127.0.0.1.
 
 It takes one to two minutes on two cores. Last run with torch 2.13.0 and transformers 5.23.0.
 """

@@ -1,4 +1,4 @@
-"""Published rows in the tables of a run: right of the column that they stand for, marked, and never mistaken."""
+"""Published rows in the tables of a run: right of their column, marked, and never confused with it."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Charts as files and in pages: one palette with the pages', no text that runs, sentences for wrong names."""
+"""Charts as files and in pages: the pages' palette, no executable text, errors for wrong names."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Who decided what, and how far judges agreed: counted, and printed in every form."""
+"""Counts of deciders and agreement of judges, in every output format."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What the printed forms of all commands share: signs, p-values, and the names of `--format`."""
+"""Common output of all commands: signs, p-values, and the names of `--format`."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Every printed form: complete, parseable, and safe whatever a model or a data set is called."""
+"""Every output format: complete, parseable, and safe for any names of models and data sets."""
 
 import csv
 import io

@@ -1,6 +1,6 @@
 """One screen, as a terminal of 60, 80, 120 and 200 columns shows it: golden files in tests/golden/screen.
 
-`python tests/render/test_screen.py` writes them again; read them before you commit them.
+`python tests/render/test_screen.py` rewrites them; read them before you commit them.
 """
 
 import itertools

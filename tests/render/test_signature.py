@@ -1,4 +1,4 @@
-"""The signature: whatever can move a number moves it, and nothing else does."""
+"""The signature changes with everything that can change a score, and with nothing else."""
 
 import itertools
 from collections.abc import Callable

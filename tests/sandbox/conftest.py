@@ -1,4 +1,4 @@
-"""A sandbox for the tests; a test is skipped where isolation or a toolchain turns out to be missing."""
+"""A sandbox for the tests, which are skipped if isolation or a toolchain is missing."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence

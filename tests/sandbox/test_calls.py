@@ -1,4 +1,4 @@
-"""Calls of a program's functions: the form of values, what is equal, and a conversation with whatever may answer."""
+"""Calls of a program's functions: the form of values, equality, and conversations with arbitrary responders."""
 
 import json
 import pickle

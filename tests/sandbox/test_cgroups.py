@@ -1,4 +1,4 @@
-"""Control groups: where they can be made (on trees made here, of both versions), and what they hold."""
+"""Control groups: whether they can be made (on simulated trees of both versions), and their limits."""
 
 import os
 import signal

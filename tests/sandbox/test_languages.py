@@ -1,4 +1,4 @@
-"""Every language: a program that is right, one that is wrong, one that does not compile, one that leaves too early."""
+"""Every language: a right program, a wrong one, one that does not compile, one that exits too early."""
 
 from collections.abc import Mapping
 

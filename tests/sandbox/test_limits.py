@@ -1,4 +1,4 @@
-"""Limits, endings, and what is left afterwards: nothing."""
+"""Limits and endings of runs, which leave nothing behind."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tests of narrow forms become calls; whatever else a test does, it stays as it is."""
+"""Tests of narrow forms are converted to calls; others stay unchanged."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""Tests in JavaScript and TypeScript in a process of their own: stubs for what the program defines, or none."""
+"""Tests in JavaScript and TypeScript in a separate process, with stubs for the program's definitions, or without."""
 
 from pathlib import Path
 

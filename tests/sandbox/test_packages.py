@@ -1,4 +1,4 @@
-"""A package that is missing here: the program could not be run, and is not wrong for it."""
+"""Missing packages: the program counts as not run, not as wrong."""
 
 import pytest
 

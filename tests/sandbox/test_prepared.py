@@ -1,4 +1,4 @@
-"""Harness that is compiled once: under every run's own name, kept, and made anew where what was kept is damaged."""
+"""The harness is compiled once: under each run's own name, cached, and rebuilt if the cache is damaged."""
 
 import os
 from pathlib import Path

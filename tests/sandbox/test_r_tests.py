@@ -1,4 +1,4 @@
-"""R tests in a process of their own mean what they meant beside their program, which holds nothing that they expect."""
+"""R tests in a separate process keep their meaning, and their program has none of the expected values."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A Python test in a process of its own: means the same as beside its program, and its program cannot reach it."""
+"""A Python test in a separate process keeps its meaning, and its program cannot reach it."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`viva doctor`: what is installed, and the command that installs the rest."""
+"""`viva doctor`: installed toolchains, and the command that installs others."""
 
 import functools
 import json

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a reply is one line, however long)
-"""Near misses and properties of the letter reader: what commits, and what only looks like it."""
+"""Near misses and properties of the letter reader: commitments to a letter, and texts that only look like one."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Replies labelled independently of the readers: how often the two agree, and that no reading is a wrong guess."""
+"""Replies labelled independently of the readers: the rate of agreement, and no wrong guesses."""
 
 import functools
 import json

@@ -1,4 +1,4 @@
-"""Answers to mathematical problems: the same by value, and what must not be the same; labelled by hand."""
+"""Answers to mathematical problems: equal and unequal pairs by value, labelled by hand."""
 
 import csv
 from pathlib import Path

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a reply is one line, however long)
-"""Replies taken apart: forms, near misses, properties. Replies of whole questions are in golden/rationales.jsonl."""
+"""Replies split into answer and rationale: forms, near misses, properties. Replies of whole questions are in golden/rationales.jsonl."""
 
 import functools
 import itertools

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a reply is one line, however long)
-"""Where replies put their answers, in every format; what does not parse; and that no reply ends or delays a run."""
+"""Positions of answers in replies of every format; replies that do not parse; no reply ends or delays a run."""
 
 import itertools
 
@@ -41,7 +41,7 @@ LETTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("【答案】B．①③", "B", ()), ("The answer is (A)(C)", "unparsed", ()), ("The closest option is (J), but 3.2 is not among the options.", "unparsed", TEN),
     ("We use the interest rate (i", "unparsed", TEN), ("(B", "B", ()), ("Options:\nA. iron\nB. tin\nC. gold\nD. lead\nAnswer:", "unparsed", METALS),
     ("Options: A. iron B. tin C. gold D. lead Answer:", "unparsed", METALS), ("The metal in question is called B. tin", "B", METALS), ("This suggests heart failure (J)", "J", TEN),
-    ("The options that fit are (F) and (I). However, of these the most typical is (F)", "F", TEN), ("Not A, not C, not D → B", "B", ()), ("A, C and D are wrong → B", "B", ()), ("Not A, not B → C or D", "unparsed", ()), ("not A → B", "unparsed", ()), ("答えはCです", "C", ()), ("Ответ: C", "C", ()), ("الإجابة هي (C)", "C", ()),
+    ("The options that fit are (F) and (I). However, of these the most typical is (F)", "F", TEN), ("Not A, not C, not D → B", "B", ()), ("A, C and D are wrong → B", "B", ()), ("The answer is B. OOPs stands for object-oriented programming.", "B", ()), ("Not A, not B → C or D", "unparsed", ()), ("not A → B", "unparsed", ()), ("答えはCです", "C", ()), ("Ответ: C", "C", ()), ("الإجابة هي (C)", "C", ()),
     ("A resposta correta é a letra C", "C", ()), ("정답은 C입니다.", "C", ()), ("Odpowiedź: D", "D", ()), ("उत्तर: B", "B", ()), ("Atsakymas: D", "D", ()),
 ("Premise 1: ~G ⊃ H\nPremise 2: ~H\nConclusion: G\n\nRow 1: ~G is true,", "unparsed", TEN),
     ("K", "K", tuple("abcdefghijk")), ("A. iron\nB. tin\nC. gold\nD. lead\n\nThe most plausible metal is:\n\nB. tin\n\nIt is soft. It melts early.", "B", METALS),

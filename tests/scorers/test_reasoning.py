@@ -1,7 +1,7 @@
 # ruff: noqa: E501 (a reply is one line, however long)
 """Replies as models write them, reasoning, conclusions and prose, labelled before they were read; the exits of short ones.
 
-Four commitments too weak to be told from what only looks like one are labelled unparsed, which is the lesser mistake.
+Four commitments too weak to distinguish are labelled unparsed, which is the lesser mistake.
 """
 
 import itertools

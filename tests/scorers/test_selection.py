@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (tables)
-"""Near misses and properties of the multi-select reader, and what a selection earns."""
+"""Near misses and properties of the multi-select reader, and the score of a selection."""
 
 import itertools
 

@@ -5,10 +5,10 @@
 OpenAI     POST GET /v1/files, DELETE /v1/files/ID, GET /v1/files/ID/content; POST GET /v1/batches, GET /v1/batches/ID,
            POST /v1/batches/ID/cancel. A batch is validated first, as a whole.
 Anthropic  POST GET /v1/messages/batches, GET DELETE /v1/messages/batches/ID, POST …/cancel, GET …/results
-Chat       POST /v1/chat/completions, POST /v1/messages: one at once, for runs that leave their batches
+Chat       POST /v1/chat/completions, POST /v1/messages: single requests, for runs that leave their batches
 
-What the references do not allow is refused as the vendor refuses it. A batch ends when it was looked at `looks` times.
-The log has what happened: uploaded, created, looked, read, cancelled, deleted, listed, answered.
+Requests that the references do not allow get the vendor's error. A batch ends after `looks` polls.
+The log has events: uploaded, created, looked, read, cancelled, deleted, listed, answered.
 /begin, /control, /state: see planned.py.
 """
 
@@ -42,27 +42,27 @@ class Plan:
     key: str = ""  # the only good key; "" for any
     text: str = "A"
     texts: list[list[Any]] = dataclasses.field(default_factory=list)
-    """[text in the prompt, [the first reply, the second, ...]]; the last one stays."""
+    """[text in the prompt, [first reply, second, ...]]; the last is repeated."""
     looks: int = 2
     outcomes: list[list[Any]] = dataclasses.field(default_factory=list)
-    """[text in the prompt, [the first outcome, the second, ...]]: expired, cancelled, missing, or a status; then ok."""
+    """[text in the prompt, [first outcome, second, ...]]: expired, cancelled, missing, or a status; then ok."""
     failed: list[list[dict[str, Any]]] = dataclasses.field(default_factory=list)
-    """What is wrong with the first batch as a whole, with the second, ..."""
+    """Errors of the first batch as a whole, of the second, ..."""
     refuse: dict[str, list[int]] = dataclasses.field(default_factory=dict)
-    """Step → statuses with which it is refused, one a time, before anything is done."""
+    """Step → statuses of refusals, one per request, before anything is done."""
     lose: dict[str, int] = dataclasses.field(default_factory=dict)
-    """Step → how often it is done, and the connection breaks before the reply."""
+    """Step → how often the connection breaks after the work, before the reply."""
     hold: dict[str, float] = dataclasses.field(default_factory=dict)
-    """Step → seconds between what is done and the reply."""
+    """Step → seconds between work and reply."""
     junk: list[str] = dataclasses.field(default_factory=list)
-    """Lines in front of the results; LABEL stands for the label of the batch's own names."""
-    twice: bool = False  # whether every result comes twice, and then says "twice"
-    cut: int = 0  # so many downloads of results break off in the middle
+    """Lines before the results; LABEL is replaced by the label in the batch's ids."""
+    twice: bool = False  # whether every result comes twice, the second time with the text "twice"
+    cut: int = 0  # so many downloads of results break off midway
     drip: float = 0.0  # seconds between two results
     usage: bool = True
     metadata: bool = True  # whether a batch keeps its metadata
     newer_limit: bool = False  # whether the chat wants max_completion_tokens
-    archived: bool = False  # whether results are kept no longer
+    archived: bool = False  # whether results are no longer available
     models: list[str] = dataclasses.field(default_factory=list)
     name: str = ""  # what every new batch is called
 
@@ -88,7 +88,7 @@ class Job:
 
 
 class Vendor(PlannedServer):
-    """The plan, the log, and what was handed in."""
+    """The server with its plan, log, and submitted batches."""
 
     Plan = Plan
 
@@ -123,13 +123,13 @@ class Vendor(PlannedServer):
             router.add_route(way, path, self.unless_refused(step, handler))
 
     def shown(self, job: Job) -> dict[str, Any]:
-        """A batch as its vendor shows it."""
+        """Return a batch as the vendor's API shows it."""
         return openai_batch(job) if job.vendor == "openai" else anthropic_batch(job, self.plan)
 
-    # What goes wrong
+    # Failures
 
     def unless_refused(self, step: str, handler: Handler) -> Handler:
-        """The handler of a step, behind what the plan refuses."""
+        """Wrap the handler of a step in the plan's refusals."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
             key = request.headers.get("x-api-key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -146,10 +146,10 @@ class Vendor(PlannedServer):
         await asyncio.sleep(self.plan.hold.get(step, 0.0))
         return web.json_response(body)
 
-    # What is answered
+    # Replies
 
     def outcome(self, body: dict[str, Any]) -> tuple[str, str]:
-        """How one request fares this time, and what is said."""
+        """Return outcome and text of a request."""
         prompt = body["messages"][-1]["content"]
         times = self.asked[prompt] = self.asked.get(prompt, 0) + 1
         found = next((row for text, row in self.plan.outcomes if text in prompt), [])
@@ -187,7 +187,7 @@ class Vendor(PlannedServer):
         job.status = "cancelled" if cancelled else "expired" if expired else "completed"
 
     async def content(self, request: web.Request, job: Job, rows: list[dict[str, Any]]) -> web.StreamResponse:
-        """A file of results, perhaps with what does not belong there."""
+        """Send a file of results, perhaps with junk."""
         lines = [json.dumps(row) for row in rows]
         if self.plan.twice:
             lines += [json.dumps(row).replace('"A"', '"twice"') for row in rows]
@@ -329,7 +329,7 @@ class Vendor(PlannedServer):
 
 
 def validated(content: bytes, endpoint: str, models: list[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The requests of a file, and what is wrong with it."""
+    """Return the requests of a file, and its errors."""
     lines = content.decode().splitlines()
     rows = [json.loads(line) for line in lines]
     wrong = [
@@ -448,7 +448,7 @@ def anthropic_result(name: str, outcome: str, text: str, model: str, usage: bool
 
 
 def error(status: int, message: str) -> web.Response:
-    """As both vendors would understand it."""
+    """Return an error in a form that both vendors' clients understand."""
     body = {"type": "error", "error": {"type": ERRORS.get(str(status), "api_error"), "message": message, "code": None}}
     return web.json_response(body, status=status)
 

@@ -24,7 +24,7 @@ FLAGS = (
 
 @pytest.fixture(scope="session")
 def browser_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return where a headless Chromium listens: starting it takes as long as many tests."""
+    """Return the address of a headless Chromium, started once because that takes as long as many tests."""
     profile = tmp_path_factory.mktemp("chromium")
     browser = next(path for path in BROWSERS if Path(path).exists())
     told = profile / "DevToolsActivePort"
@@ -32,12 +32,12 @@ def browser_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with subprocess.Popen([browser, f"--user-data-dir={profile}", *FLAGS], **apart) as process:
         wait_until(lambda: told.exists() and told.read_text().count("\n") > 0, "Chromium")
         yield f"http://127.0.0.1:{told.read_text().split()[0]}"
-        os.killpg(process.pid, signal.SIGTERM)  # what is started may be a script around the browser
+        os.killpg(process.pid, signal.SIGTERM)  # the process may be a script that starts the browser
 
 
 @pytest.fixture(scope="session")
 def driven(browser_address: str) -> Iterator[tuple[Any, asyncio.AbstractEventLoop]]:
-    """A process that drives the browser and takes as long to start, and the event loop that listens to it."""
+    """Give the driver's process, also slow to start, and its event loop."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -51,9 +51,9 @@ def driven(browser_address: str) -> Iterator[tuple[Any, asyncio.AbstractEventLoo
 
 @pytest.fixture(scope="module")
 def chromium(driven: tuple[Any, asyncio.AbstractEventLoop]) -> Iterator[Any]:
-    """A headless Chromium: for tests that are marked `browser`.
+    """Give a headless Chromium, for tests marked `browser`.
 
-    Its driver's event loop is this thread's for a module: between modules nothing runs on it, and tests have theirs.
+    The driver's event loop belongs to this thread during a module; other modules' tests can have their own.
     """
     browser, loop = driven
     asyncio._set_running_loop(loop)
@@ -65,8 +65,8 @@ def chromium(driven: tuple[Any, asyncio.AbstractEventLoop]) -> Iterator[Any]:
 def windows(chromium: Any, *, harmless: Sequence[str] = ()) -> Iterator[Callable[..., Any]]:
     """Open pages of new browser sessions: `window(inside, **settings)`.
 
-    What a page asks for that does not begin as one of `inside`, or complains of, is a failure at the end, unless a word
-    of `harmless` is in it. A page without `inside` is not watched.
+    A request of a page that begins with none of `inside`, or an error, fails the test at its end, unless it contains a
+    word of `harmless`. A page without `inside` is not watched.
     """
     contexts: list[Any] = []
     troubles: list[str] = []

@@ -1,5 +1,5 @@
-"""What is made once a process: compiled page templates, which every served application and every page in a file has of
-its own, and certificates, which every client of a vendor reads."""
+"""Cache per process: compiled page templates, otherwise compiled for every application and page file, and certificates,
+otherwise read by every vendor's client."""
 
 import functools
 import ssl
@@ -9,7 +9,7 @@ from jinja2 import Environment
 
 
 def compile_once() -> None:
-    """Keep what Jinja makes of a template's file; texts without a file, such as those of cards, are left alone."""
+    """Cache Jinja's compilation of template files; templates without a file, such as those of cards, are not cached."""
     compiled, known = Environment.compile, {}
 
     def compile(

@@ -1,9 +1,8 @@
-"""An OpenAI-compatible server for tests: it answers, counts, keeps a log, and fails as its plan says.
+"""An OpenAI-compatible server for tests: it answers, counts, logs, and fails according to its plan.
 
     python completions.py --log FILE [--plan JSON]
 
-Which requests fail is decided by the body, the number of times it was asked and a seed: the same in every run, in
-whatever order requests come.
+Body, number of times asked and a seed decide which requests fail: the same in every run, in any order of requests.
 
 POST /v1/chat/completions, /v1/completions
 GET  /counts    {body hash: {"asked": n, "answered": n}}
@@ -26,7 +25,7 @@ from verdicts import obedient, without_nonce
 
 @dataclasses.dataclass
 class Plan:
-    """How the server behaves: `faults` maps a fault to its rate, `always` a text in the prompt to its fault."""
+    """The server's behaviour: `faults` maps a fault to its rate, `always` a text in the prompt to its fault."""
 
     latency: float = 0.0
     faults: dict[str, float] = dataclasses.field(default_factory=dict)
@@ -35,17 +34,17 @@ class Plan:
     key: str = ""  # the only good key; "" for any
     models: list[str] = dataclasses.field(default_factory=list)  # the models served; [] for any
     echo: bool = False  # whether error texts quote the Authorization header
-    texts: list[str] = dataclasses.field(default_factory=list)  # the nth reply to a body, in place of a letter
+    texts: list[str] = dataclasses.field(default_factory=list)  # the nth reply to a body, instead of a letter
     padding: int = 0  # so many spaces after a reply
     usage: bool = True
-    says: list[dict[str, Any]] = dataclasses.field(default_factory=list)  # fields of replies besides, in turn
+    says: list[dict[str, Any]] = dataclasses.field(default_factory=list)  # further fields of replies, in turn
     verbatim: str = ""  # the body of every reply with status `status`
     status: int = 200
     headers: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 class Server(PlannedServer):
-    """The plan, the counts and the log."""
+    """The server with its plan, counts and log."""
 
     Plan = Plan
 
@@ -136,12 +135,12 @@ class Server(PlannedServer):
 
 
 def letter(name: str) -> str:
-    """The answer to a body, from its hash."""
+    """Return the answer to a body, from its hash."""
     return "ABCD"[int(name[:8], 16) % 4]
 
 
 def known(fault: str) -> Fault:
-    """A fault or a refusal by name."""
+    """Return a fault or refusal by name."""
     return FAULTS.get(fault) or REFUSALS[fault]
 
 

@@ -1,6 +1,6 @@
-"""What a server can do wrong, each as the bytes that really go over the wire.
+"""Faults of servers, as real bytes on the wire.
 
-A fault gets the request, the reply that would have been right, and the text that an error shows; it answers (or not).
+A fault gets the request, the correct reply, and the text for an error; it answers or breaks the connection.
 """
 
 import asyncio
@@ -16,18 +16,18 @@ from datetime import UTC, datetime
 from aiohttp import web
 
 WAIT = 1.0
-"""Seconds that a refusal with Retry-After asks for (the variant in milliseconds asks for a third of it)."""
+"""Seconds of Retry-After in a refusal (the variant in milliseconds asks for a third of it)."""
 
 Fault = Callable[[web.Request, bytes, str], Awaitable[web.StreamResponse]]
 
 
 def error_body(message: str, code: str | None = None) -> bytes:
-    """An error as OpenAI writes it."""
+    """Return an error in OpenAI's form."""
     return json.dumps({"error": {"message": message, "type": "server_error", "param": None, "code": code}}).encode()
 
 
 def must_wait(fault: str) -> float:
-    """How long a client that was refused so must stay away, in seconds; 0.0 where it is not told."""
+    """Return how many seconds a client must wait after this refusal; 0.0 if it does not say."""
     return {"429-seconds": WAIT, "429-date": WAIT, "429-milliseconds": WAIT / 3}.get(fault, 0.0)
 
 
@@ -54,18 +54,18 @@ async def _reset(request: web.Request, right: bytes, error: str) -> web.StreamRe
     connection = request.transport.get_extra_info("socket")
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close with RST, not FIN
     request.transport.abort()
-    return web.Response()  # goes nowhere any more
+    return web.Response()  # not sent: the connection is closed
 
 
 def _raw(head: str, body: Callable[[bytes], bytes]) -> Fault:
-    """Bytes past the web framework's own idea of HTTP, then the end of the connection."""
+    """Make a fault that writes raw bytes, bypassing the web framework, and closes the connection."""
 
     async def send(request: web.Request, right: bytes, error: str) -> web.StreamResponse:
         assert request.transport is not None
         lines = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{head.format(length=len(right))}\r\n"
         request.transport.write(lines.encode() + body(right))
         request.transport.close()
-        return web.Response()  # goes nowhere any more
+        return web.Response()  # not sent: the connection is closed
 
     return send
 
@@ -111,7 +111,7 @@ FAULTS: dict[str, Fault] = {
     "html": _body(b"<html><head><title>Bad gateway</title></head><body>ERROR</body></html>", "text/html"),
     "error-object": _body(b'{"error": {"message": "ERROR", "type": "server_error"}}'),
 }
-"""Faults that pass: asked again, the server may answer."""
+"""Temporary faults: a retry may succeed."""
 
 REFUSALS: dict[str, Fault] = {str(status): _status(status) for status in (400, 401, 403, 404, 422)}
-"""Refusals that stay."""
+"""Permanent refusals."""

@@ -28,11 +28,11 @@ SAMPLE = 96
 """Questions in the bundled sample of CMMLU."""
 QUIET = ("--progress", "quiet")
 AT_START = ("PYTHON", "SSL_")
-"""Variables that are read as a process starts, or as a library is loaded: a warm interpreter has done so."""
+"""Prefixes of variables read at the start of a process or on loading a library, too late for a warm interpreter."""
 
 
 class LocalServer:
-    """A server script as a process: its address, what it counted, and what it logged."""
+    """A server script as a process: its address, counts and log."""
 
     def __init__(self, script: str, log: Path, *arguments: str) -> None:
         self.script = script
@@ -46,7 +46,7 @@ class LocalServer:
         self.url = f"{self.root}/v1"
 
     def begin(self, log: Path, plan: dict[str, Any]) -> None:
-        """As if it were started anew: a process costs more time than a test."""
+        """Reset the server as if restarted, since starting a process takes longer than a test."""
         self._log = log
         _post(f"{self.root}/begin", {"log": str(log), "plan": plan})
 
@@ -55,22 +55,22 @@ class LocalServer:
         _post(f"{self.root}/control", plan)
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """How often each body was asked and answered."""
+        """Return how often each body was asked and answered."""
         return _open(f"{self.root}/counts")
 
     def state(self) -> dict[str, int]:
-        """How many requests are in flight, and were at most."""
+        """Return how many requests are in flight, and the most so far."""
         return _open(f"{self.root}/state")
 
     def events(self, *kinds: str) -> list[dict[str, Any]]:
-        """The log: asked, answered, fault, refused."""
-        whole, _, _ = self._log.read_text(encoding="utf-8").rpartition("\n")  # a line may cross from page to page
+        """Return the log's events: asked, answered, fault, refused."""
+        whole, _, _ = self._log.read_text(encoding="utf-8").rpartition("\n")  # the last line may be incomplete
         found = [json.loads(line) for line in whole.splitlines()]
         return [event for event in found if not kinds or event["event"] in kinds]
 
     @property
     def asked(self) -> int:
-        """All requests that came."""
+        """Number of all requests."""
         return sum(count["asked"] for count in self.counts().values())
 
     def asked_each(self) -> set[int]:
@@ -78,7 +78,7 @@ class LocalServer:
         return {count["asked"] for count in self.counts().values()}
 
     def answered(self) -> list[dict[str, Any]]:
-        """The log of replies, each of which is noted after it was sent: once nothing is in flight."""
+        """The log of replies, complete once nothing is in flight, since replies are logged after sending."""
         wait_until(lambda: not self.state()["in_flight"], "the last reply to be noted")
         return self.events("answered")
 
@@ -112,7 +112,7 @@ def _open(request: str | urllib.request.Request) -> Any:
 
 
 class Fork:
-    """A command that a warm interpreter became: as much of `subprocess.Popen` as tests use."""
+    """A command forked from a warm interpreter, with the part of `subprocess.Popen` that tests use."""
 
     def __init__(self, pid: int, interpreter: Interpreter) -> None:
         self.pid = pid
@@ -135,14 +135,14 @@ class Fork:
                 os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """With what it started."""
+        """Kill it and its children."""
         with suppress(ProcessLookupError):
             if self.poll() is None:
                 os.killpg(self.pid, signal.SIGKILL)
 
 
 class Going:
-    """A command that runs, and what it writes."""
+    """A running command and its output."""
 
     def __init__(self, process: subprocess.Popen[bytes] | Fork, out: Path, err: Path) -> None:
         self.process = process
@@ -153,21 +153,21 @@ class Going:
         self.process.send_signal(number)
 
     def kill(self) -> None:
-        """kill -9."""
+        """Send SIGKILL."""
         self.process.kill()
         self.process.wait()
 
     def errors(self) -> str:
-        """What it wrote to stderr so far."""
+        """Return its stderr so far."""
         return self._err.read_text(encoding="utf-8")
 
     def line(self) -> str:
-        """The first line that it prints, such as a server's address, as soon as it is there."""
+        """Wait for the first line that it prints, such as a server's address."""
         wait_until(lambda: b"\n" in self._out.read_bytes() or self.process.poll() is not None, "a line")
         return self._out.read_text(encoding="utf-8").partition("\n")[0]
 
     def ended(self, timeout: float = 240) -> Ended:
-        """Wait for the end. A command that does not end in time is killed, and that is a failure."""
+        """Wait for the end. A command that exceeds the timeout is killed, and the test fails."""
         try:
             code = self.process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -177,7 +177,7 @@ class Going:
 
 
 class Interpreter:
-    """One that has imported everything, and forks the commands that it is asked for (see warm.py)."""
+    """An interpreter that has imported everything and forks commands (see warm.py)."""
 
     def __init__(self, place: Path) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
@@ -185,15 +185,15 @@ class Interpreter:
             fcntl.flock(lock, fcntl.LOCK_EX)
             try:
                 self._socket.connect(str(place))
-            except OSError:  # nobody has started it yet
+            except OSError:  # not started yet
                 self._start(place)
                 self._socket.connect(str(place))
-        self._lines = self._socket.makefile("rb", buffering=0)  # or `select` would not see a line that was read ahead
+        self._lines = self._socket.makefile("rb", buffering=0)  # unbuffered: `select` does not see lines read ahead
         self._running: dict[int, Fork] = {}
 
     @staticmethod
     def _start(place: Path) -> None:
-        """Start it; it is no child to be waited for, for it ends with the last of those who are connected."""
+        """Start it, detached: it ends with its last connection."""
         place.unlink(missing_ok=True)
         environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "VIVA_CONFIG") if name in os.environ}
         heard, told = os.pipe()
@@ -219,13 +219,13 @@ class Interpreter:
                 return self._running[pid]
 
     def hear_of(self, fork: Fork, timeout: float) -> None:
-        """Read until that command has ended, or for so long."""
+        """Read events until the command has ended or the timeout has passed."""
         end = time.monotonic() + timeout
         while fork.returncode is None and self._hear(max(0.0, end - time.monotonic())):
             pass
 
     def _hear(self, timeout: float) -> tuple[int, int | None] | None:
-        """One line; None if that takes longer."""
+        """Read one event; None after the timeout."""
         if not select.select([self._lines], [], [], timeout)[0]:
             return None
         pid, code = json.loads(self._lines.readline())
@@ -234,7 +234,7 @@ class Interpreter:
         return pid, code
 
     def stop(self) -> None:
-        """Leave it, and end all that runs."""
+        """Disconnect, and end all running commands."""
         for fork in [*self._running.values()]:
             fork.kill()
         self._lines.close()
@@ -242,9 +242,9 @@ class Interpreter:
 
 
 class Warm:
-    """Two interpreters that take turns: the hashes of texts differ between them, as between any two processes.
+    """Two interpreters used in turn, with different string hashes, like any two processes.
 
-    The quick tier does with one: to load another takes as long as fifty commands.
+    The quick tier uses one: loading another takes as long as fifty commands.
     """
 
     def __init__(self) -> None:
@@ -252,7 +252,7 @@ class Warm:
         self._turn = 0
 
     def fork(self, request: dict[str, Any]) -> Fork:
-        """Start a command on the next of them."""
+        """Start a command on the next interpreter."""
         self._turn += 1
         if len(self._interpreters) < (1 if os.environ.get("VIVA_QUICK") else 2):
             shared = Path(os.environ["VIVA_CACHE"]).parent  # by all workers
@@ -260,13 +260,13 @@ class Warm:
         return self._interpreters[self._turn % len(self._interpreters)].fork(request)
 
     def stop(self) -> None:
-        """End them."""
+        """End the interpreters."""
         for interpreter in self._interpreters:
             interpreter.stop()
 
 
 class Viva:
-    """The command line, run in an empty folder with an environment of its own."""
+    """The command line, run in an empty folder with a separate environment."""
 
     def __init__(self, folder: Path, warm: Warm) -> None:
         self.folder = folder
@@ -286,9 +286,9 @@ class Viva:
         self._started: list[Going] = []
 
     def start(self, *arguments: object, module: str = "viva", terminal: str = "", **popen: Any) -> Going:
-        """Start a command: a fork of a warm interpreter, or a new one if something is to happen to it.
+        """Start a command: a fork of a warm interpreter, or a new process if it needs one.
 
-        `terminal` is the name of one that its three streams are.
+        `terminal` is the name of the terminal to use as its three streams.
         """
         number = len(list(self.folder.glob("*.stdout")))
         out, err = self.folder / f"{number}.stdout", self.folder / f"{number}.stderr"
@@ -316,9 +316,9 @@ class Viva:
         return self._started[-1]
 
     def __call__(self, *arguments: object, timeout: float = 240, **popen: Any) -> Ended:
-        """Run a command to its end: in this process, unless something about it asks for one of its own.
+        """Run a command to its end: in this process, unless it needs a separate one.
 
-        A fork copies whatever it touches, which takes longer than most commands do.
+        A fork copies all memory that it touches, which takes longer than most commands.
         """
         changed = dict(self.environment.items() - self._usual.items())
         apart = popen or timeout != 240 or any(name.startswith((*AT_START, "HF_")) for name in changed)
@@ -329,41 +329,41 @@ class Viva:
     def struck(
         self, number: signal.Signals, when: Callable[[], bool], *arguments: object, timeout: float = 240
     ) -> Ended:
-        """Run a command that gets a signal as soon as something is so."""
+        """Run a command and signal it once a condition holds."""
         going = self.start(*arguments)
         wait_until(when, "the moment to strike")
         going.signal(number)
         return going.ended(timeout)
 
     def examine(self, server: LocalServer, *arguments: object, run: str = "run", **popen: Any) -> Ended:
-        """`viva run cmmlu` against a server, as JSON."""
+        """Run `viva run cmmlu` against a server, with JSON output."""
         return self(*self.examining(server, *arguments, run=run), **popen)
 
     def examining(self, server: LocalServer, *arguments: object, run: str = "run") -> list[object]:
-        """The arguments of `examine`."""
+        """Return the arguments of `examine`."""
         model = ("--model", "openai/m", "--base-url", server.url)
         return ["run", "cmmlu", *model, "--run", run, "--format", "json", *QUIET, *arguments]
 
     def resume(self, *arguments: object, run: str = "run", **popen: Any) -> Ended:
-        """`viva resume`, as JSON."""
+        """Run `viva resume` with JSON output."""
         return self("resume", run, "--format", "json", *QUIET, *arguments, **popen)
 
     def entries(self, run: str = "run", stage: str = "responses") -> list[dict[str, Any]]:
-        """The whole lines of a journal."""
+        """Return the complete lines of a journal."""
         content = (self.folder / run / f"{stage}.jsonl").read_bytes()
         return [json.loads(line) for line in content.splitlines(keepends=True) if line.endswith(b"\n")]
 
     def answered(self, run: str = "run", stage: str = "responses") -> set[tuple[str, int]]:
-        """The questions and samples that a journal answers."""
+        """Return the (question, sample) pairs that a journal answers."""
         return {(e["question"], e.get("sample", 0)) for e in self.entries(run, stage) if "error" not in e}
 
     def scores(self, run: str = "run") -> list[dict[str, Any]]:
-        """The rows of scores.jsonl."""
+        """Return the rows of scores.jsonl."""
         content = (self.folder / run / "scores.jsonl").read_text(encoding="utf-8")
         return [json.loads(line) for line in content.splitlines()]
 
     def stop(self) -> None:
-        """End what still runs."""
+        """End all running commands."""
         for going in self._started:
             if going.process.poll() is None:
                 going.kill()
@@ -371,7 +371,7 @@ class Viva:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The working folder is an empty one, and no data set lies near it."""
+    """Work in an empty folder without data sets nearby."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("VIVA_DATA", raising=False)
@@ -379,7 +379,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def idle_servers() -> Iterator[list[LocalServer]]:
-    """Servers that wait for the next test."""
+    """Give the list of servers that wait for the next test."""
     idle: list[LocalServer] = []
     yield idle
     for server in idle:
@@ -410,13 +410,13 @@ def serve(tmp_path: Path, idle_servers: list[LocalServer]) -> Iterator[Serve]:
 
 @pytest.fixture
 def server(serve: Serve) -> LocalServer:
-    """A server that answers everything at once; `control` changes that."""
+    """Start a server that answers everything at once; `control` changes that."""
     return serve()
 
 
 @pytest.fixture(scope="session")
 def warm() -> Iterator[Warm]:
-    """Interpreters that wait for the next command."""
+    """Give the warm interpreters."""
     interpreters = Warm()
     yield interpreters
     interpreters.stop()
@@ -424,7 +424,7 @@ def warm() -> Iterator[Warm]:
 
 @pytest.fixture
 def viva(tmp_path: Path, warm: Warm, serve: Serve) -> Iterator[Viva]:
-    """The command line in a folder of its own; it ends before the servers are handed on."""
+    """Give the command line in a separate folder; its commands end before servers are reused."""
     folder = tmp_path / "work"
     folder.mkdir()
     runner = Viva(folder, warm)
@@ -433,7 +433,7 @@ def viva(tmp_path: Path, warm: Warm, serve: Serve) -> Iterator[Viva]:
 
 
 def wait_until(condition: Callable[[], bool], what: str, timeout: float = 240) -> None:
-    """Wait for something that another process does: the longer it takes, the less often it is looked for."""
+    """Wait for an action of another process, polling less often the longer it takes."""
     began = time.monotonic()
     while not condition():
         waited = time.monotonic() - began
@@ -442,7 +442,7 @@ def wait_until(condition: Callable[[], bool], what: str, timeout: float = 240) -
 
 
 def running(processes: Sequence[int]) -> list[int]:
-    """Those that are neither gone nor dead and waiting to be reaped (by this process, where it adopts orphans)."""
+    """Return the processes that are neither gone nor zombies (of this process, where it adopts orphans)."""
     found = []
     for process in processes:
         with suppress(OSError):

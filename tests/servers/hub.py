@@ -1,4 +1,4 @@
-"""A local Hugging Face hub with storage on another host: what it has, how it fails, and what it was asked."""
+"""A local Hugging Face hub with storage on another host: files, failures, and a log of requests."""
 
 import hashlib
 import http.server
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass
 class Asked:
-    """A request: its path, and the headers that matter."""
+    """A request: its path and relevant headers."""
 
     path: str
     range: str
@@ -20,27 +20,27 @@ class Asked:
 
 @dataclass
 class Hub:
-    """Files by address path, and how each is answered."""
+    """Files by URL path, and how requests are answered."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
     refuse: list[tuple[int, dict[str, str]]] = field(default_factory=list)
-    """Answers (status, headers) that come first, one a request."""
+    """First answers (status, headers), one per request."""
     redirect: str = ""
-    """The storage that large files are on: every file, where it is not empty."""
+    """Address of the storage to redirect all files to; empty for none."""
     cut: list[int] = field(default_factory=list)
-    """After so many bytes of a body the connection is closed, one number a request."""
+    """Bytes of the body after which the connection is closed, one number per request."""
     ranges: bool = True
     linked: dict[str, str] = field(default_factory=dict)
-    """Path → the X-Linked-Etag that it has in place of its own SHA-256."""
+    """Path → X-Linked-Etag to send instead of the file's SHA-256."""
     headers: dict[str, str] = field(default_factory=dict)
-    """What every file comes with, besides."""
+    """Further headers of every file."""
     moved: dict[str, bytes] = field(default_factory=dict)
-    """What the files are once a connection was cut."""
+    """Contents that replace files after a connection was cut."""
     url: str = ""
 
     def add(self, repository: str, commit: str, path: str, content: bytes) -> str:
-        """Put a file of a data set there; its SHA-256."""
+        """Add a file of a data set; returns its SHA-256."""
         self.files[f"/datasets/{repository}/resolve/{commit}/{path}"] = content
         return hashlib.sha256(content).hexdigest()
 
@@ -90,12 +90,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.connection.close()
 
     def log_message(self, format: str, *values: Any) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 @contextmanager
 def serving(hub: Hub) -> Iterator[Hub]:
-    """The hub at an address of this machine."""
+    """Serve the hub on this machine."""
     handler = type("Handler", (_Handler,), {"hub": hub})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()

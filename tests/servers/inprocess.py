@@ -1,4 +1,4 @@
-"""The command line in this process: nothing is forked, and packages of others are imported once."""
+"""Run the command line in this process: no fork, and other packages are imported once."""
 
 import json
 import logging
@@ -17,7 +17,7 @@ import pytest
 
 @dataclass
 class Ended:
-    """What a command left: exit code and the two streams."""
+    """The result of a command: exit code and both streams."""
 
     code: int
     out: str
@@ -36,7 +36,7 @@ class Ended:
 
 
 def command(folder: Path, *arguments: object, environment: Mapping[str, str] | None = None) -> Ended:
-    """Run `viva ARGUMENTS` in a folder, with no other variables than those of `environment` where there is one."""
+    """Run `viva ARGUMENTS` in a folder, with only the variables of `environment` if given."""
     from viva.cli.main import main
 
     given = [*map(str, arguments)]

@@ -1,7 +1,7 @@
-"""A language model small enough to know by heart: a tokenizer and the true probability of every next token.
+"""A tiny language model with known probabilities: a tokenizer and the true probability of every next token.
 
-What comes next depends on the last three tokens and on the sum of all, by tables drawn once. Its tokens are all bytes,
-and some words: so Chinese is mostly bytes, and a letter can be written with and without a blank before it.
+The next token depends on the last three tokens and the sum of all, by random tables. Tokens are all bytes and some
+words: so Chinese is mostly bytes, and a letter can be written with and without a blank before it.
 """
 
 import operator
@@ -17,18 +17,18 @@ WORDS = (
     *("As", " As", " the", " and", "One", " two", ",", "答案", "是", "：", "题目", "\n\n", "True", " True", " False"),
 )
 LIKELY = {*LETTERS, *(f" {letter}" for letter in LETTERS)}
-"""What an examinee is made to say more often than chance would."""
+"""Tokens made more probable, so that replies contain answers."""
 TABLES = 89
 
 
 class Language:
-    """`joined`: tokens of its own vocabulary besides, such as one that holds the end of a prompt and a letter."""
+    """The model. `joined`: further tokens of the vocabulary, such as one of a prompt's end and a letter."""
 
     def __init__(self, joined: Sequence[str] = ()) -> None:
         words = [word.encode() for word in (*WORDS, *joined)]
         self.vocabulary = list(dict.fromkeys([*(bytes([byte]) for byte in range(256)), *words]))
         self.end = len(self.vocabulary)
-        """The token that ends a text. It is also what stands before one."""
+        """The token that ends a text, and precedes it."""
         self._numbers = {token: number for number, token in enumerate(self.vocabulary)}
         self._longest = max(map(len, self.vocabulary))
         self._known: dict[int, NDArray[np.float64]] = {}
@@ -42,7 +42,7 @@ class Language:
         return tables
 
     def encode(self, text: str) -> list[int]:
-        """The longest token first."""
+        """Tokenize a text, longest token first."""
         content, place, found = text.encode("utf-8", "replace"), 0, []
         while place < len(content):
             for length in range(self._longest, 0, -1):
@@ -54,15 +54,15 @@ class Language:
         return found
 
     def number(self, token: str) -> int:
-        """The number of a token by its text."""
+        """Return the number of a token."""
         return self._numbers[token.encode()]
 
     def bytes_of(self, number: int) -> bytes:
-        """What a token writes; nothing for the end."""
+        """Return the bytes of a token; none for the end."""
         return b"" if number == self.end else self.vocabulary[number]
 
     def after(self, context: Sequence[int]) -> NDArray[np.float64]:
-        """The natural logarithm of each token's probability after these."""
+        """Return the natural logarithm of each token's probability after a context."""
         place = (sum(context) + sum(map(operator.mul, context[-3:], (7, 31, 101)))) % TABLES
         if place not in self._known:
             logits = self._tables[place]
@@ -70,10 +70,10 @@ class Language:
         return self._known[place]
 
     def of(self, tokens: Sequence[int], start: int = 0) -> list[float]:
-        """The log-probability of each token from `start` on, given all before it."""
+        """Return the log-probability of each token from `start` on, given those before it."""
         return [float(self.after(tokens[:place])[tokens[place]]) for place in range(start, len(tokens))]
 
 
 def chat_text(messages: Sequence[dict[str, str]]) -> str:
-    """Messages as the model reads them."""
+    """Return messages as the model's input text."""
     return "".join(f"[{message['role']}]\n{message['content']}\n" for message in messages) + "[assistant]\n"

@@ -1,8 +1,8 @@
-"""What the local servers share: a plan that the test may change, a log, what is in flight, how they start and end.
+"""Common base of the local servers: a plan that tests may change, a log, requests in flight, start and end.
 
     python SERVER.py --log FILE [--plan JSON] [--port N]
 
-A server binds 127.0.0.1, prints its port, and ends with its standard input, however long the suite takes.
+A server binds 127.0.0.1, prints its port, and ends when its standard input closes.
 
 POST /begin     forget everything: {"log": FILE, "plan": JSON}
 POST /control   a new plan (JSON, only what differs from the one in force)
@@ -27,7 +27,7 @@ from aiohttp import web
 
 
 class PlannedServer:
-    """A server that does as its plan says, and logs a line of JSON for everything that happened."""
+    """A server that follows a plan, and logs every event as a line of JSON."""
 
     Plan: type[Any]
 
@@ -41,7 +41,7 @@ class PlannedServer:
         self.adopt(self.Plan(**plan))
 
     def adopt(self, plan: Any) -> None:
-        """Do from now on as this plan says."""
+        """Follow this plan from now on."""
         self.plan = plan
 
     def routes(self, router: web.UrlDispatcher) -> None:
@@ -54,7 +54,7 @@ class PlannedServer:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """A request in flight."""
+        """Count a request as in flight."""
         self.in_flight += 1
         self.most = max(self.most, self.in_flight)
         try:
@@ -75,13 +75,13 @@ class PlannedServer:
         return web.json_response({"in_flight": self.in_flight, "most": self.most})
 
     async def serve(self, port: int) -> None:
-        """Until the process ends."""
+        """Serve until the process ends."""
         application = web.Application(client_max_size=1 << 30)
         application.router.add_post("/begin", self.begin_again)
         application.router.add_post("/control", self.control)
         application.router.add_get("/state", self.show_state)
         self.routes(application.router)
-        # A client that goes away cancels its handler, so that an answer is counted only when it was written.
+        # A client that disconnects cancels its handler, so that only written answers are counted.
         runner = web.AppRunner(application, handler_cancellation=True, access_log=None)
         await runner.setup()
         listener = socket.create_server(("127.0.0.1", port), backlog=1024)
@@ -91,7 +91,7 @@ class PlannedServer:
 
 
 def end_with(stdin: Any) -> None:
-    """End this process when whoever started it is gone."""
+    """End this process when its parent is gone."""
 
     def watch() -> None:
         stdin.read()

@@ -1,4 +1,4 @@
-"""Ports of 127.0.0.1 that are no model server, or a poor one: threads of the test's own process."""
+"""Ports of 127.0.0.1 without a model server, or with a minimal one, in threads of the test's process."""
 
 import contextlib
 import json
@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-TAKEN: list[socket.socket] = []  # ports that stay closed as long as this process lives
+TAKEN: list[socket.socket] = []  # ports kept closed while this process lives
 Handler = Callable[[socket.socket], None]
 
 
 def closed_port() -> int:
-    """A port on which nothing listens but what `port` is told to: it is taken, or any process might be given it."""
+    """Return a port on which nothing listens, reserved so that no other process gets it; `port` can use it."""
     taken = socket.socket()
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     taken.bind(("127.0.0.1", 0))
@@ -25,7 +25,7 @@ def closed_port() -> int:
 
 @contextlib.contextmanager
 def port(handle: Handler, number: int = 0, context: ssl.SSLContext | None = None) -> Iterator[int]:
-    """A port whose connections `handle` gets, one thread each; with TLS where there is a context."""
+    """Open a port whose connections `handle` gets, one thread each; with TLS if a context is given."""
     listener = socket.create_server(("127.0.0.1", number), reuse_port=True)
     held: list[socket.socket] = []
 
@@ -53,7 +53,7 @@ def port(handle: Handler, number: int = 0, context: ssl.SSLContext | None = None
 
 
 def says(content: bytes) -> Handler:
-    """Say this, whatever comes, and close."""
+    """Make a handler that sends this content to every connection and closes it."""
 
     def handle(connection: socket.socket) -> None:
         connection.sendall(content)
@@ -64,13 +64,13 @@ def says(content: bytes) -> Handler:
 
 
 def accepts(connection: socket.socket) -> None:
-    """Read and say nothing."""
+    """Read and never reply."""
     while connection.recv(65536):
         pass
 
 
 def http(replies: Callable[[str, bytes], tuple[int, Any]]) -> Handler:
-    """Speak HTTP, a request a connection: `replies` has status and JSON for a path and a body."""
+    """Make a handler for HTTP, one request per connection: `replies` returns status and JSON for path and body."""
 
     def handle(connection: socket.socket) -> None:
         stream = connection.makefile("rwb")
@@ -92,14 +92,14 @@ def http(replies: Callable[[str, bytes], tuple[int, Any]]) -> Handler:
 
 
 def letter(path: str, body: bytes) -> tuple[int, Any]:
-    """A model server that always answers A."""
+    """Reply like a model server that always answers A."""
     if path.endswith("/models"):
         return 200, {"data": [{"id": "m"}]}
     return 200, {"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}]}
 
 
 def self_signed(folder: Path) -> ssl.SSLContext:
-    """A server's context with a certificate that nobody vouches for, by the program openssl."""
+    """Make a server's TLS context with a self-signed certificate, by openssl."""
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
     command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]

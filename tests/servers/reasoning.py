@@ -1,9 +1,9 @@
-"""Stand-ins for the providers of models that reason, each as its own documentation describes it (see README.md).
+"""Stand-ins for providers of reasoning models, each as its documentation describes it (see README.md).
 
     python reasoning.py --log FILE [--plan JSON]
 
-`Plan.provider` says which it is: a name of `providers.PROVIDERS`; every path not named here is that provider's.
-The log has every request (asked: method, path, query, headers, body) and what came of it: answered (text, tokens),
+`Plan.provider` is a name of `providers.PROVIDERS`; it handles all paths not named here.
+The log has every request (asked: method, path, query, headers, body) and its result: answered (text, tokens),
 refused (status, body), cut (by the proxy). /begin, /control, /state: see planned.py.
 """
 
@@ -29,7 +29,7 @@ PROXY = {
 
 
 class Stand(PlannedServer):
-    """The plan, the limits and the log."""
+    """The server with its plan, limits and log."""
 
     Plan = Plan
 
@@ -92,7 +92,7 @@ class Stand(PlannedServer):
 
 
 class Delivery:
-    """A reply on its way: the model's time passes, signs of life are sent, and a proxy cuts what is silent too long."""
+    """The delivery of a reply: waits for the model, sends keep-alives, and cuts like a proxy after long silence."""
 
     def __init__(self, request: web.Request, plan: Plan, reply: Reply) -> None:
         self._request = request
@@ -102,7 +102,7 @@ class Delivery:
         self._silent = 0.0
 
     async def send(self) -> web.StreamResponse | None:
-        """The response that was sent; None where the connection is to be broken."""
+        """Send the reply; returns the response, or None if the connection is to be broken."""
         plan, chunks = self._plan, self._reply.chunks
         if not await self._pass(plan.latency + (plan.duration if chunks is None else 0.0)):
             return self._cut()
@@ -124,7 +124,7 @@ class Delivery:
         return response
 
     async def _pass(self, seconds: float) -> bool:
-        """Let time pass; whether the proxy had the patience."""
+        """Wait; returns whether the proxy kept the connection."""
         plan = self._plan
         if seconds <= 0:
             return True
@@ -150,7 +150,7 @@ class Delivery:
         self._silent = 0.0
 
     def _cut(self) -> web.StreamResponse | None:
-        """The proxy's own error, where nothing was sent yet; else it can only break the connection."""
+        """Return the proxy's error if nothing was sent yet, else None, to break the connection."""
         if self._begun is not None or self._plan.cut_with == "reset":
             return None
         status, page = PROXY[self._plan.cut_with]

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server with a real, small model behind it, which says how probable its tokens are; and lies.
+"""An OpenAI-compatible server with a real, small model, which returns log-probabilities, correct or distorted.
 
     python scoring.py --log FILE [--plan JSON] [--port N]
 
@@ -23,7 +23,7 @@ WORDS = "not supported here"
 
 @dataclasses.dataclass
 class Plan:
-    """What the server supports, and how it shows what it knows."""
+    """What the server supports, and how it returns log-probabilities."""
 
     latency: float = 0.0
     key: str = ""
@@ -31,7 +31,7 @@ class Plan:
     open: list[str] = dataclasses.field(default_factory=lambda: ["models", "chat", "completions"])
     joined: list[str] = dataclasses.field(default_factory=list)  # further tokens of the vocabulary
     bos: str | None = None  # the beginning-of-text token as it is shown; None for a model without one
-    doubled: bool = False  # whether it stands there twice
+    doubled: bool = False  # whether it is shown twice
     # logprobs
     logprobs: str = "shown"  # "ignored", "refused", "empty" (no position), "null", "alone" (without the list)
     most: int = 20  # more is refused with 400
@@ -58,7 +58,7 @@ class Plan:
 
 
 class Server(PlannedServer):
-    """The plan, the model and the log."""
+    """The server with its plan, model and log."""
 
     Plan = Plan
 
@@ -136,7 +136,7 @@ class Server(PlannedServer):
         return web.Response(status=status, body=error_body(words), content_type="application/json") if status else None
 
     def write(self, body: dict[str, Any], tokens: list[int], seed: str | None) -> tuple[list[int], str, str]:
-        """The tokens written, their text as far as it is given out, and why they end."""
+        """Return the tokens written, their visible text, and the reason for the end."""
         draw = random.Random(seed)
         temperature = body.get("temperature", 1.0)
         if "temperature" in self.plan.ignores:
@@ -195,7 +195,7 @@ class Server(PlannedServer):
         return choice
 
     def row(self, tokens: list[int], at: int, asked: int, marks: int) -> dict[str, Any]:
-        """A token, its number, what else could stand there, and how many characters and bytes it has."""
+        """Return a token with its log-probability, alternatives, and lengths in characters and bytes."""
         if at < marks:
             return {"token": self.plan.bos, "logprob": None, "bytes": [], "top": [], "text": self.plan.bos}
         content = self.language.bytes_of(tokens[at])

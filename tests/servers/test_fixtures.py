@@ -1,4 +1,4 @@
-"""The command line as tests run it: a fork of a warm interpreter, whose exit code is this command's and no other's."""
+"""The command line as tests run it: a fork of a warm interpreter, with the exit code of the right command."""
 
 import os
 import signal

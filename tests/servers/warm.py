@@ -1,12 +1,12 @@
-"""The command line as a process that need not import everything first: forked from an interpreter that has done so.
+"""Run commands as processes forked from an interpreter that has imported everything.
 
     python warm.py SOCKET
 
 Prints a line when it listens on SOCKET, to all of pytest-xdist's workers: loading takes four seconds of a processor. It
 reads requests, lines of JSON: {"arguments", "folder", "environment", "out", "err"}, perhaps "in", and "module" of
 another program. It writes [process, null] when one runs, and [process, code] when it has ended, as
-`os.waitstatus_to_exitcode` gives it. Every command is a process with everything that `python -m viva` would have, but
-the second that starting costs. It ends with its last connection.
+`os.waitstatus_to_exitcode` gives it. Every command is a process like `python -m viva`, without the
+second that starting costs. The interpreter ends with its last connection.
 """
 
 import atexit
@@ -40,18 +40,18 @@ from viva.scorers.truth import read_truth
 from viva.types import ExamSpec
 
 ELSEWHERE = ("__main__", "harness", "encoder", "embedding", "anthropic", "google", "inspect_tasks")
-"""What runs when it is imported, belongs into the sandbox, or is too large for those that do without it."""
+"""Modules not preloaded: they run on import, belong into the sandbox, or are too large."""
 WAITS = 200.0
-"""Seconds after which a command writes to its stderr where it is: shortly before most tests give it up."""
+"""Seconds after which a command dumps its stack to stderr: shortly before most tests give up."""
 LOADED = (
     "aiohttp", "altair", "genai_prices", "regex", "rich.console", "rich.markdown", "scipy.optimize", "scipy.sparse",
     "scipy.stats",
 )  # fmt: skip
-"""What is imported only where it is used."""
+"""Modules that are otherwise imported on first use."""
 
 
 def load() -> None:
-    """All that a command may import, and what is built when a set is first opened, asked, read and scored."""
+    """Import all that a command may use, and build what opening, asking, reading and scoring a set first builds."""
     for name in LOADED:
         importlib.import_module(name)
     for module in pkgutil.walk_packages(viva.__path__, "viva."):
@@ -68,17 +68,17 @@ def load() -> None:
         run = ["run", "cmmlu", "clrbench", "--run", f"{folder}/run", *model]
         for command in (["check", "cmmlu"], ["check", "csbench"], ["published", "csbench"], run):
             with redirect_stdout(io.StringIO()), suppress(SystemExit):
-                main_of_viva(command)  # nothing that uses Polars: its threads do not live through a fork
+                main_of_viva(command)  # nothing that uses Polars, whose threads do not survive a fork
     assert not any(name.startswith("polars-0") for name in threads()), "a fork of this would wait for ever"
 
 
 def threads() -> list[str]:
-    """The names of this process's threads, also of those that are no Python's."""
+    """Return the names of this process's threads, including those not started by Python."""
     return [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
 
 
 def become(request: dict[str, Any]) -> None:
-    """Be that command, in this process: its streams, folder, environment and arguments."""
+    """Run the requested command in this process, with its streams, folder, environment and arguments."""
     os.dup2(os.open(request.get("in", os.devnull), os.O_RDONLY), 0)
     for number, path in ((1, request["out"]), (2, request["err"])):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), number)
@@ -97,7 +97,7 @@ def become(request: dict[str, Any]) -> None:
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     except SystemExit as ended:
-        # As Python ends, but for taking everything down that was loaded here: as long as many a command takes.
+        # Exit like Python, but without unloading everything, which takes as long as many a command.
         threading._shutdown()
         atexit._run_exitfuncs()
         sys.stdout.flush()
@@ -106,15 +106,15 @@ def become(request: dict[str, Any]) -> None:
 
 
 def main(place: Path) -> None:
-    """Fork for every request, and tell who asked when a command has ended."""
+    """Fork for every request, and report to its connection when the command has ended."""
     load()
-    gc.freeze()  # or every command would look through all that was loaded when it ends, and copy it by doing so
+    gc.freeze()  # else every command would traverse, and so copy, all loaded objects when it ends
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(place))
     listener.listen()
     print(flush=True)
     asking: dict[int, socket.socket] = {}
-    running: dict[int, tuple[int, socket.socket]] = {}  # by the descriptor that tells a process's end
+    running: dict[int, tuple[int, socket.socket]] = {}  # keyed by the descriptor that signals a process's end
     while True:
         ready, _, _ = select.select([listener, *asking, *running], [], [])
         for each in ready:
@@ -125,12 +125,12 @@ def main(place: Path) -> None:
                 child, connection = running.pop(each)
                 os.close(each)
                 tell(connection, child, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-            elif line := asking[each].makefile("rb").readline():  # no other comes before this one was answered
+            elif line := asking[each].makefile("rb").readline():  # the next comes only after the reply
                 child = os.fork()
                 if not child:
                     become(json.loads(line))
                     return
-                os.setpgid(child, child)  # so that it can be ended with all that it starts
+                os.setpgid(child, child)  # so that it can be killed with its children
                 running[os.pidfd_open(child)] = child, asking[each]
                 tell(asking[each], child, None)
             else:
@@ -140,13 +140,13 @@ def main(place: Path) -> None:
 
 
 def tell(connection: socket.socket, child: int, code: int | None) -> None:
-    """Unless nobody listens any more."""
+    """Send a process's state, unless the connection is closed."""
     with suppress(OSError):
         connection.sendall(json.dumps([child, code]).encode() + b"\n")
 
 
 def ended(place: Path, listener: socket.socket) -> bool:
-    """Listen no more, unless another worker has connected meanwhile, which it does under the same lock."""
+    """Stop listening, unless another worker has connected meanwhile (under the same lock)."""
     with place.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if select.select([listener], [], [], 0)[0]:

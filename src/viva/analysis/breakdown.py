@@ -1,24 +1,24 @@
 """Tables of estimates from rows of scores.
 
-How an answer counts. A reply that cannot be read (unparsed, empty, truncated, refused) earns no point but stays in the
-denominator, as in the papers; what is not the model's doing (no reply, not graded, no usable gold) is left out of the
-mean, marks it as incomplete, and is never a zero. The bounds have it worth the least and the most that it can be.
+How an answer counts. An unreadable reply (unparsed, empty, truncated, refused) earns no point but stays in the
+denominator, as in the papers. An answer missing for other reasons (no reply, not graded, no usable gold) is left out of
+the mean, marks it as incomplete, and is never a zero; the bounds give it the least and the most that it can be worth.
 
-Several answers to a question count as their mean, as the best of each repeat, or as what to expect of k drawn from all,
-as a line says (`Aggregate.attempts`). The best of nine answers is less than that of ten: where fewer than k are known,
-what more of them add on the questions that have k is added; where hardly any question has k, only the bounds are known.
+Several answers to a question count as their mean, as the best of each repeat, or as the expectation over k drawn from
+all (`Aggregate.attempts`). The best of nine answers is less than that of ten: where fewer than k are known, the gain
+from more answers on the questions that have k is added; where hardly any question has k, only the bounds are known.
 Whether a question counts never depends on how good its known answers are.
 
-The maximum to expect of k answers drawn from the n without replacement: of the sorted answers, the i-th from the top is
-the maximum of C(n-i, k-1) of the C(n, k) draws. With scores of 0 and 1 that is pass@k of Chen et al. 2021 (arXiv
+Expected maximum of k answers drawn from n without replacement: of the sorted answers, the i-th from the top is the
+maximum of C(n-i, k-1) of the C(n, k) draws. With scores of 0 and 1 that is pass@k of Chen et al. 2021 (arXiv
 2107.03374); that all of k are right, pass^k, is Yao et al.'s (2024, arXiv 2406.12045, section 3). Grouped, as the
 InfiBench paper reports it, answers in their order are cut into groups of k, whose maxima are averaged: both expect the
 same, and the unbiased one scatters less.
 
-A question that the set lists several times counts so often (`ScoreRow.weight`), and is one question to the intervals;
+A question listed several times counts that often (`ScoreRow.weight`), but the intervals take it as one question;
 questions of one `ScoreRow.cluster` are one observation. A line may average a part of the scores in place of their
 values (`Aggregate.part`); an answer whose part is known counts there even where its score is not (its answer is graded,
-its rationale waits for a judge). What a score is made of its questions, `estimate` says.
+its rationale waits for a judge). `estimate` computes the score from the questions.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class Table(Struct, frozen=True, kw_only=True):
 
 _CHUNK = 4096
 _TEN = 10
-"""Answers to a question of which exams that take the best of several speak."""
+"""Answers to a question that labels such as "best of ten" assume."""
 _SUMMED = ("points", "answered", "replies", "floor", "ceiling", "gated", "settled", "waiting")
-"""What a question's answers add up to."""
+"""Columns summed over the answers to a question."""
 _NUMBERS = {"value": np.float64, "repeat": np.int32, "weight": np.int32}
 
 
@@ -102,7 +102,7 @@ def frame(rows: Iterable[ScoreRow]) -> Columns:
 
 
 class _View(Struct, frozen=True):
-    """The answers as they count: one row a counted answer, summed up a question, and again a value of a tag."""
+    """Counted answers: one row each, and their sums by question and by value of a tag."""
 
     answers: Columns
     questions: Columns
@@ -123,17 +123,15 @@ class _View(Struct, frozen=True):
 
 
 class Breakdown:
-    """The scores of one model on one exam, summed up a question, ready for any cell.
-
-    `attempts` is what several answers to a question count as, where a line does not say otherwise. `layouts` are the
-    exam's tables: their lines are the parts that a cell may lack.
+    """The scores of one model on one exam, summed by question. `attempts`: how several answers to a question count,
+    unless a line says otherwise. `layouts`: the exam's tables, whose lines are the parts that a cell may lack.
     """
 
     def __init__(self, scores: Columns, attempts: str = "", layouts: Iterable[TableSpec] = ()) -> None:
         self._scores = scores
         self._parts = _parts(layouts, scores.columns)
         self._known = [*(name for name in scores.texts if name.startswith("tag:") or name == "cluster"), "weight"]
-        """What is the same for all answers to a question."""
+        """Columns that are equal for all answers to a question."""
         self._attempts = attempts or "mean"
         asked, starts = scores.groups("question")
         each, there = scores.groups("question", "repeat")
@@ -147,7 +145,7 @@ class Breakdown:
         self._asked: dict[bytes, Columns] = {}
 
     def _view(self, attempts: str, part: str, given: str, aspects: tuple[str, ...]) -> _View:
-        """Made when first asked for: most tables need one only."""
+        """Return the view for these settings, cached: most tables need a single one."""
         if attempts in ("mean", "best") and not self._several:
             attempts = "mean"
         if (attempts, part, given, aspects) not in self._views:
@@ -163,7 +161,7 @@ class Breakdown:
         return self._views[attempts, part, given, aspects]
 
     def table(self, layout: TableSpec, exam: str, model: str) -> Table:
-        """Return a layout's cells, without the lines that want more answers to a question than there are."""
+        """Return a layout's cells, without lines that need more answers to a question than there are."""
         rows, columns = (tuple(filter(self._enough, lines)) for lines in (layout.rows, layout.columns))
         return Table(
             exam=exam,
@@ -178,18 +176,18 @@ class Breakdown:
         )
 
     def label(self, line: Aggregate) -> str:
-        """Return a line's label; of the best of ten answers with the number that there are, where they are fewer."""
+        """Return a line's label; where "best of ten" has fewer answers, the label says how many."""
         if line.attempts != "best" or not 0 < self._each < _TEN:
             return line.label
         return re.sub(r"\bten\b|(?<=@)10\b", str(self._each), line.label)
 
     def _enough(self, line: Aggregate) -> bool:
-        """Return whether any question has the answers that "best@10" wants: of two there is no best of ten."""
+        """Return whether some question has as many answers as "best@10" needs."""
         count = line.attempts.partition("@")[2]
         return not count.isdecimal() or int(count) <= self._most
 
     def cell(self, *lines: Aggregate) -> Estimate:
-        """Return the answers that all `lines` share, averaged as they say."""
+        """Return the average of the answers that belong to all `lines`."""
         over = next((line.over for line in lines if line.over), "")
         kind = next((line.kind for line in lines if line.kind != "score"), lines[0].kind)
         attempts, view = self._viewed(lines)
@@ -229,7 +227,7 @@ class Breakdown:
         return _View(answers, _by_question(answers, self._known))
 
     def _viewed(self, lines: Sequence[Aggregate]) -> tuple[str, _View]:
-        """Return what several answers count as, and the answers as `lines` count them."""
+        """Return how several answers count (`Aggregate.attempts`), and the view that `lines` need."""
         attempts = next((line.attempts for line in lines if line.attempts), self._attempts)
         measured = next((line for line in lines if line.part), None)
         given = next((line.given for line in lines if line.given), "")
@@ -249,16 +247,16 @@ class Breakdown:
                 if 2 * scored < all_of_it and all_of_it - scored >= _SOME * n
             ]
             parts_lacking.append((len(few) == len(starts), few))
-        # First what tells most: a format that nobody graded is short in every domain, too.
+        # The most informative first: an ungraded format is missing in every domain as well.
         return tuple(dict.fromkeys(name for _, few in sorted(parts_lacking, key=lambda pair: pair[0]) for name in few))
 
     def questions(self, *lines: Aggregate) -> Columns:
-        """Return the questions that all `lines` share, a row each, for what compares questions.
+        """Return the questions that belong to all `lines`, a row each, for comparisons by question.
 
         Columns `question`, `weight`, `cluster`, `tag:*`, and the sums over a question's answers as a cell counts them,
         each as often as the question is listed: `n` answers, `answered` of them, their `points`, the bounds `floor` and
-        `ceiling`; `outcome:NAME` counts each outcome, `gated`, `settled` and `waiting` the answers by who could decide
-        (`estimate`), `replies` those that are known, several of which may be one of the `answered`.
+        `ceiling`; `outcome:NAME` counts each outcome; `gated`, `settled` and `waiting` count answers by who could
+        decide them (`estimate`); `replies` counts known replies, several of which may make one of the `answered`.
         """
         asked = msgspec.json.encode(lines)
         if asked not in self._asked:  # a model is compared with many others
@@ -276,17 +274,17 @@ class Breakdown:
 
 
 def _part(data: Columns, lines: Sequence[Aggregate]) -> Columns:
-    """Return the rows that all `lines` share."""
+    """Return the rows that belong to all `lines`."""
     masks = [data.among(f"tag:{tag}", values) for line in lines for tag, values in line.where.items()]
     return data.take(np.logical_and.reduce(masks)) if masks else data
 
 
 _SOME = 0.005
-"""Share of a cell's answers that a part must lack to be named: one answer lost of a handful makes no other quantity."""
+"""Share of a cell's answers that a part must lack to be named: a few lost answers do not change what is measured."""
 
 
 def _parts(layouts: Iterable[TableSpec], columns: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Tag → its values that are lines of the tables by themselves → what the lines are called."""
+    """Return tag → value → label, for the values that are lines of a table by themselves."""
     labels: dict[str, dict[str, str]] = {}
     for layout in layouts:
         for line in (*layout.rows, *layout.columns):
@@ -297,8 +295,8 @@ def _parts(layouts: Iterable[TableSpec], columns: Sequence[str]) -> dict[str, di
 
 
 def _by_question(answers: Columns, known: Sequence[str]) -> Columns:
-    """Return one row a question: what its answers add up to, as often as the set lists it, and what is the same for
-    all.
+    """Return one row a question: the sums over its answers, times its weight, and the columns that all of them
+    share.
     """
     groups, starts = answers.groups("question", *known)
     weight = answers.numbers["weight"][starts]
@@ -313,7 +311,7 @@ def _by_question(answers: Columns, known: Sequence[str]) -> Columns:
 
 
 FULL = 1.0 - 1e-6
-"""From here on a score is full marks: published scores are rounded to six decimals."""
+"""The lowest score that counts as full marks: published scores are rounded to six decimals."""
 
 
 @lru_cache(maxsize=256)
@@ -325,9 +323,9 @@ def maximum_weights(n: int, k: int) -> tuple[float, ...]:
     if not 1 <= k <= n:
         raise DataError(f"best@{k} of {n} answers cannot be told: k is from 1 to the number of answers")
     draws = math.comb(n, k)
-    count = math.comb(n - 1, k - 1)  # the draws of which the best score is one
+    count = math.comb(n - 1, k - 1)  # the draws whose maximum is the best score
     weights: list[float] = []
-    for left in range(n - 1, k - 2, -1):  # so many scores are not better than this one
+    for left in range(n - 1, k - 2, -1):  # scores that are no better than this one
         weights.append(count / draws)
         count = count * (left - k + 1) // left if left else 0
     return tuple(weights)
@@ -343,12 +341,12 @@ def best_at(scores: Iterable[float], k: int) -> float:
 
 
 def pass_at(scores: Iterable[float], k: int = 1, full: float = FULL) -> float:
-    """pass@k, unbiased: how likely at least one of k answers, drawn without replacement, has full marks."""
+    """Return the unbiased pass@k: the probability that one of k answers drawn without replacement has full marks."""
     return best_at([float(score >= full) for score in _finite(scores)], k)
 
 
 def all_at(scores: Iterable[float], k: int = 1, full: float = FULL) -> float:
-    """pass^k, unbiased: how likely all of k answers, drawn without replacement, have full marks."""
+    """Return the unbiased pass^k: the probability that all of k answers drawn without replacement have full marks."""
     return 1.0 - best_at([float(score < full) for score in _finite(scores)], k)
 
 
@@ -361,9 +359,7 @@ def _finite(scores: Iterable[float]) -> list[float]:
 
 
 def given_full(scores: Columns, given: str, part: str) -> Columns:
-    """Return the answers with full marks in a part, and those that may have them: unanswered, whatever else is
-    known.
-    """
+    """Return the answers with full marks in the part `given`, and those that may still get them, with `part` as nan."""
     if not given:
         return scores
     mark = scores.number(f"part:{given}")
@@ -374,7 +370,7 @@ def given_full(scores: Columns, given: str, part: str) -> Columns:
 
 
 def marked(scores: Columns, part: str = "", aspects: tuple[str, ...] = ()) -> Columns:
-    """Return every answer with what it counts for: the part of its score, where it has such a part, else its value."""
+    """Return every answer with its points: the named part of its score where it has one, else its value."""
     apart = scores.number(f"part:{part}")
     known = ~np.isnan(apart)
     unanswered = scores.among("outcome", UNANSWERED) & ~known
@@ -406,24 +402,24 @@ def marked(scores: Columns, part: str = "", aspects: tuple[str, ...] = ()) -> Co
 
 
 def graded_as(points: Numbers) -> Numbers:
-    """Return the places in OUTCOMES of right, partly and wrong, by what answers are worth."""
+    """Return places in OUTCOMES: right, partly or wrong, by the points of each answer."""
     right, partly, wrong = (OUTCOMES.index(outcome) for outcome in ("right", "partly", "wrong"))
     return np.where(points >= 1.0, right, np.where(points > 0.0, partly, wrong))
 
 
 Expected = Callable[[Sequence[float], int], float]
-"""From some scores of a question, what k of them come to."""
+"""Computes from the scores of a question the expectation over k of them."""
 WAYS: dict[str, Expected] = {"best@": best_at, "pass@": pass_at, "pass^": all_at}
 ENOUGH = 0.1
-"""The share of questions with all answers from which what one more adds is read off these."""
+"""Share of questions that must have all answers for the gain from further answers to be read off them."""
 WAY = re.compile(r"(best@|pass@|pass\^)([1-9][0-9]{0,4})")
 
 
 def best_of_repeats(marked: Columns, tags: Sequence[str]) -> Columns:
     """Reduce to one row a question and repeat: the best of its answers.
 
-    Repeats that were asked fewer times count as they are, as the paper's last groups do (InfiBench, NeurIPS 2024). The
-    bounds take a missing answer as the worst and as the best that it can be.
+    Repeats with fewer answers count as they are, as the paper's last groups do (InfiBench, NeurIPS 2024). In the bounds
+    a missing answer is the worst and the best that it can be.
     """
     answered = marked.numbers["answered"] == 1
     in_line = marked.take(np.lexsort((-marked.numbers["points"], ~answered)))  # the best first, missing ones last
@@ -440,10 +436,10 @@ def best_of_repeats(marked: Columns, tags: Sequence[str]) -> Columns:
 
 
 def drawn(marked: Columns, tags: Sequence[str], attempts: str) -> Columns:
-    """Reduce to one row a question: what to expect of k of its answers ("best@5", "pass@5", "pass^5").
+    """Reduce to one row a question: the expectation over k of its answers ("best@5", "pass@5", "pass^5").
 
     The bounds are the same expectation with a missing answer worth nothing, and worth full marks. Raises VivaError for
-    another word.
+    any other `attempts`.
     """
     way = WAY.fullmatch(attempts)
     if way is None:
@@ -473,9 +469,7 @@ def _split(values: Numbers, groups: Numbers) -> list[list[float]]:
 
 
 def _expected(answers: Columns, groups: Numbers, expect: Expected, count: int, wanted: Numbers) -> NDArray[np.float64]:
-    """Return what as many of each group's answers as are wanted come to, at most `count`; nan where that cannot be
-    told.
-    """
+    """Return for each group the expectation over `wanted` of its answers, at most `count`; nan where it is unknown."""
     points, answered = (_split(answers.numbers[name], groups) for name in ("points", "answered"))
     known = [[v for v, there in zip(*each, strict=True) if there] for each in zip(points, answered, strict=True)]
     whole = [scores for scores in known if len(scores) >= count]

@@ -1,6 +1,6 @@
-"""Columns of numbers and of texts, all of one length: what the means of scores are computed from.
+"""Columns of numbers and of texts, all of one length, from which the means of scores are computed.
 
-NumPy alone, so that a run is summed up without what analyses of many runs need; these take columns as a Polars frame.
+NumPy alone, so that summing up one run does not import Polars; analyses of many runs use `Columns.to_frame`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Numbers = NDArray[Any]
 
 
 class Text(Struct, frozen=True, eq=False):
-    """A column of texts, of which many are alike."""
+    """A column of texts with many repeated values, stored as codes."""
 
     values: Sequence[str]
     codes: NDArray[np.int32]
@@ -54,7 +54,7 @@ class Columns(Struct, frozen=True, eq=False):
 
     @property
     def height(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.texts["question"].codes)
 
     @property
@@ -72,16 +72,16 @@ class Columns(Struct, frozen=True, eq=False):
         return self.texts[name].among(wanted) if name in self.texts else np.zeros(self.height, dtype=bool)
 
     def take(self, rows: Numbers) -> Columns:
-        """Return some of the rows: a mask, or their places in the order that they are to have."""
+        """Return the rows of a mask, or the rows at these places in their order."""
         numbers = {name: values[rows] for name, values in self.numbers.items()}
         return Columns(numbers, {name: Text(text.values, text.codes[rows]) for name, text in self.texts.items()})
 
     def replace(self, **numbers: Numbers) -> Columns:
-        """Return the same with other columns of numbers, or more of them."""
+        """Return the same with columns of numbers replaced or added."""
         return Columns({**self.numbers, **numbers}, self.texts)
 
     def groups(self, *names: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Number the groups of rows that are alike in `names`, in the order of their first rows.
+        """Number the groups of rows that are equal in the columns `names`, in the order of their first rows.
 
         Returns the group of each row, and the first row of each group.
         """
@@ -106,20 +106,18 @@ class Columns(Struct, frozen=True, eq=False):
 
 
 def coded(texts: Sequence[K | None], known: dict[K, int]) -> NDArray[np.int32]:
-    """Return the places of texts, or of other keys, in `known`, which grows by those that are new; -1 for none."""
+    """Return the codes of texts or other keys in `known`, to which new ones are added; -1 for None."""
     return np.array([-1 if text is None else known.setdefault(text, len(known)) for text in texts], dtype=np.int32)
 
 
 def by_name(kind: str, rows: Sequence[Mapping[str, T]]) -> dict[str, list[T | None]]:
-    """Return a column for each name in what rows say: null where a row does not have it."""
+    """Return a column for each key of the rows: null where a row does not have it."""
     names = dict.fromkeys(itertools.chain.from_iterable(rows))
     return {f"{kind}:{name}": [row.get(name) for row in rows] for name in names}
 
 
 def tag_columns(rows: Sequence[Mapping[str, str]], known: dict[str, dict[str, int]]) -> dict[str, Numbers]:
-    """Return a column a tag, as places in what is `known` of its values; each combination of values is looked up
-    once.
-    """
+    """Return a column a tag, as codes in `known` of its values; each combination of values is looked up once."""
     names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
     try:
         # The first once more: of a single name there would be no tuple.
@@ -135,7 +133,7 @@ def tag_columns(rows: Sequence[Mapping[str, str]], known: dict[str, dict[str, in
 
 
 def joined(chunks: Sequence[Mapping[str, Numbers]], name: str, nothing: np.int32 | np.float64) -> Numbers:
-    """Return a column of all chunks, of which some may not have it."""
+    """Return a column joined over all chunks; `nothing` where a chunk does not have it."""
     return np.concatenate(
         [chunk[name] if name in chunk else np.full(len(next(iter(chunk.values()))), nothing) for chunk in chunks]
     )

@@ -1,6 +1,6 @@
-"""Two contestants on the same questions: the difference of their means, how sure it is, and what could have been seen.
+"""Two contestants on the same questions: the difference of their means, its uncertainty, and the test's power.
 
-Everything goes by pairs: the same question, answered by both. Several answers to a question are one score of it first
+All comparisons are paired: the same question, answered by both. Several answers to a question are one score of it first
 (their mean, or the best, as the exam says), so a question is one observation however often it was asked (Miller 2024,
 "Adding Error Bars to Evals", arXiv 2411.00640, sections 2 and 4). The difference is the second minus the first.
 
@@ -10,27 +10,28 @@ Everything goes by pairs: the same question, answered by both. Several answers t
     p            McNemar's exact test (1947, Psychometrika 12:153-157) where all scores are 0/1; else by inverting the
                  interval. A permutation of signs tests symmetry and not the mean: of 20 skewed differences of mean 0 it
                  rejects in up to 37 % of sets
-    power        normal approximation: what is seen in 80 % of such sets at 5 %, two-sided, is (1.960 + 0.842) · error
+    power        normal approximation: the difference seen in 80 % of such sets at 5 %, two-sided, is
+                 (1.960 + 0.842) · error
 
 A paired test that may be looked at after every question: an e-value, and an interval that holds at all times.
 
-Somebody bets on the differences d of the second contestant minus the first, one question after another, and begins with
-1. A bet of λ on a mean of 0 makes Π (1 + λ·d) of it, for any λ from -1 to 1; if the mean is 0 nobody gets richer on
-average, and by Ville's inequality the capital ever reaches 20 with a chance of at most 1 in 20, however often one looks
-and whenever one stops (Waudby-Smith and Ramdas 2024, JRSS B 86:1-27; Ramdas et al. 2023, Statistical Science
-38:576-601). The capital here is an average over many λ, fixed beforehand, with the density of 2θ - 1, θ of Beta(a, a):
+A gambler with a capital of 1 bets on the differences d (second contestant minus first), question by question. Bets of λ
+against a mean of 0, for any λ from -1 to 1, turn it into Π (1 + λ·d); if the mean is 0 it does not grow on average, and
+by Ville's inequality it ever reaches 20 with a probability of at most 1 in 20, however often one looks and whenever one
+stops (Waudby-Smith and Ramdas 2024, JRSS B 86:1-27; Ramdas et al. 2023, Statistical Science 38:576-601). The capital
+here is an average over many λ, fixed beforehand, with the density of 2θ - 1, θ of Beta(a, a):
 
     for 0/1 scores, g gained and l lost questions:    e = 2^(g+l)·B(g + a, l + a) / B(a, a)
 
-which ties do not change; for fractions the average is over `NODES` values of λ, which is a bet as good as any. It does
-not depend on the order, so that it can be read off the questions answered so far. p = min(1, 1/e) holds at all times.
+which ties do not change; for fractions the average is over `NODES` values of λ, an equally valid bet. It does not
+depend on the order of the questions answered so far. p = min(1, 1/e) holds at all times.
 
 *Interval*: all means m against which the capital has not reached 20. With x = (1 + d)/2 in 0..1 and μ = (1 + m)/2 the
 bets are 1 - s + s·x/μ (the mean is higher) and 1 - s + s·(1 - x)/(1 - μ), s = |λ|. Each is log-convex in μ, so the
 average is convex, and what is below 20 is one interval.
 
-What it takes for granted: the questions answered so far are a random draw from all that could be asked (asked in a
-random order), each counts alike, and scores lie in 0..1.
+Assumptions: the questions answered so far are a random draw from all that could be asked (asked in a random order),
+each counts alike, and scores lie in 0..1.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ POWER = 0.80
 SEEN = Z + NormalDist().inv_cdf(POWER)
 """A difference of so many standard errors is significant at 5 % in 80 % of all sets: 2.80."""
 Decision = Literal["better by more", "no worse", "equivalent", "no better", "worse by more", "open"]
-"""What an interval says of the second contestant next to a margin."""
+"""What an interval decides about the second contestant, given a margin."""
 _SAME = 1e-9
 """Differences below this are rounding."""
 
@@ -71,10 +72,10 @@ class Difference(Struct, frozen=True, kw_only=True):
     second: float | None = None
     """The means over these questions: not always those of the whole set."""
     difference: float | None = None
-    """None where nothing is scored on both sides, and where what is scored says nothing of what is not (`ranged`)."""
+    """None where nothing is scored on both sides, and where scored answers say nothing of the others (`ranged`)."""
     low: float | None = None
     high: float | None = None
-    """The 95 % interval, whatever the missing answers are worth; None for fewer than two questions."""
+    """The 95 % interval, valid whatever the missing answers are worth; None for fewer than two questions."""
     error: float | None = None
     """The standard error."""
     p: float | None = None
@@ -87,25 +88,25 @@ class Difference(Struct, frozen=True, kw_only=True):
     ties: int | None = None
     losses: int | None = None
     correlation: float | None = None
-    """Pearson's, of the two over questions: what pairing gains."""
+    """Pearson's correlation of the two over questions: the higher, the more pairing gains."""
     only_first: int = 0
     only_second: int = 0
     """Questions that the other was not asked."""
     unscored: int = 0
-    """Questions that both were asked and one or both have no score for: left out."""
+    """Questions that both were asked but that lack a score on one side or both: left out."""
     floor: float | None = None
     ceiling: float | None = None
-    """The least and the most that the difference can be over all shared questions when what is missing is decided."""
+    """The least and the most that the difference over all shared questions can be when missing answers are decided."""
     first_unscored: int = 0
     second_unscored: int = 0
-    """Questions of which some answers of this one are missing."""
+    """Questions to which this contestant's answers are missing in part or all."""
     tipping: float | None = None
-    """So right (a share of 1) these answers of the one who is ahead would have to be for a tie, if those of the other
-    were as wrong: below 0 the order holds whatever they are, above 1 it changes whatever they are. None where there
-    are none, and where nobody is ahead."""
+    """The score x (a share of 1) of the leader's missing answers at which, with 1 - x for the other's, there is a tie:
+    below 0 the order holds whatever they are worth, above 1 it always changes. None where no answers are missing, and
+    for a tie."""
     first_range: Interval | None = None
     second_range: Interval | None = None
-    """Where the means lie, if the difference is a range."""
+    """The ranges of the two means, if the difference is a range."""
 
     @property
     def ranged(self) -> bool:
@@ -130,10 +131,9 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 def decided(interval: Interval | None, margin: float) -> Decision:
-    """Return what can be said of the second next to the first, up to a margin: by where the whole interval lies.
+    """Return the decision about the second contestant, up to a margin: by where the whole interval lies.
 
-    One-sided at half of what the interval leaves (2.5 % of a 95 % one), as trials of non-inferiority are judged
-    (CONSORT 2012).
+    One-sided, at half of the interval's error (2.5 % of a 95 % one), as for trials of non-inferiority (CONSORT 2012).
     """
     if interval is None:
         return "open"
@@ -155,14 +155,16 @@ class Flip(Struct, frozen=True, kw_only=True):
     second_outcome: str
     first_read: Sequence[str] = ()
     second_read: Sequence[str] = ()
-    """What was read in their answers, a text a sample (hostile)."""
+    """The readings of their answers, a text a sample (untrusted)."""
 
 
 class Pairs(Struct, frozen=True, kw_only=True, eq=False):
     """Questions that both were asked, in the order of the first."""
 
     differences: Columns
-    """As `estimate` takes them: the differences of the questions with a score on both sides, and their bounds."""
+    """The differences of the questions with a score on both sides, and their bounds, in the columns that `sums`
+    reads.
+    """
     first: Columns
     second: Columns
     """The same questions of each: `score` (nan for none), `floor`, `ceiling`, `n`, `replies`, and their outcomes."""
@@ -172,7 +174,7 @@ class Pairs(Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def scored(self) -> NDArray[np.bool_]:
-        """Which questions have a score on both sides."""
+        """Mask of the questions with a score on both sides."""
         return np.asarray(self.differences.numbers["answered"] > 0)
 
     def spreads(self) -> Spreads:
@@ -184,8 +186,7 @@ class Pairs(Struct, frozen=True, kw_only=True, eq=False):
 def paired(first: Columns, second: Columns, over: str = "") -> Pairs:
     """Put two contestants' questions (`Breakdown.questions`) side by side.
 
-    `over`: the tag whose values are averaged first. Raises DataError for a question that is there twice, and where the
-    tag is missing.
+    `over`: the tag whose values are averaged first. Raises DataError for a duplicate question or a missing tag.
     """
     _refuse_unknown(first, over)
     places = {name: place for place, name in enumerate(names_of(second))}
@@ -241,7 +242,7 @@ def _refuse_unknown(questions: Columns, tag: str) -> None:
 def _per_answer(questions: Columns) -> Columns:
     """Return a score a question: the mean of what was answered (nan where nothing was), its bounds, and the outcome.
 
-    The outcome of several answers is the first of OUTCOMES that is there.
+    The outcome of several answers is the first of OUTCOMES that occurs among them.
     """
     known = questions.numbers
     with np.errstate(invalid="ignore"):
@@ -253,7 +254,7 @@ def _per_answer(questions: Columns) -> Columns:
 
 
 def compared(pairs: Pairs) -> Difference:
-    """Return the difference over all pairs. With nothing scored on both sides there is none, and the bounds say all."""
+    """Return the difference over all pairs; only its bounds where nothing is scored on both sides."""
     result = Difference(only_first=pairs.only_first, only_second=pairs.only_second)
     scored = pairs.scored
     if not len(scored):
@@ -303,7 +304,7 @@ def compared(pairs: Pairs) -> Difference:
 
 
 def sign_test(above: int, below: int) -> float:
-    """Return the exact two-sided p of so many signs up and down, were both as likely; McNemar's for discordant
+    """Return the exact two-sided p of these counts of signs, if both are equally likely; McNemar's for discordant
     pairs.
     """
     from scipy.special import bdtr
@@ -366,7 +367,7 @@ def _welch(first: Spread, second: Spread) -> Spread:
     parts = [(side.variance or 0.0, side.degrees) for side in (first, second)]
     for index, side in enumerate((first, second)):
         interval = side.interval()
-        if parts[index][0] < 1e-12 and interval is not None:  # all alike, which says little where they are few
+        if parts[index][0] < 1e-12 and interval is not None:  # equal scores, little evidence if few
             parts[index] = (max(side.mean - interval[0], interval[1] - side.mean) / Z) ** 2, side.degrees
     variance = sum(each for each, _ in parts)
     known = variance > 0 and all(degrees > 0 for _, degrees in parts)
@@ -385,16 +386,14 @@ class Weighed(NamedTuple):
 
     differences: Floats
     shares: Floats
-    """Of the average; they add up to 1."""
+    """Shares of the average; they add up to 1."""
     clusters: NDArray[np.int64]
     worth: float
-    """How many questions of equal shares, each a cluster, would tell as much."""
+    """Effective number of questions: of equal shares, each a cluster."""
 
 
 def weighed(pairs: Pairs) -> Weighed | None:
-    """Return what a comparison's difference is made of; None where nothing has a score on both sides, and for a
-    range.
-    """
+    """Return the scored questions with their shares; None where nothing has a score on both sides, and for a range."""
     scored = pairs.scored
     spread = pairs.spreads().mean if scored.any() else None
     if spread is None or pairs.differences.numbers["waiting"].any():
@@ -406,8 +405,8 @@ def weighed(pairs: Pairs) -> Weighed | None:
 
 
 def counting_alike(pairs: Pairs) -> Floats | None:
-    """Return the differences of the scored questions, where each counts as much as any other and stands for itself;
-    else None, and where what is decided says nothing of what is not.
+    """Return the differences of the scored questions if all have equal weight and each is its own cluster; else None,
+    also where scored answers say nothing of the others.
     """
     weights = weighed(pairs)
     if (
@@ -432,7 +431,7 @@ def _tipping(difference: float, floor: float, ceiling: float) -> float | None:
 
 
 def _shares(pairs: Pairs, kept: NDArray[np.bool_]) -> Floats:
-    """Return what each of some questions counts for in the average; they add up to 1."""
+    """Return the shares in the average of the kept questions; they add up to 1."""
     data = pairs.differences.take(kept)
     weights, name = data.numbers["n"], f"tag:{pairs.over}"
     codes = data.texts[name].codes if name in data.texts else np.zeros(len(weights), dtype=np.int32)
@@ -482,15 +481,15 @@ PRIOR = 5.0
 questions of a test with a fixed number, and half of the tests end at about that number (`performance/nulltests.py`)."""
 NODES = 128
 LIMIT = 1 / (1 - LEVEL)
-"""Of one test; of several that are to hold at once, so often as many."""
+"""The capital that rejects in one test; multiplied by the number of tests that are to hold at once."""
 
 
 class Anytime(Struct, frozen=True, kw_only=True):
-    """What the questions so far say, however often they were looked at. Shares of 1."""
+    """Result of a test that may be repeated after every question. Shares of 1."""
 
     n: int
     e: float
-    """The capital: evidence against no difference. 20 and more is significant at 5 %; it may be infinite."""
+    """The capital: evidence against no difference. From 20 on significant at 5 %; it may be infinite."""
     p: float
     low: float
     high: float
@@ -498,7 +497,7 @@ class Anytime(Struct, frozen=True, kw_only=True):
 
 
 def anytime(differences: Floats, tests: int = 1) -> Anytime | None:
-    """Return the e-value and interval of paired differences, each in -1..1; None for none, and for any beyond that.
+    """Return the e-value and interval of paired differences; None for no differences, and for any outside -1..1.
 
     `tests`: how many intervals and p are to hold at once (Bonferroni's).
     """
@@ -518,7 +517,7 @@ def anytime(differences: Floats, tests: int = 1) -> Anytime | None:
 
 
 def _end(values: Floats, counts: NDArray[np.int64], middle: float, limit: float, enough: float) -> float:
-    """Return where, from the mean to a limit, the logarithm of the capital is enough; the limit where it never is."""
+    """Return the point from the mean to `limit` at which the log capital reaches `enough`; `limit` if it never does."""
     if _log_capital(values, counts, limit) < enough:
         return limit
     return halved(lambda mean: _log_capital(values, counts, mean) < enough, middle, limit)[1]

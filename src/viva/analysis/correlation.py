@@ -1,4 +1,4 @@
-"""How two columns of figures go together over the same rows: Kendall, Pearson, Spearman.
+"""Correlation of two columns of figures over the same rows: Kendall, Pearson, Spearman.
 
 The columns are, for instance, the accuracies of models on two formats (SynEval, arXiv 2311.08287, Table 7) or on two
 benchmarks. Table 7 is over all 24 rows of the paper's main table, the random baseline included, and its Kendall is
@@ -10,7 +10,7 @@ association: Student's t for Pearson and Spearman, for Kendall exact where nothi
 Both take rows as drawn independently, which models of one family are not: without any association, 20 families of six
 models that are much alike have p ≤ .05 in 40 % of sets. Where families are known, both come from leaving out each
 family in turn (`families.jackknife`) on the scale of Fisher's z, with Student's t on two degrees less than there are
-families. What one row makes of a coefficient, `Leaning` shows; which rows lie far from the line, `Outlier`.
+families. `Leaning` has the influence of single rows on a coefficient, `Outlier` the rows far from the line.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from viva.analysis.uncertainty import Z, t_quantile
 Kind = Literal["kendall", "pearson", "spearman"]
 KINDS: tuple[Kind, ...] = ("kendall", "pearson", "spearman")
 FEWEST = 3
-"""Rows without which there is no coefficient: two points always lie on a line."""
+"""The fewest rows for a coefficient: two points always lie on a line."""
 FEWEST_OUTLYING = 5
 OUTLYING = 2.0
 """Standard errors from the line beyond which a row is named."""
@@ -64,9 +64,9 @@ class Outlier(Struct, frozen=True, kw_only=True):
     first: float
     second: float
     expected: float
-    """Of the second column, by the line through all *other* rows."""
+    """The second column's value on the line through all *other* rows."""
     t: float
-    """The externally studentised residual: how many of its own standard errors the row is away from that line."""
+    """The externally studentised residual: the row's distance from that line in standard errors."""
     p: float
     """Two-sided, times the number of rows (Bonferroni): whether any of so many rows would lie so far off by chance."""
 
@@ -83,9 +83,9 @@ class Pair(Struct, frozen=True, kw_only=True):
     outliers: tuple[Outlier, ...] = ()
     """The rows furthest from the line of the second column over the first, beyond `OUTLYING`, the furthest first."""
     families: int = 0
-    """Families that were drawn together; 0 where each row is its own."""
+    """Number of families whose rows were drawn together; 0 where each row is its own."""
     rows: tuple[tuple[str, float, float], ...] = ()
-    """What it was computed from: name, first, second."""
+    """The rows it was computed from: name, first, second."""
 
     def of(self, kind: Kind) -> Coefficient:
         """Return the coefficient of a kind."""
@@ -164,9 +164,9 @@ def coefficient(kind: Kind, xs: Sequence[float], ys: Sequence[float]) -> tuple[f
     """Return the coefficient and its p-value; None where it is not defined."""
     if len(xs) < FEWEST or len(set(xs)) < 2 or len(set(ys)) < 2:
         return None
-    from scipy import stats  # half a second that other commands do without
+    from scipy import stats  # takes half a second, so only where needed
 
-    with warnings.catch_warnings():  # a column that is constant but for its last bits; what comes out is looked at
+    with warnings.catch_warnings():  # a column that is constant but for its last bits; the result is checked below
         warnings.simplefilter("ignore")
         test = (
             stats.kendalltau(xs, ys, variant="b")
@@ -182,7 +182,7 @@ def coefficient(kind: Kind, xs: Sequence[float], ys: Sequence[float]) -> tuple[f
 
 
 def interval(kind: Kind, value: float, n: int) -> tuple[float, float] | None:
-    """Fisher's 95 % interval around a coefficient over n rows; None where there is none."""
+    """Return Fisher's 95 % interval around a coefficient over n rows; None where it is not defined."""
     spare = n - (4 if kind == "kendall" else 3)
     if spare < 1 or abs(value) > _CERTAIN:
         return None
@@ -198,7 +198,7 @@ def pairs(columns: Sequence[str], *, every: bool = False) -> list[tuple[str, str
 
 
 def _kept(kind: Kind, xs: Sequence[float], ys: Sequence[float]) -> Callable[[NDArray[np.bool_]], float | None]:
-    """Return the coefficient as a function of the rows that are kept."""
+    """Return a function of a mask of rows that computes the coefficient over them."""
     x, y = np.asarray(xs), np.asarray(ys)
 
     def value(kept: NDArray[np.bool_]) -> float | None:
@@ -211,7 +211,7 @@ def _kept(kind: Kind, xs: Sequence[float], ys: Sequence[float]) -> Callable[[NDA
 def by_families(
     kind: Kind, xs: Sequence[float], ys: Sequence[float], codes: Codes
 ) -> tuple[float, float, float] | None:
-    """p, and the 95 % interval's ends, of a coefficient over rows of which families are drawn; None for none."""
+    """Return p and the 95 % interval's ends of a coefficient by the jackknife over families; None where not defined."""
     from scipy import special
 
     of = _kept(kind, xs, ys)

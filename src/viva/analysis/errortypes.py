@@ -1,7 +1,7 @@
-"""How often each type of error occurs among wrong answers, with intervals over questions.
+"""Frequency of each type of error among wrong answers, with intervals over questions.
 
-Several types may apply to one answer, so that shares can add up to more than 1. A share is of the answers that were
-labelled; what no judge labelled is counted, and in no share.
+Several types may apply to one answer, so that shares can add up to more than 1. A share is of the labelled answers;
+answers that no judge labelled are counted, but are in no share.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from viva.analysis.estimate import mean_of
 from viva.analysis.tilting import numbered
 
 Vote = tuple[str, ...] | None
-"""One judge's labels for an answer: () for none of the types, None for no readable reply."""
+"""One judge's labels for an answer: () where no type applies, None for no readable reply."""
 
 
 class Typed(Struct, frozen=True, kw_only=True):
-    """One wrong answer with what the judges agree on."""
+    """One wrong answer with the labels that the judges agree on."""
 
     model: str
     question: str
@@ -50,7 +50,7 @@ class Errors(Struct, frozen=True, kw_only=True):
     wrong: int
     labelled: int
     fitting: int
-    """Labelled answers that show one of the types at least."""
+    """Labelled answers that show at least one of the types."""
     shares: tuple[Share, ...]
 
     @property
@@ -60,7 +60,7 @@ class Errors(Struct, frozen=True, kw_only=True):
 
 
 def agreed(votes: Sequence[Vote]) -> Vote:
-    """Return what several judges agree on: the types that more than half of the readable votes name.
+    """Return the labels that several judges agree on: the types that more than half of the readable votes name.
 
     () where more than half name none of the types; None where nothing has a majority, or nothing can be read.
     """

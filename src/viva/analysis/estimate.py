@@ -1,8 +1,7 @@
-"""A score with all that belongs to it: mean, 95 % interval, bounds, counts. All numbers over questions are made here.
+"""Estimate of a score: mean, 95 % interval, bounds, counts. All numbers over questions are computed here.
 
 From questions with the sums of their answers (`Breakdown`): `points` of the `answered` ones, and the least and the most
-(`floor`, `ceiling`) that all `n` can come to when what is missing is decided. A reply that cannot be read is wrong and
-not missing.
+(`floor`, `ceiling`) that all `n` can earn when the missing ones are decided. An unreadable reply is wrong, not missing.
 
     mean       Σ points / Σ answered; over groups of questions first, where an exam averages so; and never outside of
                its bounds, where a part of what waits is known already
@@ -13,9 +12,8 @@ not missing.
     clusters   questions that belong together (about one passage) are one observation (Miller 2024, arXiv 2411.00640,
                section 2.2)
 
-There is no mean, but bounds and an interval, where those that are decided say nothing of those that are not: a
-similarity can only say "right", and what is unlike the gold waits for a judge; an empty reply is wrong, and all others
-wait.
+There is no mean, but bounds and an interval, where the decided answers say nothing of the others: a similarity can only
+say "right", and answers unlike the gold wait for a judge; an empty reply is wrong, and all others wait.
 """
 
 from __future__ import annotations
@@ -49,9 +47,9 @@ from viva.types import OUTCOMES, SCORED, UNANSWERED
 from viva.visible import plural
 
 Scale = Literal["shares", "signed", "below zero", "any"]
-"""What scores are: in 0..1, differences of such scores, at most 1 and some below 0, or differences of those."""
+"""The range of scores: 0..1; differences of such scores; at most 1 with some below 0; or differences of those."""
 Sums = Mapping[str, float]
-"""What a group of questions adds up to: see `sums`."""
+"""The sums over a group of questions, by name: see `sums`."""
 SERIES = {"": ("points", "answered"), "floor:": ("floor", "n"), "ceiling:": ("ceiling", "n")}
 """A mean and its bounds: the columns that are summed up, and what they are divided by."""
 COUNTED = ("n", "replies", "gated", "settled", "waiting", *(f"outcome:{name}" for name in OUTCOMES))
@@ -61,7 +59,7 @@ _CERTAIN = 1e-12
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
-    """A score, as every surface shows it. Shares of 1.
+    """A score with its uncertainty, as reports, pages and exports show it. Shares of 1.
 
     `mean` is None where nothing is scored, and where those that are scored say nothing of the others (`ranged`).
     """
@@ -71,10 +69,10 @@ class Estimate(Struct, frozen=True, kw_only=True):
     mean: float | None = None
     low: float | None = None
     high: float | None = None
-    """The 95 % interval; where answers are missing, whatever they are worth."""
+    """The 95 % interval; where answers are missing, it holds whatever they are worth."""
     floor: float = 0.0
     ceiling: float = 1.0
-    """The least and the most that the score can be when what is missing is decided."""
+    """The least and the most that the score can be when the missing answers are decided."""
     sd: float | None = None
     """Standard deviation of the mean over repeats."""
     outcomes: dict[str, int] = {}
@@ -85,9 +83,9 @@ class Estimate(Struct, frozen=True, kw_only=True):
     """Groups of questions that belong together; 0 where each question is one observation."""
     groups: int = 0
     scored_groups: int = 0
-    """Of a mean over groups first, how many there are and how many it is over; 0 for any other."""
+    """Of a mean over groups: the number of groups, and of those with a score; 0 for any other mean."""
     lacks: tuple[str, ...] = ()
-    """Parts that the exam's tables tell apart, of which less than half is scored."""
+    """Parts (lines of the exam's tables) of which less than half is scored."""
 
     @property
     def unanswered(self) -> int:
@@ -96,7 +94,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
     @property
     def complete(self) -> bool:
-        """Whether the mean rests on everything that was asked."""
+        """Whether no answer is missing from the mean."""
         return not self.unanswered and (not self.n or self.ceiling - self.floor < _SAME)
 
     @property
@@ -106,12 +104,12 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
     @property
     def sure(self) -> float:
-        """What the score is whatever became of the missing answers."""
+        """The lowest score that is certain, whatever the missing answers are worth."""
         return (self.mean or 0.0) if self.complete else self.floor
 
     @property
     def order(self) -> tuple[float, float]:
-        """What results are put in order by: what is sure of them, then the most that they can be."""
+        """Sort key of results: the certain score, then the most that it can be."""
         return self.sure, self.mean or 0.0 if self.complete else self.ceiling
 
     @property
@@ -121,14 +119,14 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
 
 class Spread(Struct, frozen=True, kw_only=True):
-    """A mean of scores with its sampling variance, None where nothing tells it."""
+    """A mean of scores with its sampling variance; None where it cannot be estimated."""
 
     mean: float
     variance: float | None
     worth: float
-    """How many questions of equal weight, each for itself, would tell as much."""
+    """Effective number of questions: independent and of equal weight."""
     degrees: float
-    """Of freedom of the variance; infinite where it is known from the mean."""
+    """Degrees of freedom of the variance; infinite where it is known from the mean."""
     scale: Scale = "shares"
     zero_one: bool = False
     """Whether each question counts once, with 0 or 1; of differences: -1, 0 or 1."""
@@ -159,14 +157,14 @@ class Spread(Struct, frozen=True, kw_only=True):
 
     @property
     def _pairs(self) -> float:
-        """So many 0/1 pairs have this variance."""
+        """The number of 0/1 pairs that have this variance."""
         if self.zero_one or not self.variance or self.variance < _CERTAIN:
             return self.worth
         return max(1.0, (self.size - self.mean**2) / self.variance)
 
     @property
     def error(self) -> float | None:
-        """The standard error; of differences that of the adjusted Wald interval."""
+        """The standard error; for differences, of the adjusted Wald interval."""
         if self.variance is None:
             return None
         error = math.sqrt(self.variance)
@@ -174,7 +172,7 @@ class Spread(Struct, frozen=True, kw_only=True):
 
     @property
     def statistic(self) -> float:
-        """How many standard errors differences are from 0, by the interval that reaches further: its inversion."""
+        """The distance of differences from 0 in standard errors, by inverting the wider interval."""
         error = math.sqrt(self.variance or 0.0)
         if self.scale == "any":
             return abs(self.mean) / error if error > 0 else 0.0
@@ -184,7 +182,7 @@ class Spread(Struct, frozen=True, kw_only=True):
 
 
 class Spreads(Struct, frozen=True, kw_only=True):
-    """A mean and its bounds, each with its doubt; `mean` None where nothing is scored."""
+    """A mean and its bounds, each with its variance; `mean` None where nothing is scored."""
 
     mean: Spread | None
     floor: Spread
@@ -213,8 +211,8 @@ class Spreads(Struct, frozen=True, kw_only=True):
         return max(self.floor.mean - low[0], high[1] - self.ceiling.mean) / Z if low and high else None
 
     def p(self) -> float | None:
-        """Return the two-sided p of no difference, by inverting the interval; None where missing answers can make it
-        either.
+        """Return the two-sided p of no difference, by inverting the interval; None where missing answers can turn its
+        sign.
 
         With z standard errors between 0 and the nearer bound, and w between the bounds: P(Z > z) + P(Z > z + w).
         """
@@ -246,12 +244,12 @@ def sums(data: Columns, tag: str = "") -> dict[str, Sums]:
             break
         v = known[values]
         own = _moments(v, known[weights])
-        own["odd"] |= known.get("fraction", np.zeros(1)) > 0  # of differences whether the scores are no 0 or 1
+        own["odd"] |= known.get("fraction", np.zeros(1)) > 0  # of differences: whether some score is neither 0 nor 1
         columns |= {f"{series}{column}": series_values for column, series_values in own.items()}
         least = np.full(len(there) and int(there[-1]) + 1, np.inf)
         np.minimum.at(least, places, v)
         lowest[f"{series}lowest"] = least[there]
-    nothing = np.zeros(len(there))  # of most outcomes there are none
+    nothing = np.zeros(len(there))  # most outcomes do not occur
     by_column = {
         name: np.bincount(places, series_values)[there] if series_values.any() else nothing
         for name, series_values in columns.items()
@@ -277,7 +275,7 @@ def _moments(v: Numbers, w: Numbers) -> dict[str, Numbers]:
 
 
 def clusters_of(questions: Columns) -> NDArray[np.int64] | None:
-    """Return which questions belong together, by number; None where each stands for itself."""
+    """Return each question's cluster, as a number; None where each question is its own."""
     if "cluster" not in questions.texts:
         return None
     codes = questions.texts["cluster"].codes.astype(np.int64)
@@ -287,7 +285,7 @@ def clusters_of(questions: Columns) -> NDArray[np.int64] | None:
 
 
 def clustered(questions: Columns, over: str = "") -> Clustered | None:
-    """Return questions that belong together, with the groups of a mean over groups of them; None where none do."""
+    """Return the clusters of questions, with the groups of a mean over groups; None where there are no clusters."""
     clusters = clusters_of(questions)
     if clusters is None:
         return None
@@ -296,7 +294,7 @@ def clustered(questions: Columns, over: str = "") -> Clustered | None:
 
 
 class Clustered(Struct, frozen=True, eq=False):
-    """Questions that belong together: what each adds to each of `SERIES`, the group it is averaged in, its cluster."""
+    """Clustered questions: what each adds to each of `SERIES`, the group it is averaged in, its cluster."""
 
     columns: Mapping[str, Numbers]
     groups: NDArray[np.int64]
@@ -307,9 +305,9 @@ class Clustered(Struct, frozen=True, eq=False):
 
         From the clusters' sums of residuals, which may reach over groups, over 1 - their leverage. A group of a single
         cluster has no residuals of its own: its are from the overall mean. Degrees of freedom are one less than the
-        clusters are worth, (Σ w²)² / Σ w⁴ by their shares w: one text of a hundred questions beside ten of five is
-        hardly more than one observation. They are worth so many questions as there are, over the design effect (Kish
-        1965, Survey Sampling, section 8.2), the variance over that of questions `apart`; no fewer than the clusters.
+        clusters are worth, (Σ w²)² / Σ w⁴ by their shares w: one text of a hundred questions with ten of five is hardly
+        more than one observation. The worth in questions is their number over the design effect (Kish 1965, Survey
+        Sampling, section 8.2), the variance over that of questions `apart`; no fewer than the clusters.
         """
         values, weights = (self.columns[name] for name in SERIES[series])
         kept = weights > 0
@@ -347,7 +345,7 @@ def spreads(groups: Sequence[Sums], *, signed: bool = False, clustered: Clustere
 
 
 def mean_of(values: Numbers, questions: Numbers, *, signed: bool = False) -> Spreads:
-    """Return the mean of values, one or more a question; `questions` are the numbers of theirs."""
+    """Return the mean of values, one or more a question; `questions`: the number of each value's question."""
     v, w = np.bincount(questions, weights=values), np.bincount(questions).astype(np.float64)
     own = {name: float(moment.sum()) for name, moment in _moments(v, w).items()}
     return spreads([own | {"lowest": float(v.min())}], signed=signed)
@@ -369,7 +367,7 @@ def _spread(series: str, groups: Sequence[Sums], signed: bool, clustered: Cluste
         worth: float = n
         zero_one = group["w"] == n and not group["odd"]
         if scale == "shares" and squares[0] < ALIKE:
-            zero_one = True  # a variance says nothing where all questions agree, and no score varies more than these
+            zero_one = True  # equal scores have no variance to go by; 0/1 scores vary the most
         variance = mean_variance(squares[0], n, group["w"]) if n > 1 else None if signed else 0.0
         degrees = math.inf if signed and zero_one else n - 1.0
     else:
@@ -393,12 +391,12 @@ _MOMENTS = ("v", "w", "vv", "vw", "ww", "heard", "odd", "beyond", "size", "lowes
 
 
 def _squares(group: Sums, middle: float) -> float:
-    """Σ (v - middle × w)² over questions, from the sums of products."""
+    """Return Σ (v - middle × w)² over questions, from the sums of products."""
     return max(0.0, group["vv"] - 2 * middle * group["vw"] + middle**2 * group["ww"])
 
 
 def _of_several(group: Sums, squares: float, count: int) -> Group:
-    """Return a group as one of `count` that count alike."""
+    """Return a group as one of `count` groups of equal weight."""
     n, spare = group["heard"], group["heard"] - 1
     squares *= (n / group["w"]) ** 2
     shares = 1 / n / count**2
@@ -411,7 +409,7 @@ def _says_nothing(counts: Mapping[str, float]) -> bool:
 
 
 def silent(questions: Columns) -> bool:
-    """Return whether those questions that are decided say nothing of those that wait for a verdict."""
+    """Return whether the decided questions say nothing of those that wait for a verdict."""
     return _says_nothing({name: float(questions.numbers[name].sum()) for name in ("waiting", "gated", "settled")})
 
 
@@ -488,11 +486,11 @@ def bounds_text(cell: Estimate) -> str:
 
 
 APART = "questions that belong together count each by itself here: what is said of errors is too small."
-"""Where a measure knows no clusters."""
+"""Note for measures that ignore clusters."""
 
 
 def clusters_text(clusters: int) -> str:
-    """Return what intervals of so many clusters count."""
+    """Return the note on intervals over so many clusters."""
     return (
         f"intervals and tests count {plural(clusters, 'group')} of questions that belong together, not each question."
     )
@@ -509,5 +507,5 @@ def cell_text(cell: Estimate) -> str:
 
 
 def bracket_text(cell: Any) -> str:
-    """Return ` [59.10, 63.25]` of whatever has an interval; empty where there is none."""
+    """Return ` [59.10, 63.25]` for anything with `low` and `high`; empty where there is no interval."""
     return "" if cell.low is None else f" [{percent(cell.low)}, {percent(cell.high)}]"

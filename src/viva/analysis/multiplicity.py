@@ -19,11 +19,11 @@ from typing import Literal
 from viva.errors import DataError
 
 Correction = Literal["holm", "bh", "none"]
-"""How p-values are adjusted for their number."""
+"""Methods of adjusting p-values for their number."""
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down adjusted p-values, in the order given. Raises DataError for what is no probability.
+    """Return Holm's step-down adjusted p-values, in the order given. Raises DataError for values outside 0..1.
 
     With p(1) ≤ … ≤ p(m): adjusted p(i) = max over j ≤ i of min(1, (m − j + 1) · p(j)).
     """
@@ -37,10 +37,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Benjamini and Hochberg's step-up adjusted p-values ("q-values"), in the order given.
+    """Return Benjamini and Hochberg's step-up adjusted p-values ("q-values"), in the order given.
 
-    With p(1) ≤ … ≤ p(m): adjusted p(i) = min over j ≥ i of min(1, m/j · p(j)). Raises DataError for what is no
-    probability.
+    With p(1) ≤ … ≤ p(m): adjusted p(i) = min over j ≥ i of min(1, m/j · p(j)). Raises DataError for values outside
+    0..1.
     """
     order = _ascending(p_values)
     adjusted_p = [0.0] * len(order)
@@ -53,7 +53,7 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
 
 def adjusted(p_values: Sequence[float | None], correction: Correction) -> list[float | None]:
-    """Return the p-values that there are, adjusted for how many they are; None stays None and counts for nothing."""
+    """Return the p-values adjusted for their number; None stays None and is not counted."""
     corrected = iter(CORRECTIONS[correction]([p for p in p_values if p is not None]))
     return [None if p is None else next(corrected) for p in p_values]
 
@@ -72,4 +72,4 @@ CORRECTIONS: dict[Correction, Callable[[Sequence[float]], list[float]]] = {
     "none": list,
 }
 NAMES: dict[Correction, str] = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "none"}
-"""As a report calls them."""
+"""Names of corrections in reports."""

@@ -1,19 +1,19 @@
-"""Ranks as ranges from paired differences: what models that answered the same questions show of each other.
+"""Ranks as ranges, from paired differences of models that answered the same questions.
 
-Two intervals that overlap say less than the differences question by question: what makes a question hard is the same
-for all. So every ordered pair of models is tested, one-sided, "the first is no better", by the mean of the differences
-over its standard error. All hypotheses are tested at once with a familywise error of 5 %, step by step (Romano and Wolf
-2005, Econometrica 73:1237-1282): the critical value is the quantile of the largest statistic of all pairs not yet
-rejected, drawn from the joint normal distribution that the models' scores have (a multiplier bootstrap, without its
-noise), and moved to Student's t. A model's range is from one more than the number of models shown to be better to N
-less the number shown to be worse; all ranges hold the true ranks at once with 95 % confidence (Mogstad, Romano, Shaikh
-and Wilhelm 2024, Review of Economic Studies 91:476-518, section 3).
+Differences question by question say more than overlapping intervals, since a hard question is hard for all models. So
+every ordered pair of models is tested, one-sided, "the first is no better", by the mean of the differences over its
+standard error. All hypotheses are tested at once with a familywise error of 5 %, step by step (Romano and Wolf 2005,
+Econometrica 73:1237-1282): the critical value is the quantile of the largest statistic of all pairs not yet rejected,
+drawn from the joint normal distribution that the models' scores have (a multiplier bootstrap, without its noise), and
+moved to Student's t. A model's range is from one more than the number of models shown to be better to N less the number
+shown to be worse; all ranges hold the true ranks at once with 95 % confidence (Mogstad, Romano, Shaikh and Wilhelm
+2024, Review of Economic Studies 91:476-518, section 3).
 
-Where answers are missing the first is better only if it is so with all of its missing answers wrong and all of the
-other's right: no assumption of why they are missing.
+Where answers are missing the first is better only if it is with all of its missing answers wrong and all of the other's
+right: nothing is assumed of why they are missing.
 
-Few differing questions look more alike than they are. So the statistic has two more questions, a difference each way of
-the usual size, as Bonett and Price (2012) have it for 0/1 scores: for these their size is 1.
+Few differing questions understate the variance. So the statistic adds two questions, a difference each way of the usual
+size, as Bonett and Price (2012) do for 0/1 scores, where the size is 1.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from viva.analysis.uncertainty import LEVEL, SMALL_GROUP
 
 Floats = NDArray[np.float64]
 DRAWS = 4_000
-"""Of the largest statistic: the level of its 95 % quantile is then known to 0.7 points."""
+"""Draws of the largest statistic: the level of its 95 % quantile is then known to 0.7 points."""
 _AT_ONCE = 4_000_000
 """Statistics of one chunk of draws: 32 MB."""
 
 
 class _Ends(Struct, frozen=True, eq=False):
-    """Models × questions: the least and the most that each score can be, and what it counts for in the mean."""
+    """Models × questions: the least and the most that each score can be, and its share in the mean."""
 
     least: Floats
     most: Floats
@@ -89,8 +89,8 @@ def _ends(models: Sequence[Columns], over: str) -> _Ends | None:
 
 
 def _better(ends: _Ends) -> NDArray[np.bool_]:
-    """Return who is shown to be better than whom: models × models."""
-    # Of questions, or of texts that they are about.
+    """Return which models are shown to be better than which: models (better) × models."""
+    # The effective number of questions, or of clusters.
     size = 1 / float((_summed(ends.shares, ends.clusters) ** 2).sum(axis=1).max())
     away = [_summed(ends.shares * _centred(values, ends), ends.clusters) for values in (ends.least, ends.most)]
     floors, ceilings = ((ends.shares * values).sum(axis=1) for values in (ends.least, ends.most))
@@ -116,13 +116,13 @@ def _better(ends: _Ends) -> NDArray[np.bool_]:
 
 
 def _summed(values: Floats, codes: NDArray[np.int64]) -> Floats:
-    """Return each model's sums over questions of one code."""
+    """Return each model's sums over the questions of each code: models × codes."""
     return np.stack([np.bincount(codes, weights=each) for each in values])
 
 
 def _centred(values: Floats, ends: _Ends) -> Floats:
-    """Return scores from the mean of their group; those of small groups from the mean of all, which keeps the
-    differences between groups and is on the safe side.
+    """Return scores minus the mean of their group; in small groups minus the overall mean, which keeps the differences
+    between groups and is conservative.
     """
     sums, weights = (_summed(each, ends.groups) for each in (ends.shares * values, ends.shares))
     counts = np.bincount(ends.groups)
@@ -133,7 +133,7 @@ def _centred(values: Floats, ends: _Ends) -> Floats:
 
 
 def _usual(ends: _Ends) -> float:
-    """Return the root of the mean square of differences that are none: of neighbours by their mean."""
+    """Return the usual size of a difference: the root mean square of nonzero ones, between models adjacent in mean."""
     order = np.argsort((ends.shares * ends.least).sum(axis=1))
     apart = np.diff(ends.least[order], axis=0)
     differing = np.abs(apart) > 1e-9
@@ -141,7 +141,7 @@ def _usual(ends: _Ends) -> float:
 
 
 def _critical(away: Sequence[Floats], errors: Floats, left: NDArray[np.bool_]) -> float:
-    """Return the quantile of the largest statistic of the pairs that are left, were no difference true."""
+    """Return the quantile of the largest statistic of the remaining pairs under no true difference."""
     ends = np.concatenate(away)
     values, vectors = np.linalg.eigh(ends @ ends.T)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -154,5 +154,5 @@ def _critical(away: Sequence[Floats], errors: Floats, left: NDArray[np.bool_]) -
         drawn = dice.standard_normal((min(size, DRAWS - start), len(ends))) @ root.T
         statistics = (drawn[:, :count, None] - drawn[:, None, count:]) * scale
         largest.append(statistics.max(axis=(1, 2)))
-    safe = min(1.0, LEVEL + 2 * math.sqrt(LEVEL * (1 - LEVEL) / DRAWS))  # the quantile's own error on the safe side
+    safe = min(1.0, LEVEL + 2 * math.sqrt(LEVEL * (1 - LEVEL) / DRAWS))  # conservative: 2 errors of the quantile
     return float(np.quantile(np.concatenate(largest), safe))

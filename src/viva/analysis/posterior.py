@@ -1,23 +1,22 @@
 """The probability that the second contestant is better, given the questions: a Bayesian paired comparison.
 
-The unknown is how differences d of questions (the second minus the first) are distributed. A priori half a question is
-a whole point up and half a one a whole point down, and nothing else is known (a Dirichlet process: Ferguson 1973,
-Annals of Statistics 1:209-230; without the two halves it is Rubin's Bayesian bootstrap, 1981, Annals of Statistics
-9:130-134). Then the mean difference is, with n questions,
+The unknown is how differences d of questions (the second minus the first) are distributed. The prior is half a question
+of a whole point up and half a question of a whole point down (a Dirichlet process: Ferguson 1973, Annals of Statistics
+1:209-230; without the two halves it is Rubin's Bayesian bootstrap, 1981, Annals of Statistics 9:130-134). Then the mean
+difference is, with n questions,
 
     U·Σ w·d/Σ w + (1 - U)·(2·B - 1),    w exponential a question, U of Beta(n, 1), B of Beta(1/2, 1/2)
 
-Questions that belong together share a w, and n is what they are worth. Where they do, or do not count alike, w is of
-Gamma(1 - 4/G), G what the groups are worth: it makes up for few texts as Student's t does (by simulation: with w
+Clustered questions share a w, and n is their effective number. With clusters or unequal weights, w is of Gamma(1 -
+4/G), G the effective number of clusters: it corrects for few texts as Student's t does (by simulation: with w
 exponential, one of two equal models on 20 texts of five questions is called better in 11 % of sets, not in 5). For 0/1
 scores of questions that count alike it is the Dirichlet posterior of the shares gained and lost (Jeffreys' prior on
 which of the two), and exactly
 
     P(second better) = P(θ > 1/2),    θ of Beta(gained + 1/2, lost + 1/2)
 
-It is no p: p is how often equal contestants look so different; this is how much one may bet on the second, before which
-both were as likely to be better, and there was no difference that one had to expect. It takes no account of how many
-comparisons are made.
+This is not a p-value: p is how often equal contestants differ as much; this is the probability that the second is
+better, both being equally likely a priori. It is not adjusted for the number of comparisons.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ from viva.analysis.uncertainty import LEVEL
 
 DRAWS = 20_000
 _AT_ONCE = 4_000_000
-"""Numbers of one chunk: 32 MB."""
+"""Numbers in a chunk of draws: 32 MB."""
 _PRIOR = 0.5
 _LEAST = 0.2
-"""The least shape of the weights: of four texts and fewer."""
+"""The least shape of the weights' gamma distribution: reached with few clusters."""
 
 
 class Posterior(Struct, frozen=True, kw_only=True):
-    """What is to be thought of the difference, the second minus the first. Shares of 1."""
+    """Posterior of the difference, the second minus the first. Shares of 1."""
 
     better: float
     """The probability that the second is better."""
@@ -48,14 +47,14 @@ class Posterior(Struct, frozen=True, kw_only=True):
     high: float
     """The 95 % credible interval of the difference."""
     no_worse: float | None = None
-    """The probability that the second is worse by less than the margin; None where there is none."""
+    """The probability that the second is not worse by the margin or more; None without a margin."""
     equivalent: float | None = None
     """The probability that the difference is smaller than the margin."""
 
 
 def posterior(pairs: Pairs, margin: float | None = None, seed: int = 0, draws: int = DRAWS) -> Posterior | None:
-    """Return the posterior of the difference of the questions that both have a score for; None for none, for scores
-    that leave 0..1, and where what is decided says nothing of what is not.
+    """Return the posterior of the difference over questions that both have a score for; None for no such questions,
+    scores outside 0..1, and where scored answers say nothing of the others.
     """
     from scipy.special import betainc
 
@@ -83,7 +82,7 @@ def posterior(pairs: Pairs, margin: float | None = None, seed: int = 0, draws: i
 def _drawn(
     differences: Floats, shares: Floats, clusters: NDArray[np.int64], generator: np.random.Generator, draws: int
 ) -> Iterator[Floats]:
-    """Weighted means with an exponential weight a cluster, alike clusters drawn together."""
+    """Yield chunks of weighted means with a random weight for each cluster; equal clusters are drawn together."""
     sums = np.stack(
         [np.bincount(clusters, weights=shares * differences), np.bincount(clusters, weights=shares)], axis=1
     )

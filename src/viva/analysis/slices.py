@@ -1,29 +1,29 @@
-"""Where is a model weak, and where is that more than chance? Every slice of a set against the rest of its questions.
+"""Comparison of every slice of a set with the rest of its questions, with tests for chance.
 
-A slice is the questions that share the values of one or more tags (domain OS; negated; OS and reasoning). Its mean
-stands against the mean of all other questions of the exam.
+A slice is the questions that share the values of one or more tags (domain OS; negated; OS and reasoning). Its mean is
+compared with the mean of all other questions of the exam.
 
 Difference. From the two means' own intervals, recovered as Zou and Donner (2008, Statistics in Medicine 27:1693-1702)
 do it; with Wilson's intervals, which 0/1 scores have but for very few right or wrong ones, that is Newcombe's method 10
 (1998, Statistics in Medicine 17:873-890). Both sides' intervals count questions, not answers.
 
-Test. That the slice is no other than questions drawn at random: the permutation distribution of its sum, with p the
-chance of a sum as far from what is to be expected. For 0/1 scores of questions asked once it is computed exactly, which
-is Fisher's exact test with the tables ordered by that distance; else it is drawn (seeded), or normal with the
-distribution's own variance where slice and rest both have hundreds of questions, and enough of these are off the mean.
-It takes no score to be normal, and holds for the smallest slices. Where questions belong together, or answers are
-missing, no question can be exchanged for another, and p is by inverting the interval of the difference.
+Test. The null hypothesis is a slice drawn at random from the questions: p is the chance, in the permutation
+distribution of the slice's sum, of a sum as far from its expectation. For 0/1 scores of questions asked once it is
+computed exactly, which is Fisher's exact test with the tables ordered by that distance; else it is drawn (seeded), or
+normal with the distribution's own variance where slice and rest both have hundreds of questions, and enough of these
+are off the mean. It does not assume normal scores, and holds for the smallest slices. With clusters or missing answers
+questions are not exchangeable, and p is by inverting the interval of the difference.
 
 Many slices. p-values are adjusted for the number of different comparisons (`multiplicity`): a slice and its complement
-are one comparison, and so are two slices of the same questions. The slice with the lowest mean of many is lowest partly
-by chance: its difference overstates (a winner's curse), and its interval is that of a slice chosen beforehand.
+are one comparison, and so are two slices of the same questions. The lowest of many slices is lowest partly by chance:
+its difference is overstated (a winner's curse), and its interval is valid only for a slice chosen beforehand.
 
-Scores of many groups of few questions, partly pooled: each is drawn towards what the groups have in common.
+Partial pooling: scores of groups of few questions are shrunk towards the groups' common mean.
 
 A group with s points of n questions has a chance θ, and the chances of all groups are from one beta distribution of
 mean μ and size M (the beta-binomial model: Gelman et al. 2013, Bayesian Data Analysis, section 5.3). Given μ and M,
 
-    θ ~ Beta(s + μM, n - s + (1 - μ)M),    its mean (s + μM)/(n + M): the group's own, drawn towards μ
+    θ ~ Beta(s + μM, n - s + (1 - μ)M),    its mean (s + μM)/(n + M): the group's own, shrunk towards μ
 
 How far groups differ is known from few groups, so that an interval from an estimate of M would be too short (Morris
 1983, JASA 78:47-55). Both are averaged over, by how well they go with all groups' scores: from even priors for μ and
@@ -31,10 +31,10 @@ for 1/(M + 1), the correlation of two questions of a group. (With a prior that i
 size is drawn, up to three in a hundred fewer intervals held.) The sum is over a grid that is narrowed to where the
 weight lies.
 
-Fractions, or means of several answers, vary less than 0/1 scores of the same mean. They count as so many 0/1 questions
-as would leave the same doubt; the ratio is that of all groups, since a few questions do not tell their own.
+Fractions, or means of several answers, vary less than 0/1 scores of the same mean. They count as the number of 0/1
+questions with the same variance; the ratio is estimated over all groups, since one group has too few questions.
 
-Intervals hold on average over groups like these, not for each: a group unlike all others is drawn too far.
+Intervals hold on average over groups like these, not for each: a group unlike all others is shrunk too far.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ from viva.types import Aggregate
 Floats = NDArray[np.float64]
 
 FEWEST = 3
-"""Groups of which anything can be learnt about a further one; fewer keep their plain mean and interval."""
+"""The fewest groups for pooling; fewer keep their plain mean and interval."""
 _STEPS = 16
 """Steps of a grid, each way."""
 _GRIDS = 4
-"""Grids, each over what the one before it leaves."""
+"""Number of grids, each narrowed to the weight of the one before."""
 _NEGLIGIBLE = 1e-5
 """Weight of a point, as a share of the largest, below which it is left out."""
 _BISECTIONS = 18
@@ -108,7 +108,7 @@ def pooled(groups: Sequence[Scored]) -> list[Pooled]:
 
 def _plain(group: Scored) -> Pooled:
     most = group.questions * group.mean * (1 - group.mean)
-    zero_one = abs(group.squares - most) < ALIKE  # of 0 and 1 alone
+    zero_one = abs(group.squares - most) < ALIKE  # only scores of 0 and 1
     n = group.questions
     variance = mean_variance(group.squares, n, n) if n > 1 else 0.0
     spread = Spread(mean=group.mean, variance=variance, worth=n, degrees=n - 1, zero_one=zero_one)
@@ -119,8 +119,7 @@ def _plain(group: Scored) -> Pooled:
 def _ratio(mean: Floats, n: Floats, squares: Floats) -> float:
     """Return the variance of a score within its group, as a part of that of 0/1 scores of the same means: 1 for these.
 
-    Both with one more question whose score is 0 or 1, so that scores which are all alike do not count for endlessly
-    many.
+    Both with one more question of score 0 or 1, so that equal scores do not count as infinitely many questions.
     """
     spare, middle = n.sum() - len(n), float(mean @ n / n.sum())
     if spare < 1 or squares.sum() < ALIKE:
@@ -132,9 +131,7 @@ def _ratio(mean: Floats, n: Floats, squares: Floats) -> float:
 
 
 def _components(right: Floats, wrong: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return sizes M and means μ that go with all groups' scores, and the posterior weight of each pair; these add up
-    to 1.
-    """
+    """Return a grid of sizes M and means μ, with the posterior weight of each pair; the weights add up to 1."""
     from scipy.special import betaln
 
     steps = (np.arange(_STEPS) + 0.5) / _STEPS
@@ -153,7 +150,7 @@ def _components(right: Floats, wrong: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _quantile(a: Floats, b: Floats, weights: Floats, share: float) -> Floats:
-    """Of each group's mixture, by halving."""
+    """Return the quantile of each group's mixture, by bisection."""
     from scipy.special import betainc
 
     low, high = np.zeros(len(a)), np.ones(len(a))
@@ -165,26 +162,26 @@ def _quantile(a: Floats, b: Floats, weights: Floats, share: float) -> Floats:
 
 
 LEVEL = 0.05
-"""A slice is called different where its adjusted p-value is at most this."""
+"""The highest adjusted p-value at which a slice is called different."""
 SMALLEST = 10
 """Questions with an answer that a slice (and its rest) must have to be tested, unless the user says otherwise."""
 DRAWS = 9_999
 MOST_DRAWS = 99_999
-"""Permutations to draw: so many, or more where many slices make for small adjusted levels."""
+"""Permutations to draw; more where many slices make adjusted levels small."""
 _LARGE = 400
-"""Questions on both sides from which the sum of a slice is taken to be normal."""
+"""Questions on both sides from which the sum of a slice is taken as normal."""
 _ENOUGH = 30
-"""Questions off the mean to be expected in a slice, or its rest, from which its sum is taken to be normal: five scores
-below full marks in four thousand are in it or not, and that is no bell."""
+"""Expected questions off the mean, in a slice and in its rest, from which its sum is taken as normal: with five scores
+below full marks in four thousand it is far from normal."""
 _KINDS = 50
-"""Different scores up to which a sum that is not normal is drawn, how many of each at a time."""
+"""The most different scores for which a sum that is not normal is drawn as counts of each score."""
 _WHOLE = 20_000
-"""Questions up to which permutations are drawn without replacement; of more, the few of a slice are drawn with it,
-which is on the safe side: the variance is too large by less than 400 in 20,000."""
+"""The most questions for permutations without replacement; of more, a slice is drawn with replacement, which is
+conservative: the variance is too large by less than 400 in 20,000."""
 _AT_ONCE = 4_000_000
 """Numbers of one chunk of permutations: 32 MB."""
 _FURTHEST = 7.2
-"""Standard errors up to which p is looked for: 6e-13, before levels are rounded to 1."""
+"""Standard errors up to which p is searched: 6e-13, before levels round to 1."""
 
 _PLAIN = Aggregate("mean")
 
@@ -193,7 +190,7 @@ Where = tuple[tuple[str, str], ...]
 
 
 class Slice(Struct, frozen=True, kw_only=True):
-    """One slice against the rest of the questions. Shares of 1; None where there is nothing to compare."""
+    """One slice compared with the rest of the questions. Shares of 1; None where there is nothing to compare."""
 
     where: Where
     questions: int
@@ -206,18 +203,19 @@ class Slice(Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     p: float | None = None
-    """Two-sided, against a random choice of questions; None where the slice is too small to be tested, or has no mean.
+    """Two-sided, against a random choice of questions; None where the slice is too small to be tested, or has no
+    mean.
     """
     adjusted: float | None = None
-    """p for the number of comparisons."""
+    """p adjusted for the number of comparisons."""
     test: str = ""
-    """What p is from: "exact", "permutation", "normal", "interval"."""
+    """The method of p: "exact", "permutation", "normal", "interval"."""
     pooled: Pooled | None = None
-    """Its mean given all slices by the same tags, where that was asked for and scores are in 0..1."""
+    """Its mean given all slices by the same tags, if requested and scores are in 0..1."""
 
     @property
     def name(self) -> str:
-        """Its values, in the order of the tags."""
+        """The slice's values, in the order of the tags."""
         return " · ".join(value for _, value in self.where)
 
     @property
@@ -232,11 +230,11 @@ class Slices(Struct, frozen=True, kw_only=True):
     exam: str
     model: str
     tags: tuple[tuple[str, ...], ...]
-    """The combinations of tags that were cut by."""
+    """The combinations of tags that define the slices."""
     overall: Estimate
     slices: tuple[Slice, ...]
     compared: int
-    """Different comparisons that the p-values are adjusted for."""
+    """Number of different comparisons that the p-values are adjusted for."""
     smallest: int
     correct: Correction
 
@@ -271,9 +269,9 @@ def slices(
 ) -> Slices:
     """Cut one model's scores on one exam (`breakdown.frame`) by every combination of `tags`, and test every slice.
 
-    Slices average what the exam's `headline` averages, over questions and not over groups of them first: a slice of a
-    few subjects has no macro average to speak of. `overall` is the headline itself. With `pool` slices by the same tags
-    are pooled, too. Raises DataError for a tag that no question has.
+    Slices average what the exam's `headline` averages, but over questions, not over groups: a macro average over a
+    slice's few subjects would mean little. `overall` is the headline itself. `pool`: also pool slices by the same tags.
+    Raises DataError for a tag that no question has.
     """
     for tag in dict.fromkeys(itertools.chain.from_iterable(tags)):
         if tag not in scores.tags or not scores.tags[tag].values:
@@ -328,7 +326,7 @@ def difference_interval(first: tuple[float, float, float], second: tuple[float, 
 
 
 def _between(first: Spreads, second: Spreads, level: float) -> tuple[float, float] | None:
-    """Return the same of two means that lie somewhere between their bounds."""
+    """Return the interval of a difference of two means that lie somewhere between their bounds."""
     ends = (first.floor, second.ceiling), (first.ceiling, second.floor)
     low, high = (_apart(*end, level) for end in ends)
     if low is None or high is None:
@@ -349,7 +347,7 @@ def _apart(first: Spread, second: Spread, level: float) -> tuple[float, float] |
 def _inverted(
     questions: Columns, masks: Sequence[NDArray[np.bool_]], measure: Aggregate
 ) -> list[tuple[float | None, str]]:
-    """Return the p at which the interval of the difference just reaches 0, a comparison; None where there is none."""
+    """Return for each comparison the p at which the interval of the difference just reaches 0; None where undefined."""
 
     def p_of(mask: NDArray[np.bool_]) -> float | None:
         inside, outside = (_spreads(questions.take(part), measure) for part in (mask, ~mask))
@@ -366,7 +364,7 @@ def _inverted(
 
 
 def _cut(questions: Columns, tags: Sequence[tuple[str, ...]]) -> Iterator[tuple[Where, NDArray[np.bool_]]]:
-    """Yield every combination of values that some question has, with which questions those are."""
+    """Yield every combination of values that occurs, with a mask of its questions."""
     for combination in dict.fromkeys(tags):
         texts = [questions.tags[tag] for tag in combination]
         groups, starts = questions.groups(*(f"tag:{tag}" for tag in combination))
@@ -380,7 +378,7 @@ def _cut(questions: Columns, tags: Sequence[tuple[str, ...]]) -> Iterator[tuple[
 def _described(
     breakdown: Breakdown, measure: Aggregate, questions: Columns, where: Where, mask: NDArray[np.bool_]
 ) -> Slice:
-    """Return the slice's cell, and its difference from the rest."""
+    """Return a slice with its estimate and its difference from the rest, not yet tested."""
     cell = breakdown.cell(measure, Aggregate("", where={tag: (value,) for tag, value in where}))
     described = Slice(where=where, questions=int((mask & (questions.numbers["answered"] > 0)).sum()), cell=cell)
     rest = questions.take(~mask)
@@ -405,7 +403,7 @@ def _spreads(part: Columns, measure: Aggregate) -> Spreads:
 
 
 def _pooled(described: Sequence[Slice], questions: Columns, members: Sequence[NDArray[np.bool_]]) -> list[Slice]:
-    """Return the slices, those by the same tags pooled; without what has no mean."""
+    """Return the slices with `pooled` set for those that have a mean, pooled with those by the same tags."""
     by_tags: dict[tuple[str, ...], dict[int, Scored]] = {}
     for index, (described_slice, mask) in enumerate(zip(described, members, strict=True)):
         if described_slice.cell.mean is not None:
@@ -426,7 +424,7 @@ def _pooled(described: Sequence[Slice], questions: Columns, members: Sequence[ND
 
 
 def _p_values(questions: Columns, masks: Sequence[NDArray[np.bool_]], seed: int) -> list[tuple[float, str]]:
-    """p and the test it is from, a comparison."""
+    """Return p and its method for each comparison."""
     points, answered = (questions.numbers[name].astype(np.float64) for name in ("points", "answered"))
     heard = answered > 0
     points, answered = points[heard], answered[heard]
@@ -440,16 +438,18 @@ def _p_values(questions: Columns, masks: Sequence[NDArray[np.bool_]], seed: int)
 
 
 def _exact(points: Floats, mask: NDArray[np.bool_]) -> float:
-    """Of all choices of as many questions, the share whose right answers are as far from what is to be expected."""
+    """Return the share, among all choices of as many questions, whose right answers are as far from the expected
+    number.
+    """
     from scipy.special import gammaln  # scipy.stats takes a second to load
 
     count, inside, right = len(points), int(mask.sum()), int(points.sum())
     possible = np.arange(max(0, inside + right - count), min(inside, right) + 1)
-    away = np.abs(possible * count - inside * right)  # in whole numbers: ties are ties
+    away = np.abs(possible * count - inside * right)  # in integers, so that ties are exact
     extreme = possible[away >= abs(int(points[mask].sum()) * count - inside * right)]
 
     def ways(of: int, take: NDArray[np.int64] | int) -> Floats:
-        """Logarithm of how many choices there are."""
+        """Return the logarithm of the binomial coefficient."""
         taken = np.asarray(take, dtype=np.float64)
         return np.asarray(gammaln(of + 1.0) - gammaln(taken + 1) - gammaln(of - taken + 1), dtype=np.float64)
 
@@ -458,10 +458,10 @@ def _exact(points: Floats, mask: NDArray[np.bool_]) -> float:
 
 
 def _permuted(residuals: Floats, members: Sequence[NDArray[np.bool_]], seed: int) -> list[tuple[float, str]]:
-    """Return how often a random choice of as many questions has a sum as far from nothing.
+    """Return for each slice the share of random choices of as many questions with a sum as far from 0, and the method.
 
-    The residuals add up to nothing, so that the sum of a slice is that of its rest with the other sign: the smaller of
-    the two is drawn, and all slices of a draw share one permutation.
+    The residuals add up to 0, so a slice's sum is minus that of its rest: the smaller of the two is drawn, and all
+    slices of a draw share one permutation.
     """
     count = len(residuals)
     sums = [abs(float(residuals[mask].sum())) for mask in members]
@@ -469,10 +469,10 @@ def _permuted(residuals: Floats, members: Sequence[NDArray[np.bool_]], seed: int
     tests: list[tuple[float, str]] = [(1.0, "permutation")] * len(members)
     spread = float((residuals**2).sum())
     if spread < 1e-12 * max(1, count):
-        return tests  # all questions have the same score: nothing differs
+        return tests  # all questions have the same score
     drawn = [index for index, size in enumerate(sizes) if size < _LARGE]
     draws = min(MOST_DRAWS, max(DRAWS, 40 * len(members) - 1))
-    off = spread**2 / float((residuals**4).sum()) / count  # the share of questions that the spread is made of
+    off = spread**2 / float((residuals**4).sum()) / count  # the effective share of questions off the mean
     for index, size in enumerate(sizes):
         if size >= _LARGE:
             if off * size < _ENOUGH and (p := _counted(residuals, size, sums[index], draws, seed)) is not None:
@@ -492,7 +492,7 @@ def _permuted(residuals: Floats, members: Sequence[NDArray[np.bool_]], seed: int
 
 
 def _counted(residuals: Floats, size: int, last: float, draws: int, seed: int) -> float | None:
-    """p of one large slice from drawing how often it has each different score; None where there are too many."""
+    """Return p of one large slice, drawn as counts of each different score; None where there are too many scores."""
     _, first, times = np.unique(np.round(residuals, 12), return_index=True, return_counts=True)
     if len(times) > _KINDS:
         return None
@@ -501,7 +501,9 @@ def _counted(residuals: Floats, size: int, last: float, draws: int, seed: int) -
 
 
 def _choices(residuals: Floats, most: int, draws: int, seed: int) -> Iterator[Floats]:
-    """Random choices of `most` residuals, a choice a column, in chunks; the first n of a column are a choice of n."""
+    """Yield random choices of `most` residuals, a choice a column, in chunks; the first n of a column are a choice of
+    n.
+    """
     generator = np.random.default_rng(seed)
     count = len(residuals)
     size = max(1, _AT_ONCE // (count if count <= _WHOLE else most))

@@ -1,9 +1,9 @@
-"""Who stands where: ranks as ranges, and the best of each kind and size.
+"""Ranks of models as ranges, and the best model of each kind and size.
 
 A score is uncertain, so a rank is too: a range, from one more than the number of models surely better to the number of
 models not surely worse. Models whose ranges hold one rank in common are tied there. Models that answered the same
-questions are compared by these (`pairedranks`). What follows is for published figures, of which only means are known:
-two models are told apart where their intervals do not overlap.
+questions are compared by these (`pairedranks`). The rest is for published figures, of which only means are known: two
+models differ where their intervals do not overlap.
 
 For every range to be right at once the intervals must hold at once, so each is widened from 95 % to 1 − 0.05/N of its
 own (Bonferroni: it needs no independence, and models that answered the same questions are not independent). Then, with
@@ -24,12 +24,13 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.uncertainty import LEVEL, Z, zero_one_interval
 
 THRESHOLDS: tuple[float, ...] = (3.0, 8.0, 15.0, 35.0, 80.0)
-"""Sizes, in billions of parameters, below which the best is looked for: they lie between the sizes that models have."""
+"""Upper limits of size, in billions of parameters, for the best below each: they lie between usual sizes of models."""
 
 
 class Rank(Struct, frozen=True, kw_only=True):
-    """Where one model stands among N. `place` is by the mean alone (equal means share it), or by what is sure of it
-    where answers are missing; `first` to `last` is what the intervals leave open, None where it has none."""
+    """The rank of one model among N. `place` is by the mean alone (equal means share it), or by the certain score where
+    answers are missing; `first` to `last` is the range that the intervals allow, None without an interval.
+    """
 
     place: int
     first: int | None
@@ -46,10 +47,10 @@ class Rank(Struct, frozen=True, kw_only=True):
 def ranks(
     scores: Sequence[Estimate], ranges: Sequence[tuple[int, int]] | None = None, *, level: float = LEVEL
 ) -> list[Rank]:
-    """Everyone's rank, in the order of `scores`. With `level` confidence all ranges hold the true ranks.
+    """Return the models' ranks, in the order of `scores`. With `level` confidence all ranges hold the true ranks.
 
-    `ranges`: from which rank to which, where that is known from the models' questions (`pairedranks`). Who has no
-    interval takes a place, and leaves everybody's range one rank more open: it may stand anywhere.
+    `ranges`: first and last ranks, where known from the models' questions (`pairedranks`). A model without an interval
+    may have any rank, so it widens every other range by one.
     """
     means = sorted(score.sure for score in scores)
     places = (1 + len(means) - bisect.bisect_right(means, score.sure) for score in scores)
@@ -58,12 +59,12 @@ def ranks(
 
 
 def _ranges(scores: Sequence[Estimate], level: float) -> Sequence[tuple[int | None, int | None]]:
-    """Return from which rank to which the intervals leave open; None for who has none."""
+    """Return the first and last rank that the intervals allow; None for a model without an interval."""
     widened = [_widened(score, len(scores), level) for score in scores]
     known = [bounds for bounds in widened if bounds is not None]
     lows, highs = sorted(low for low, _ in known), sorted(high for _, high in known)
     return [
-        # Who is better: whose lowest is above our highest; who is worse: whose highest is below our lowest.
+        # Better models have a low above this high; worse ones have a high below this low.
         (1 + len(lows) - bisect.bisect_right(lows, bounds[1]), len(scores) - bisect.bisect_left(highs, bounds[0]))
         if bounds
         else (None, None)
@@ -72,10 +73,9 @@ def _ranges(scores: Sequence[Estimate], level: float) -> Sequence[tuple[int | No
 
 
 def _widened(score: Estimate, count: int, level: float) -> tuple[float, float] | None:
-    """Return the 95 % interval made one of level 1 − (1 − level)/count, each side by as much as a normal error would
-    be.
+    """Return the 95 % interval widened to level 1 − (1 − level)/count, each side by the normal quantiles' ratio.
 
-    What missing answers leave open is not sampling error, and is not widened.
+    The part due to missing answers is no sampling error and is not widened.
     """
     if score.low is None or score.high is None:
         return None
@@ -85,10 +85,10 @@ def _widened(score: Estimate, count: int, level: float) -> tuple[float, float] |
 
 
 def widest(mean: float, questions: int) -> tuple[float, float] | None:
-    """Return the widest 95 % interval that a mean over so many questions can have, where item scores are not to be had.
+    """Return the widest 95 % interval that a mean over this number of questions can have, for use without item scores.
 
     No score between 0 and 1 varies more than a 0/1 score of the same mean, so the interval of such scores bounds them
-    all; what is averaged over groups of unlike size first (a macro average) may be a little less sure than that.
+    all; a mean over groups of unlike size (a macro average) may be a little less certain.
     """
     return zero_one_interval(min(1.0, max(0.0, mean)) * questions, questions)
 
@@ -98,14 +98,14 @@ class Best(Struct, frozen=True, kw_only=True):
 
     kind: str
     below: float | None
-    """At most so many billions of parameters; None: any size, unknown ones too."""
+    """Upper limit of size in billions of parameters; None: any size, unknown ones too."""
     row: int
-    """Which of them."""
+    """Place of the best model in the input."""
     among: int
-    """Of how many."""
+    """Number of models that it is the best of."""
     level: tuple[int, ...]
-    """The others whose 95 % intervals overlap its own, the best one first. That is no test: two models may overlap,
-    and yet differ by more than chance, question by question."""
+    """The others whose 95 % intervals overlap its own, the best first. This is no test: overlapping models may differ
+    significantly question by question."""
 
 
 def best_by(
@@ -116,8 +116,8 @@ def best_by(
 ) -> list[Best]:
     """Return the best of each kind below each size, as InfiBench's Table 4 has them; kinds in the order of their best.
 
-    `sizes`: billions of parameters in all, None where unknown. `kinds`: None for whom is not to be counted. A size is
-    left out where it adds nobody to the one before it.
+    `sizes`: total parameters in billions, None where unknown. `kinds`: None excludes a model. A limit is left out where
+    it adds no model to the one before.
     """
     by_kind: dict[str, list[Best]] = {}
     for kind in dict.fromkeys(size_kind for size_kind in kinds if size_kind is not None):
@@ -139,7 +139,7 @@ def best_by(
 
 
 def _overlap(left: Estimate, other: Estimate) -> bool:
-    """Return whether two 95 % intervals share a value; who has none overlaps only with its equals."""
+    """Return whether two 95 % intervals share a value; without an interval, whether the means are equal."""
     if left.low is None or left.high is None or other.low is None or other.high is None:
         return left.mean == other.mean
     return left.low <= other.high and other.low <= left.high

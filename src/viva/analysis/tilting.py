@@ -4,17 +4,17 @@ A coefficient is a function of the items' weights. With U its influence (how fas
 distributions p ∝ w·exp(λ U) are those nearest to the ratings, by Kullback and Leibler, at which it has other values:
 the least favourable family (Efron 1981, Canadian Journal of Statistics 9:139-172, section 11; DiCiccio and Romano 1990,
 International Statistical Review 58:59-76). The 95 % interval goes over the values that the ratings do not reject: the
-mean of U is within t of its standard errors *under the tested p*, or the likelihood ratio 2 n KL is within t². As
-Wilson's does for shares, so it takes its variance where it tests, not where the estimate is. Of 50 items of which one
-in ten has the rarer mark hardly one has it twice; a variance taken from them knows of none, and of the intervals of
-kappa without agreement a bootstrap's (BCa) hold 55 %, a jackknife's 57 %, these 97 %.
+mean of U is within t of its standard errors *under the tested p*, or the likelihood ratio 2 n KL is within t². Like
+Wilson's for shares, it takes the variance at the tested value, not at the estimate. Of 50 items of which one in ten has
+the rarer mark hardly one has it twice, so a variance taken from them misses such items: of intervals of kappa without
+agreement a bootstrap's (BCa) hold in 55 %, a jackknife's in 57 %, these in 97 %.
 
-What no item shows has a little weight too (`SUPPORT` items in all), or nothing could be tilted to it: half of it for
-items of full agreement, half for those where one rater strays by a step of the scale more than any does (two steps of
-eight marks and more, and for AC1 and AC2). Of many marks, `MOST_LEVELS` quantiles take their place.
+Unobserved patterns get a little weight too (`SUPPORT` items in all), so that items can be tilted to them: half of it
+for items of full agreement, half for those where one rater strays by a step of the scale more than any does (two steps
+of eight marks and more, and for AC1 and AC2). Of many marks, `MOST_LEVELS` quantiles take their place.
 
-Nothing is taken as normal. Fisher's, Feldt's and McGraw and Wong's intervals are: of eight marks of which 70 to 90 %
-are the lowest they hold correlations, Cronbach's alpha and ICC of good raters in 41 to 77 %, with 200 items, too.
+Nothing is assumed normal, unlike in Fisher's, Feldt's and McGraw and Wong's intervals: of eight marks of which 70 to 90
+% are the lowest they hold correlations, Cronbach's alpha and ICC of good raters in 41 to 77 %, with 200 items, too.
 Where marks are normal, these are wider (a correlation of 0.9 of 50 items: 0.21 in place of 0.11).
 
 Items that answer one question are tilted together, and n counts questions. Nothing is drawn: the same ratings give the
@@ -38,30 +38,29 @@ from viva.visible import plural
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Weights = Floats
-"""Distributions × items: how much each item counts in each."""
+"""Distributions × items: the weight of each item in each distribution."""
 Statistic = Callable[[Weights], Floats]
-"""Weights in, a value a distribution out; nan where the coefficient is not defined."""
+"""Maps weights to a value for each distribution; nan where the coefficient is undefined."""
 Coefficient = Callable[[Floats], Statistic]
-"""Items × raters, nan where a mark is missing, to the coefficient as a function of their weights."""
+"""Maps items × raters (nan where a mark is missing) to the coefficient as a function of the items' weights."""
 Rows = Sequence[Sequence[float | None]]
 
 NAME = "score (tilted)"
 FEWEST = 3
-"""Items below which there is no value, as chance is nearly all that it shows. Questions, and questions with another
-mark than the commonest, below which there is no interval: of 20 items of which one in twenty is 1, those of fewer hold
-kappa in 89 %."""
+"""The fewest items for a value. Also the fewest questions, and questions with a mark other than the commonest, for an
+interval: with fewer, those of 20 items of which one in twenty is 1 hold kappa in 89 %."""
 SUPPORT = 0.5
-"""The weight, in items, of what no item shows. Of 0.25 to 1 coverage is alike; with 2, a high kappa is lost."""
+"""The weight, in items, of unobserved patterns. From 0.25 to 1 coverage is alike; with 2, a high kappa is lost."""
 MOST_LEVELS = 20
 _PATTERNS = 1000
-"""About as many imagined items, at most; of more raters there are fewer levels."""
+"""Approximate limit of imagined items; with more raters they have fewer levels."""
 _UNITS = 1000
-"""Questions up to which each has its own weight; more are put together at random."""
+"""The most questions with weights of their own; more are grouped at random."""
 _STEP = 1e-6
 """The share of weight that is moved to an item to see its influence."""
 _FURTHEST, _HALVINGS = 600.0, 32
 _AT_ONCE = 4_000_000
-"""Weights that are held at once: 32 MB."""
+"""Weights held in memory at once: 32 MB."""
 
 
 def usable(
@@ -93,10 +92,9 @@ def usable(
 def estimated(
     measure: Measure, values: Floats, questions: Ints, of: Coefficient, undefined: str, scale: Sequence[float] = ()
 ) -> Measure:
-    """Return a measure of `usable` with its value and interval; `undefined` says why there is no value where there is
-    none.
+    """Return a measure from `usable` with its value and interval; `undefined`: the reason if it has no value.
 
-    `scale`: the marks that can be given, where the coefficient knows others than were given.
+    `scale`: all possible marks, for coefficients that use more than the given ones.
     """
     if measure.reason:
         return measure
@@ -141,9 +139,7 @@ def score_interval(
 
 
 def _units(values: Floats, questions: Ints) -> tuple[Floats, Ints, Floats]:
-    """Return items, the unit of each, and how often each unit was seen: questions, or equal items if each has its
-    own.
-    """
+    """Return items, the unit of each, and how often each unit occurs: questions, or equal items if each has its own."""
     unit = np.unique(questions, return_inverse=True)[1]
     count = int(unit.max()) + 1
     if count == len(values):
@@ -156,7 +152,7 @@ def _units(values: Floats, questions: Ints) -> tuple[Floats, Ints, Floats]:
 
 
 def _imagined(values: Floats, marks: Floats, beyond: int) -> tuple[Floats, Floats]:
-    """Return items that might have been, and their weights: full agreement on each mark, and one rater who strays.
+    """Return imagined items and their weights: full agreement on each mark, and one rater who strays.
 
     `beyond`: by how many steps more than any rater does.
     """
@@ -178,7 +174,7 @@ def _imagined(values: Floats, marks: Floats, beyond: int) -> tuple[Floats, Float
 
 
 def _limits(start: Floats, influence: Floats, seen: float, n: float) -> Floats:
-    """Return the two tilted distributions from which on the mean influence `seen` is rejected."""
+    """Return the two tilted distributions beyond which the mean influence `seen` is rejected."""
     logs = np.log(start)
     limit = t_quantile(n - 1) ** 2
 
@@ -211,7 +207,7 @@ def _limits(start: Floats, influence: Floats, seen: float, n: float) -> Floats:
 
 
 def numbered(names: Sequence[str], count: int) -> list[int]:
-    """Return names → numbers from 0 in the order of their first; 0, 1, 2, … where there are no names."""
+    """Return each name's number, from 0 in order of first occurrence; 0, 1, 2, … where there are no names."""
     if not names:
         return list(range(count))
     numbers: dict[str, int] = {}

@@ -1,7 +1,7 @@
-"""A model's scores over its training: one point a checkpoint, one curve a format, as in SynEval's Figure 5.
+"""Scores of a model over its training: one point a checkpoint, one curve a format, as in SynEval's Figure 5.
 
 A curve is a column of the exam's own table of models (SynEval: TF, MC, FITB accuracy, FITB F1, OA), or the mean over
-the answers that share one value of a tag. Every mean is the one of the run's own tables, interval and bounds included.
+the answers that share one value of a tag. Means, intervals and bounds are those of the run's own tables.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Lines = dict[str, tuple[Aggregate, ...]]
 
 
 class Point(Struct, frozen=True, kw_only=True):
-    """One checkpoint: what it is called, how far training was, and its scores by curve."""
+    """One checkpoint: its name, training so far, and its scores by curve."""
 
     checkpoint: str
     at: float
@@ -31,7 +31,7 @@ class Point(Struct, frozen=True, kw_only=True):
 
 
 class Curve(Struct, frozen=True, kw_only=True):
-    """A curve as a whole. Shares of 1; None where there is nothing to say."""
+    """Summary of a curve. Shares of 1; None where there are too few points."""
 
     name: str
     first: float | None
@@ -48,7 +48,7 @@ class Training(Struct, frozen=True, kw_only=True):
 
     exam: str
     axis: str
-    """What `Point.at` counts: "training tokens"."""
+    """The unit of `Point.at`: "training tokens"."""
     points: tuple[Point, ...]
     curves: tuple[Curve, ...]
 
@@ -79,9 +79,7 @@ def by_rows(layout: TableSpec, headline: Aggregate) -> Lines:
 
 
 def measured(scores: Columns, lines: Lines, attempts: str) -> dict[str, Estimate]:
-    """Return one model's scores on one exam by curve. `attempts`: what several answers count as in the exam's
-    headline.
-    """
+    """Return one model's scores on one exam by curve. `attempts`: how several answers count in the exam's headline."""
     breakdown = Breakdown(scores, attempts)
     return {name: breakdown.cell(*shared) for name, shared in lines.items()}
 
@@ -100,6 +98,6 @@ def _curve(name: str, points: Sequence[Point]) -> Curve:
     ]
     if not known:
         return Curve(name=name, first=None, last=None, best=None, best_at=None, tau=None, p=None)
-    best_at, best = max(known, key=lambda pair: pair[1])  # the earliest of equals
+    best_at, best = max(known, key=lambda pair: pair[1])  # max returns the earliest of equals
     tau, p = coefficient("kendall", [trained for trained, _ in known], [mean for _, mean in known]) or (None, None)
     return Curve(name=name, first=known[0][1], last=known[-1][1], best=best, best_at=best_at, tau=tau, p=p)

@@ -1,4 +1,4 @@
-"""How far a mean can be trusted: 95 % intervals.
+"""Uncertainty of means: variances and 95 % intervals.
 
 Wilson's score interval for 0/1 scores of questions asked once (Wilson 1927; it behaves at 0 and 1, where the textbook
 interval has no width). Of a few right or a few wrong answers, its limit towards the end of the scale is too far from
@@ -7,9 +7,9 @@ is Poisson's where this is further out, for up to ten answers (Brown, Cai and Da
 16:101-133, section 4.1, for up to three): whatever the truth, 92 % hold from 10 questions on, and 93 % from 59.
 
 Otherwise the variance of the mean is estimated from questions as clusters, because several answers to one question are
-not independent (Miller 2024, "Adding Error Bars to Evals", arXiv 2411.00640), and becomes that interval for as many 0/1
-questions as would leave the same doubt, with Student's t for the normal quantile. A plain t interval collapses near 0
-and 1: of 59 questions with ten answers each and one of 590 wrong it is [99.5, 100].
+not independent (Miller 2024, "Adding Error Bars to Evals", arXiv 2411.00640), and the interval is that of the number of
+0/1 questions with the same variance, with Student's t for the normal quantile. A plain t interval collapses near 0 and
+1: of 59 questions with ten answers each and one of 590 wrong it is [99.5, 100].
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 RARE = (0.0513, 0.3554, 0.8177, 1.3663, 1.9701, 2.6130, 3.2853, 3.9808, 4.6952, 5.4254)
 """The one-sided 95 % lower limits of a Poisson mean of which 1, 2, ... 10 were seen: χ²(0.05; 2k)/2."""
 ALIKE = 1e-9
-"""Summed squares below which scores do not differ but by rounding."""
+"""Sums of squares below this are rounding."""
 _STEPS = 40
-"""Halvings: of −1..1 to 1e-12."""
+"""Steps of bisection: from −1..1 to 1e-12."""
 SMALL_GROUP = 5
-"""Questions in a group from which its spread is its own, and not pooled with that of other small groups."""
+"""The fewest questions of a group whose variance is not pooled with that of other small groups."""
 
 _MANY_DEGREES = 1000.0
-"""Degrees of freedom from which on the expansion is exact to 1e-13."""
+"""The fewest degrees of freedom for which the expansion is exact to 1e-13."""
 _LAST_TERM = 1e-15
-"""Of sums and fractions."""
+"""Relative size of the last term of sums and fractions."""
 _LAST_STEP = 1e-12
-"""Of a step of Newton's: what is left after it is the square of that."""
+"""Size of Newton's last step: the error after it is its square."""
 _TERMS = 10_000
-"""Of a sum, a fraction or of Newton's at most; a few dozen are the rule."""
+"""The most terms or steps of a sum, a fraction or Newton's method; a few dozen are usual."""
 
 Interval = tuple[float, float]
 
 
 def wilson(points: float, n: float, level: float = LEVEL) -> Interval | None:
-    """Wilson's interval for `points` of `n`; None for n = 0."""
+    """Return Wilson's interval for `points` of `n`; None for n = 0."""
     return _wilson(points / n, n, _quantile(level)) if n else None
 
 
@@ -67,7 +67,7 @@ def zero_one_interval(points: float, n: float, level: float = LEVEL) -> Interval
 
 
 def _around(mean: float, n: float, z: float, level: float) -> Interval:
-    """Wilson's interval, with Poisson's limit towards the nearer end of the scale where this is further out."""
+    """Return Wilson's interval, with Poisson's limit towards the nearer end of the scale where this is further out."""
     low, high = _wilson(mean, n, z)
     if mean < 0.5:
         return min(low, _rare(mean * n, level) / n), high
@@ -75,9 +75,7 @@ def _around(mean: float, n: float, z: float, level: float) -> Interval:
 
 
 def _rare(count: float, level: float) -> float:
-    """Return the one-sided lower limit of a Poisson mean of which `count` was seen; infinity where Wilson's is
-    lower.
-    """
+    """Return the one-sided lower limit of a Poisson mean with `count` seen; infinity where Wilson's is lower."""
     if count > len(RARE) or level < 0.05:
         return math.inf
     whole = round(count)
@@ -96,18 +94,18 @@ def mean_variance(squares: float, questions: int, answers: float) -> float:
 
 
 class Group(Struct, frozen=True, kw_only=True):
-    """One group of questions, as a mean over groups (or any weighted mean) counts it."""
+    """One group of questions in a mean over groups, or in any weighted mean."""
 
     worth: float
-    """Its questions of equal weight, 1/Σ own share²: how well it tells its own spread."""
+    """Effective number of its questions: 1/Σ own share²."""
     spare: float
-    """Its questions less one."""
+    """Number of its questions less one."""
     squares: float
     """Σ (score − the group's mean)²."""
     shares: float
     """Σ share² of its questions in the whole mean."""
     variance: float
-    """What it adds to the variance of the whole mean, by its own spread; and on how many degrees of freedom."""
+    """Contribution to the variance of the whole mean, by its own variance; and the degrees of freedom of that."""
     degrees: float
 
 
@@ -116,7 +114,7 @@ def grouped_variance(groups: Sequence[Group]) -> tuple[float, float]:
     2:110-114).
 
     A group of twelve that counts as much as one of two hundred leaves about eleven. Groups worth fewer than
-    `SMALL_GROUP` questions have the spread of all small ones together, or, where these are too few, of all groups.
+    `SMALL_GROUP` questions take the variance of all small ones together, or, where these are too few, of all groups.
     Some group must have two questions.
     """
     small = [group for group in groups if group.worth < SMALL_GROUP - 1e-9]
@@ -173,14 +171,14 @@ def adjusted_wald(mean: float, error: float, questions: float, degrees: float, l
 
 
 def score_interval(up: float, down: float, n: float, quantile: float = Z) -> Interval:
-    """Tango's interval of `up` − `down`, the shares of `n` pairs in which the second is better and worse.
+    """Return Tango's interval of `up` − `down`, the shares of `n` pairs in which the second is better and worse.
 
-    It holds the differences that the score test does not refuse, with their own variance and not the sample's (Tango
-    1998, Statistics in Medicine 17:891-908). `n` may be an effective number, and the shares means of the positive and
-    the negative differences. The adjusted Wald interval errs where changes go one way alone: where the second is worse
-    by exactly 2 points and never better, 6.0 % of sets of 300 questions are called "no worse by 2 points", which ought
-    to be 2.5; Tango's errs at the other end (4.1 %). The further limit of the two at each end errs in at most 2.75 %
-    (exact sums: 20 to 300 questions, margins of 1 to 20 points, up to 30 % gained; 3.1 % at 30).
+    It contains the differences that the score test does not reject, with the variance under each and not the sample's
+    (Tango 1998, Statistics in Medicine 17:891-908). `n` may be an effective number, and the shares means of the
+    positive and the negative differences. The adjusted Wald interval errs where changes go one way alone: where the
+    second is worse by exactly 2 points and never better, 6.0 % of sets of 300 questions are called "no worse by 2
+    points", which ought to be 2.5; Tango's errs at the other end (4.1 %). The further limit of the two at each end errs
+    in at most 2.75 % (exact sums: 20 to 300 questions, margins of 1 to 20 points, up to 30 % gained; 3.1 % at 30).
     """
     return _lowest(up, down, n, quantile), -_lowest(down, up, n, quantile)
 
@@ -195,7 +193,9 @@ def _lowest(up: float, down: float, n: float, quantile: float) -> float:
 
 
 def halved(holds: Callable[[float], bool], inside: float, outside: float, steps: int = _STEPS) -> Interval:
-    """Halve the stretch from where a condition holds to where it does not, so many times; return its ends."""
+    """Halve, `steps` times, the range from a point where a condition holds to one where it does not; return its
+    ends.
+    """
     for _ in range(steps):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if holds(middle) else (inside, middle)
@@ -203,14 +203,16 @@ def halved(holds: Callable[[float], bool], inside: float, outside: float, steps:
 
 
 def _variance(up: float, down: float, difference: float) -> float:
-    """Of one pair's difference, if the true mean is `difference`: by the likeliest share of losses (Tango, p. 894)."""
+    """Return the variance of one pair's difference if the true mean is `difference`, by the likeliest share of losses
+    (Tango, p. 894).
+    """
     b = (2 - up + down) * difference - up - down
     losses = (math.sqrt(max(0.0, b * b + 8 * down * difference * (1 - difference))) - b) / 4
     return 2 * losses + difference * (1 - difference)
 
 
 def identified_level(width: float, error: float, level: float = LEVEL) -> float:
-    """At which two-sided level the ends of an identified set are taken for a coverage (of 95 %) of the mean in it.
+    """Return the two-sided level for the ends of an identified set that covers the mean in it with probability `level`.
 
     The mean lies somewhere between a floor and a ceiling `width` apart, each estimated with a standard error of at most
     `error`: c with Φ(c + width/error) − Φ(−c) = 0.95 (Imbens and Manski 2004, Econometrica 72:1845-1857, equation 7),
@@ -227,7 +229,7 @@ def identified_level(width: float, error: float, level: float = LEVEL) -> float:
 
 
 def standard_deviation(values: list[float]) -> float | None:
-    """Sample standard deviation; None for fewer than two values."""
+    """Return the sample standard deviation; None for fewer than two values."""
     if len(values) < 2:
         return None
     mean = math.fsum(values) / len(values)
@@ -240,7 +242,7 @@ def t_quantile(degrees: float, level: float = LEVEL) -> float:
 
     By Newton's method for the logarithm of the tail's probability, to 1e-12: a regularised incomplete beta function by
     its continued fraction (DLMF 8.17.22), from 1,000 degrees on Cornish and Fisher's expansion (Abramowitz and Stegun
-    26.7.5). Every table with intervals takes it, and to load SciPy's takes as long as half a run of a small set
+    26.7.5). Every table with intervals needs it, and importing SciPy takes as long as half a run of a small set
     (performance/README.md).
     """
     if not degrees > 0:
@@ -277,7 +279,9 @@ def _tail(t: float, degrees: float) -> float:
 
 
 def _beta(x: float, a: float, b: float) -> float:
-    """By Lentz's method; `x` below (a + 1)/(a + b + 2), where it ends soon."""
+    """Return the regularised incomplete beta function by Lentz's method; `x` below (a + 1)/(a + b + 2), for fast
+    convergence.
+    """
     upper, lower = 1.0, 1 / (1 - (a + b) * x / (a + 1))
     value = lower
     for m in range(1, _TERMS):

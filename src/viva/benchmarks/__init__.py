@@ -38,24 +38,24 @@ BENCHMARKS = Names(
 )
 """Name → module that holds a `BENCHMARK`: Viva's, and those that installed packages register."""
 CUSTOM = "questions"
-"""What a run calls the benchmark of a question file of one's own."""
+"""Name of the benchmark of custom question files."""
 CARD = "card"
-"""What a run calls the benchmark of an exam card."""
+"""Name of the benchmark of exam cards."""
 _OF_FILES = {CUSTOM: "viva.benchmarks.custom.questionfiles", CARD: "viva.benchmarks.card.cards"}
 CARDS = Path(__file__).parent / "card" / "cards"
 """The cards that come with Viva: NAME.yaml."""
 _TABLES = frozenset({*SUFFIXES, ".txt", ".gz", *DOCUMENTS})
-"""What a file of questions ends in that needs a card; JSON and YAML only where no question says how it is graded."""
+"""Suffixes of question tables, which need a card; JSON and YAML only where no question says how it is graded."""
 _LOOKED_AT = 1 << 20
 """Bytes of a document in which a question file grades its first question."""
 _GRADED = re.compile(rb"\b(?:grading|examples)[\"']?[ \t]*:")
 _ROW = re.compile(rb"(?:\A|[\s{,])[\"']?(?:options|choices|answers?|a|correct_answer|label|target)[\"']?[ \t]*:")
-"""What rows of YAML have that are a table: everybody's {question, options, answer}."""
+"""Keys of YAML rows that are a table, such as {question, options, answer}."""
 _CARD_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
 
 
 def find_benchmark(name: str) -> Benchmark:
-    """Return the benchmark of that name. Raises VivaError naming the ones there are."""
+    """Return the benchmark of that name. Raises VivaError naming the known ones."""
     module = _OF_FILES.get(name) or BENCHMARKS.get(name)
     if module is None:
         if Path(name).suffix.lower() in _TABLES:
@@ -88,9 +88,9 @@ def find_benchmark(name: str) -> Benchmark:
 
 
 def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None = None) -> Exam:
-    """Return a benchmark with these settings; under the protocol of rationales where it asks for them.
+    """Return a benchmark's exam with these settings, in the wrappers that they ask for (log-probabilities, shards, …).
 
-    Raises VivaError for a benchmark that is not there, DataError for settings that it does not have.
+    Raises VivaError for an unknown benchmark, DataError for settings that it does not have.
     """
     if spec.vary is not UNSET:
         return _open_varied(spec, spec.vary, data, dict(templates or {}))
@@ -139,7 +139,7 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
         from viva.benchmarks.rationale.rationaleexam import RationaleExam
 
         exam = RationaleExam(exam, cast("Mapping[str, object] | None", (templates or {}).get(RATIONALE_EXAM)))
-    if spec.shard:  # outermost: all that the others find out about an exam, they find out about the whole of it
+    if spec.shard:  # outermost, so that the other wrappers see the whole exam
         from viva.benchmarks.wrapper import Sharded
 
         exam = Sharded(exam)
@@ -175,7 +175,7 @@ def _open_varied(spec: ExamSpec, design: Design, data: Path | None, templates: d
 
 
 def _refuse_unsupported(spec: ExamSpec, about: BenchmarkInfo) -> None:
-    """Raise DataError for a setting that the benchmark does not know of."""
+    """Raise DataError for a setting that the benchmark does not support."""
     asked: dict[Way, str] = {}
     if spec.chain_of_thought:
         asked["cot"] = option("cot")
@@ -236,16 +236,12 @@ def is_set(name: str) -> bool:
 
 
 def parts_of(name: str) -> list[str]:
-    """Return the sets that a name stands for: one whose questions are of several formats is an exam for each of
-    them.
-    """
+    """Return the sets that a name means: a set with questions in several formats has an exam for each."""
     return [name, *(sources()[name].parts if is_set(name) else ())]
 
 
 def file_benchmark(path: Path) -> str:
-    """Return which benchmark reads a file that is named in place of one: a card says how questions are read, and has
-    none.
-    """
+    """Return the name of the benchmark that reads a file: CARD for exam cards, CUSTOM for question files."""
     from viva.benchmarks.card.cardmodel import is_card
 
     return CARD if is_card(path) else CUSTOM

@@ -1,5 +1,5 @@
-"""What exams are made of: a question set on disk found, fingerprinted and narrowed; and the parts of `Exam` for those
-that leave something out: no judge, no encoder, no sandbox, nothing for an expert."""
+"""Building blocks of exams: finding, reading, fingerprinting and limiting a question set; and parts of `Exam` for
+exams without judge, encoder, sandbox or expert review."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def locate(data: Path, name: str, marker: str) -> Path:
 
 
 def read_bytes(path: Path, most: int = LARGEST, *, empty: bool = False) -> bytes:
-    """Return a data file's bytes, at most so many, or a DataError that names it; `empty` ones are read where they mean
-    something.
+    """Return a data file's bytes. Raises DataError beyond `most` bytes and, unless `empty` files are allowed, for an
+    empty one.
     """
     try:
         content = read_regular(path, most, follow=True)
@@ -82,7 +82,7 @@ def holds_json_list(path: Path) -> bool:
 
 
 def fingerprint(contents: Iterable[bytes]) -> str:
-    """Return twelve hexadecimal digits over the data files, in a fixed order."""
+    """Return a fingerprint, twelve hexadecimal digits, of data files in a fixed order."""
     digest = hashlib.sha256()
     for content in contents:
         digest.update(hashlib.sha256(content).digest())
@@ -116,13 +116,13 @@ def table_rows(path: Path, content: bytes, needed: Sequence[str], longest: int) 
 
 
 def without_word_list(languages: Iterable[str]) -> list[Defect]:
-    """Return a note for every language that the scorers have no words of."""
+    """Return a note for every language that the scorers have no word list for."""
     unknown = [code for code in dict.fromkeys(languages) if code not in LANGUAGES]
     return [Defect("test", "no word list", without_words(code), "noted") for code in unknown]
 
 
 def alike(question: str, options: Sequence[str], gold: str | None) -> Iterator[Defect]:
-    """Yield a note where options of a question read alike; the gold is a letter."""
+    """Yield a note where options of a question read alike; `gold` is a letter."""
     folded = [" ".join(option.split()).casefold() for option in options]
     if len(set(folded)) < len(folded):
         twice = {letter for letter, text in zip(ascii_uppercase, folded, strict=False) if folded.count(text) > 1}
@@ -131,24 +131,20 @@ def alike(question: str, options: Sequence[str], gold: str | None) -> Iterator[D
 
 
 def visible(response: Response) -> str | None:
-    """Return what of a reply follows the thinking; None where that has no end."""
+    """Return the part of a reply after the thinking; None where that does not end."""
     start, unfinished = after_thinking(response.text)
     return None if unfinished else response.text[start:]
 
 
 def redrawn(pool: Sequence[Question], spec: ExamSpec, group: str) -> Sequence[Question]:
-    """Return the exemplars of a group as they stand; in another order, drawn by the seed, for a draw other than the
-    first.
-    """
+    """Return a group's exemplars in their own order or, for a draw other than the first, in one drawn by the seed."""
     if spec.draw is UNSET:
         return pool
     return random.Random(f"{spec.seed}/{spec.draw}/{group}").sample(pool, len(pool))
 
 
 def spread(length: int, limit: int | None) -> Sequence[int]:
-    """Return which of `length` questions to ask when only `limit` are wanted: evenly spread, so every domain has its
-    share.
-    """
+    """Return the indices of `limit` of `length` questions, evenly spread so that every domain has its share."""
     if limit is None or limit >= length:
         return range(length)
     return [index * length // limit for index in range(limit)]
@@ -170,23 +166,23 @@ def tables_by(
 
 
 class NoExecution:
-    """The part of `Exam` about programs, for exams whose answers are none."""
+    """The part of `Exam` about programs, for exams whose answers are not programs."""
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
-        """Nothing is run: no answer is a program."""
+        """Return none: no answer is a program."""
         return ()
 
 
 class NoSimilarity:
-    """The part of `Exam` about similarity, for exams that do without."""
+    """The part of `Exam` about similarity, for exams that do not use it."""
 
     def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
-        """No encoder is needed."""
+        """Return none: no encoder is needed."""
         return ()
 
 
 class FromTemplates:
-    """The part of `Exam` about prompts, for exams that ask a question in one way, in the words of their `_texts`."""
+    """The part of `Exam` about prompts, for exams with one prompt for a question, made from the templates `_texts`."""
 
     _texts: Templates
 
@@ -197,7 +193,7 @@ class FromTemplates:
 
     @property
     def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
-        """No exemplars are shown, or others with each question."""
+        """Empty: no exemplars are shown, or different ones with each question."""
         return {}
 
     def variant(self, question: Question, sample: int) -> Question:
@@ -206,11 +202,11 @@ class FromTemplates:
 
 
 class GradedByRule(NoExecution, NoSimilarity, FromTemplates):
-    """The part of `Exam` about everybody else, for exams where a rule grades every answer."""
+    """The part of `Exam` about sandbox, encoder, judges and experts, for exams where a rule grades every answer."""
 
     def constant(self: Exam) -> Constant | None:
-        """Return the gold of each kind that scores most; one that counts in part is wrong. None where scores have
-        parts.
+        """Return for each kind the gold answer that scores most as a constant, without partial credit. None where the
+        headline is of a part.
         """
         headline, sizes, weights = self.headline(), Counter[str](), Counter[tuple[Kind, str, str]]()
         for question in self.questions():
@@ -234,13 +230,13 @@ class GradedByRule(NoExecution, NoSimilarity, FromTemplates):
         return ()
 
     def readable(self, question: Question, opinion: Opinion) -> bool:
-        """No judge is asked."""
+        """Return True: no judge is asked."""
         return True
 
     def mark(self, question: Question, opinion: Opinion) -> float | None:
-        """No judge is asked."""
+        """Return None: no judge is asked."""
         return None
 
     def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
-        """Nothing is left to an expert's judgement."""
+        """Return none: nothing is left to experts."""
         return ()

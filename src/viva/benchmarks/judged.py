@@ -1,4 +1,4 @@
-"""Answers that no rule can grade: what a judge is asked, and what experts, judges and similarity make of one aspect."""
+"""Answers that no rule can grade: the judge's requests, and the decision by experts, judges and similarity."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
 
 @cache
 def with_judge(folder: Path) -> dict[str, object]:
-    """Return the prompts of a benchmark with what its judge is asked."""
+    """Return the prompts of a benchmark, its judge's included."""
     return {**read_templates(folder / "prompts.toml"), "judge": read_templates(folder / "judge.toml")}
 
 
@@ -57,7 +57,7 @@ def ask_judge(
 def decide_aspect(
     aspect: str, evidence: Evidence, read: Callable[[Opinion], float | None], panel: Panel
 ) -> tuple[Decision, dict[str, tuple[float, ...]]]:
-    """Settle one aspect of an answer by all that is known of it; and each judge's marks, as `read` reads them."""
+    """Decide one aspect of an answer by all evidence; return the decision and each judge's marks, read by `read`."""
     opinions = marks_by_judge(evidence.opinions, aspect, read)
     decision = decide(
         aspect,
@@ -100,7 +100,7 @@ class JudgedExam:
         return "judge"
 
     def explanation(self, decision: Decision, evidence: Evidence) -> str:
-        """Return what a score says of how it came about."""
+        """Return the explanation of a score."""
         return decision.why
 
     def _is_judged(self, question: Question, response: Response) -> bool:
@@ -110,7 +110,7 @@ class JudgedExam:
     def judgements(
         self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
     ) -> tuple[Generate, ...]:
-        """Return what a judge is asked of an answer that no rule grades, unless it is like the gold one."""
+        """Return the judge's requests about an answer that no rule grades, unless it is similar to the gold one."""
         if response.error or not self._is_judged(question, response) or similarities.get(ANSWER, 0.0) >= ALIKE:
             return ()
         answer = clip(response.text)
@@ -118,7 +118,7 @@ class JudgedExam:
         return ask_judge(question, ANSWER, samples, self._texts, self.rubric(question), values)
 
     def readable(self, question: Question, opinion: Opinion) -> bool:
-        """Return whether a judge's reply holds a verdict, or says that there is none; any other is asked for again."""
+        """Return whether a judge's reply holds a verdict, or declines one; any other is requested again."""
         return self.mark(question, opinion) is not None or undecided(opinion)
 
     def mark(self, question: Question, opinion: Opinion) -> float | None:
@@ -144,7 +144,7 @@ class JudgedExam:
         )
 
     def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
-        """Return an answer that no rule grades, as similarity and judges left it."""
+        """Return for review an answer that no rule grades, with the decision of similarity and judges."""
         if not self._is_judged(question, response):
             return ()
         decision, opinions = self._decide(question, msgspec.structs.replace(evidence, marks=()))

@@ -1,4 +1,4 @@
-"""Any exam's options chosen among by probability, in place of reading what the model writes.
+"""Choice among any exam's options by probability, in place of reading the model's reply.
 
     viva run cmmlu --shots 5 --form base --answer-by next-token --model hf/FOLDER
 
@@ -6,7 +6,7 @@ By next token (CMMLU, arXiv 2306.09212): of the letters' tokens at the next posi
 normalised probability of the gold letter as confidence. By likelihood: of the options' whole texts, as other harnesses
 report it: by the sum over tokens (the score), and that sum per token, per byte and per character (parts of the score;
 lm-evaluation-harness calls sum, bytes and characters acc, acc_bytes and acc_norm). Letters and truth values are chosen;
-a question that has no options is asked as ever.
+a question without options is asked as usual.
 """
 
 from __future__ import annotations
@@ -66,23 +66,23 @@ class LogprobExam(ExamWrapper):
             raise DataError(
                 f"needs questions with options, and {inner.spec.benchmark} has none here", field="answer_by"
             )
-        # Tables about the choice leave out what was written, where a set mixes both.
+        # In mixed sets, tables about the choice leave out written answers.
         self._where = {"format": tuple(sorted(formats[True] - formats[False]))} if formats[False] else {}
         request = inner.request(truth, 0, Sampling()) if truth else None
         self._words = tuple(request.choices) if isinstance(request, Generate) else ()
-        """What true and false are called in this exam's language."""
+        """The words for true and false in this exam's language."""
 
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Request:
-        """Return the prompt of the exam inside, and what may follow it."""
+        """Return the prompt of the exam inside, with the options to score."""
         if question.kind not in CHOSEN:
             return self.inner.request(question, sample, sampling, context_window)
         whole = self.spec.choose == "likelihood"
         longest = max(map(estimate_tokens, question.options), default=8) if whole else 1
         request = self.inner.request(
             question, sample, msgspec.structs.replace(sampling, max_tokens=longest), context_window
-        )  # exemplars may take the room that a written reply would have needed
+        )  # exemplars may use the context that a written reply would need
         if not isinstance(request, Generate) or not request.choices:
             return request
         answers = request.options if whole and question.kind == "choice" else tuple(request.choices)
@@ -97,7 +97,7 @@ class LogprobExam(ExamWrapper):
         )
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """Return the chosen answer against the gold one."""
+        """Score the chosen answer against the gold one."""
         if question.kind not in CHOSEN:
             return self.inner.score(question, response, evidence)
         if response.error:
@@ -115,7 +115,7 @@ class LogprobExam(ExamWrapper):
         return _by_likelihood(names, gold, likelihoods, question.options if question.kind == "choice" else self._words)
 
     def layouts(self) -> tuple[TableSpec, ...]:
-        """Return the tables of the exam inside, and how sure the model was or what else the choice could go by."""
+        """Return the tables of the exam inside, and one of the model's confidence or of other ways to choose."""
         if self.spec.choose == "likelihood":
             columns = tuple(Aggregate(label, self._where, part=part) for label, part in _WAYS)
             ways = TableSpec("likelihood", "What the options' texts compete by", (self.headline(),), columns)
@@ -128,14 +128,12 @@ class LogprobExam(ExamWrapper):
         return (*self.inner.layouts(), sure)
 
     def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
-        """As the exam inside; nothing about what was chosen."""
+        """Return those of the exam inside; none for answers chosen by probability."""
         return () if question.kind in CHOSEN else self.inner.drafts(question, response, evidence)
 
 
 def _by_next_token(names: Sequence[str], gold: int, likelihoods: Sequence[Likelihood]) -> Score:
-    """Return the most probable of the letters. One that a server does not list is less probable than all that it
-    lists.
-    """
+    """Score the most probable letter. One that a server does not list is less probable than all listed ones."""
     known = [index for index, likelihood in enumerate(likelihoods) if not likelihood.bound]
     if not known:
         return Score(value=None, outcome="unparsed", explanation="no option is among the tokens that the server lists")
@@ -146,11 +144,11 @@ def _by_next_token(names: Sequence[str], gold: int, likelihoods: Sequence[Likeli
     why = f"next token; the gold answer has {sure} of the options' probability"
     if missing:
         why += f"; not listed by the server: {', '.join(missing)}"
-    return scored(best == gold, names[best], why, {CONFIDENCE: low})  # what is certain, where something is not listed
+    return scored(best == gold, names[best], why, {CONFIDENCE: low})  # the certain part, where a letter is not listed
 
 
 def confidence(gold: int, likelihoods: Sequence[Likelihood]) -> tuple[float, float]:
-    """Return the least and the most that the gold option can have of the options' probability; equal where all are
+    """Return the least and the largest possible share of the gold option in the options' probability; equal if all are
     known.
     """
     most = max(likelihood.logprob for likelihood in likelihoods)

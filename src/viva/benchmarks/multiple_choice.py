@@ -57,7 +57,7 @@ def _letters(count: int) -> tuple[str, ...]:
 
 
 def bare_options(question: Question) -> tuple[str, ...]:
-    """Return a question's options as they are compared: without the blanks that some sets have around them."""
+    """Return a question's options for comparison, without surrounding blanks."""
     return tuple(map(str.strip, question.options))
 
 
@@ -79,7 +79,7 @@ class MultipleChoiceExam(GradedByRule):
     groups: str = ""
     tables: Sequence[str] = ()
     drops_exemplars = True
-    """Whether exemplars go that do not fit the context."""
+    """Whether exemplars that do not fit the context are dropped."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class MultipleChoiceExam(GradedByRule):
 
     @property
     def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
-        """How often each letter or truth value is shown, a group."""
+        """Group → number of exemplars with each letter or truth value."""
         counts = {
             group: Counter(str(shot.answer) for shot in shots if shot.kind in ("choice", "truth"))
             for group, shots in self._exemplars.items()
@@ -122,13 +122,13 @@ class MultipleChoiceExam(GradedByRule):
         return iter(self._questions)
 
     def task_values(self, group: str) -> Mapping[str, str]:
-        """Return what the task's template names, for the questions of a group."""
+        """Return the values for the task's template, for the questions of a group."""
         return {"group": group}
 
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Generate:
-        """Return the prompt of one question; exemplars that would not fit the context go, the longest first."""
+        """Return the prompt of one question; exemplars that do not fit the context are dropped, the longest first."""
 
         def fits(prompt: Prompt) -> bool:
             if not self.drops_exemplars:
@@ -151,7 +151,7 @@ class MultipleChoiceExam(GradedByRule):
         )
 
     def shown_options(self, question: Question) -> tuple[str, ...]:
-        """Return the options whose texts may compete."""
+        """Return the options whose likelihoods are compared."""
         return bare_options(question)
 
     def choices(self, question: Question) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ class MultipleChoiceExam(GradedByRule):
         return _letters(len(question.options))
 
     def answer_separator(self, question: Question) -> str:
-        """Return what stands between prompt and answer in the exemplars."""
+        """Return the separator between prompt and answer in the exemplars."""
         return gap_between("", self.text(question, "answer"))
 
     def text(self, question: Question, name: str) -> str:
@@ -169,13 +169,11 @@ class MultipleChoiceExam(GradedByRule):
         return self._texts.text(name)
 
     def group(self, question: Question) -> str:
-        """Questions of one group have the same task and exemplars."""
+        """Return the question's group, which shares task and exemplars."""
         return question.tags[self.groups] if self.groups else ""
 
     def shots(self, question: Question) -> Sequence[Question]:
-        """Return the group's exemplars; a question (its options in whatever order) is never its own: another takes its
-        place.
-        """
+        """Return the group's exemplars; the question itself (its options in any order) is replaced by another."""
         group = self.group(question)
         shots = self._exemplars.get(group, ())
         if len(_without(question, shots)) == len(shots):
@@ -183,7 +181,7 @@ class MultipleChoiceExam(GradedByRule):
         return _without(question, self._pools[group])[: len(shots)]
 
     def prompt(self, question: Question, shots: Sequence[Question]) -> Prompt:
-        """Return what is asked after these exemplars: a text for a base model, else a message."""
+        """Return the prompt with these exemplars: a text for a base model, else a message."""
         text = self._text(question, shots)
         return text if self.spec.form == "base" else (Message("user", text),)
 
@@ -203,26 +201,24 @@ class MultipleChoiceExam(GradedByRule):
         return before + self._block(question) + self.ending(question)
 
     def stops(self, question: Question) -> tuple[str, ...]:
-        """Return where a reply ends: where a base model would go on with a question of its own."""
+        """Return the stop texts: those with which a base model would begin another question."""
         if self.spec.form != "base":
             return ()
         return stops_before(self.text(question, "question"), self._texts.separator("exemplar"))
 
     def way(self, name: str) -> str:
-        """Return the name of a template, or of that for chain of thought."""
+        """Return the name of a template, with `_cot` for chain of thought."""
         return f"{name}_cot" if self.spec.chain_of_thought else name
 
     def task(self, question: Question) -> str:
-        """Return what all prompts of a group begin with, before the exemplars."""
-        # The task says nothing of how to reply where a rationale is asked for, or options compete by their texts.
+        """Return the task, with which all prompts of a group begin."""
+        # The task does not say how to reply where a rationale is asked for, or options' texts are compared.
         bare = self.spec.rationale or self.spec.choose == "likelihood"
         template = self.text(question, "task_rationale" if bare else self.way("task"))
         return fill(template, self.task_values(self.group(question)))
 
     def reply(self, shot: Question) -> str:
-        """Return what follows an exemplar's question: its reasoning and answer by chain of thought, or the answer
-        alone.
-        """
+        """Return an exemplar's reply: reasoning and answer for chain of thought, else the answer alone."""
         way = self.way if shot.explanation else str
         values = {"answer": self.said(shot), "explanation": shot.explanation}
         return self._texts.before("answer", self.text(shot, way("lead")) + fill(self.text(shot, way("answer")), values))
@@ -239,11 +235,11 @@ class MultipleChoiceExam(GradedByRule):
         return str(shot.answer)
 
     def ending(self, question: Question) -> str:
-        """Return what follows the question; nothing where a rationale is asked for, which says itself how to reply."""
+        """Return the text after the question; "" where a rationale is asked for, which says itself how to reply."""
         return "" if self.spec.rationale else self._texts.before("lead", self.text(question, self.way("lead")))
 
     def stem(self, question: Question) -> str:
-        """Return the question's text as it is asked: as it was published, blanks around it included."""
+        """Return the question's text as published, with blanks around it."""
         return question.text
 
     def _block(self, question: Question) -> str:
@@ -256,7 +252,7 @@ class MultipleChoiceExam(GradedByRule):
         return fill(self.text(question, "question"), values)
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """Return what the reply commits to, against the gold answer: letters, a truth value, a term."""
+        """Score what the reply commits to (letters, a truth value, a term) against the gold answer."""
         if response.error:
             return no_reply(response.error)
         if question.answer is None:

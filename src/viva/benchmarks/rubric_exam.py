@@ -1,4 +1,4 @@
-"""An exam whose answers are graded by rubrics: what InfiBench and question files of one's own have in common."""
+"""Exams whose answers are graded by rubrics: the common base of InfiBench and custom question files."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ LONGEST_LIST = 3000
 
 
 class Item(Struct, frozen=True, kw_only=True):
-    """A question with what it takes to ask and grade it.
+    """A question with everything needed to ask and grade it.
 
-    `language` is the programming language of its code. `examples` are its author's example answers, `packages` what
-    the right ones among them import.
-    `custom` and `post_handler` are graders of our own for single published questions.
+    `language` is the programming language of its code. `examples` are its author's example answers, `packages` those
+    that the right ones among them import.
+    `custom` and `post_handler` are Viva's graders of single published questions.
     """
 
     question: Question
@@ -70,7 +70,7 @@ class Item(Struct, frozen=True, kw_only=True):
 
 
 class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
-    """Questions with rubrics, as an exam. Tables and headline are those of the benchmark that makes it."""
+    """Questions with rubrics, as an exam. The benchmark supplies tables and headline."""
 
     def __init__(
         self,
@@ -100,11 +100,11 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
         return (item.question for item in self._items.values())
 
     def rubric_of(self, question: Question) -> Rubric:
-        """Return what grades a question's answers."""
+        """Return the rubric of a question."""
         return self._items[question.id].rubric
 
     def constant(self) -> Constant | None:
-        """As many of all keywords as a reply holds, the shortest first; without any the most frequent letter."""
+        """Return as constant the keywords that fit a reply, shortest first; without any, the most frequent letter."""
         items = [item for item in self._items.values() if item.question.answer is not None]
         words = {word for item in items for keyword in item.rubric.keywords for word in words_of(keyword)}
         ordered = sorted(words, key=lambda word: (len(word), word))
@@ -128,13 +128,13 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Generate:
-        """System prompt and question; for a base model both as one text, on separate lines."""
+        """Return system prompt and question; for a base model both as one text, on separate lines."""
         item = self._items[question.id]
         system = item.system
         prompt: Prompt
         if self.spec.form == "base":
             template = self._texts.text("base.text")
-            if not system:  # the question keeps the line feeds that it begins with
+            if not system:  # the question keeps its leading line feeds
                 template = template.replace("{system}", "").lstrip("\n")
             prompt = fill(template, {"system": system, "question": question.text})
         else:
@@ -155,14 +155,14 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
         )
 
     def _fitting(self, prompt: Prompt, sampling: Sampling) -> Sampling:
-        """No more new tokens than the context leaves, where it is known (the paper's min(1024, context - prompt))."""
+        """Limit new tokens to the rest of the context, if known (the paper's min(1024, context - prompt))."""
         if self.spec.context is None:
             return sampling
         capacity = max(1, self.spec.context - estimate_tokens(prompt_text(prompt)))
         return msgspec.structs.replace(sampling, max_tokens=min(sampling.max_tokens or capacity, capacity))
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
-        """Return one program a unit test; none for an answer that says nothing (the authors' grader runs that, too)."""
+        """Return one program for each unit test; none for an empty answer (the authors' grader runs that, too)."""
         item = self._items[question.id]
         tests = item.rubric.tests
         published = self.spec.as_published
@@ -193,7 +193,7 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
     def judgements(
         self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
     ) -> tuple[Generate, ...]:
-        """Return what a judge is asked, where the rubric has a part for one."""
+        """Return the judge's requests, where the rubric has a part for one."""
         part = self._items[question.id].rubric.judge
         text = self._visible(response)
         if part is None or response.error or not text.strip():
@@ -208,15 +208,15 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
         return ask_judge(question, ANSWER, samples, self._texts, "judge", values)
 
     def marks(self, question: Question) -> Sequence[float]:
-        """0 to 10."""
+        """Return 0 to 10."""
         return range(JUDGE_SCALE + 1)
 
     def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
-        """Return none: the points of a rubric are not put before experts."""
+        """Return none: experts do not review the points of a rubric."""
         return ()
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """Return points of the rubric as a share of its total."""
+        """Score the points of the rubric as a share of its total."""
         if response.error:
             return no_reply(response.error)
         if question.answer is None:
@@ -261,7 +261,7 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
         )
 
     def _visible(self, response: Response) -> str:
-        """Return what of a reply is the answer: what follows the thinking. The authors' grader knows no thinking."""
+        """Return the answer in a reply: the text after the thinking. The authors' grader knows no thinking."""
         return response.text if self.spec.as_published else visible(response) or ""
 
     def layouts(self) -> tuple[TableSpec, ...]:
@@ -274,13 +274,13 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
 
 
 def _isolation(evidence: Evidence) -> Isolation:
-    """Shared if any of its programs was."""
+    """Return "shared" if any of the answer's programs was."""
     isolations = {execution.isolation for execution in evidence.executions if execution}
     return "shared" if "shared" in isolations else "separate" if "separate" in isolations else ""
 
 
 def _outcome(share: float, text: str, response: Response) -> Outcome:
-    """Return an answer without a point that declines to answer is a refusal (the paper's over-safeguarding)."""
+    """Return the outcome; an answer without points that declines is a refusal (the paper's over-safeguarding)."""
     if share >= 1.0:
         return "right"
     if share > 0.0:

@@ -1,17 +1,17 @@
-"""An exam whose questions come in a random order, so that those answered so far are a random draw of all.
+"""Shuffled: an exam in random order, so that the questions answered so far are a random sample.
 
     viva run cmmlu --shuffle --model openai/NAME
 
-Prompts, exemplars and keys are those of the exam inside. The order is that of a keyed hash of the questions' ids: of
-two exams with the same seed, what both ask comes in the same order, whatever else either asks.
+Prompts, exemplars and keys are those of the exam inside. The order is that of a keyed hash of the questions' ids: two
+exams with the same seed ask common questions in the same order.
 
-An exam asked in every cell of a design: other prompts, rotated options, other exemplars, system texts.
+Varied: an exam asked in every cell of a design: other prompts, rotated options, other exemplars, system texts.
 
     viva variance run cmmlu --vary prompt=3,order=4 --model openai/NAME
 
-A sample of a question is asked in one cell (`Design`). Sample 0 is the request of a run that varies nothing, so answers
-can be taken over between them. Options are rotated: each stands at every letter when there are as many orders as
-options (cyclic permutations, as in Zheng et al., arXiv 2309.03882, section 2). A question of which an option speaks of
+A sample of a question is asked in one cell (`Design`). Sample 0 is the request of a run that varies nothing, so that
+answers can be reused between them. Options are rotated: each takes every letter when there are as many orders as
+options (cyclic permutations, as in Zheng et al., arXiv 2309.03882, section 2). A question with an option that refers to
 others ("all of the above") keeps its order. A level of `seed` is the same number in all cells that have it, from which
 each question's seed is drawn.
 """
@@ -50,7 +50,7 @@ class Shuffled(ExamWrapper):
         self._shuffled = sorted(inner.questions(), key=place)
 
     def questions(self) -> Iterator[Question]:
-        """Return all of them, shuffled."""
+        """Return all questions, shuffled."""
         return iter(self._shuffled)
 
 
@@ -60,19 +60,19 @@ TURNED: frozenset[Kind] = frozenset({"choice", "choices"})
 """The kinds of question that have lettered options."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LOOKED_AT = 100
-"""Questions by which it is judged whether exemplars differ."""
+"""Questions that are compared to find whether exemplars differ."""
 _REFERENCES = Path(__file__).parent / "option_references.toml"
 
 
 class Texts(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the levels after the first ask with: templates that replace the exam's, and system texts."""
+    """The texts of the levels after the first: templates that replace the exam's, and system texts."""
 
     prompt: tuple[dict[str, object], ...] = ()
     system: tuple[str, ...] = ()
 
 
 def read_texts(content: object) -> Texts:
-    """Return the texts of a design. Raises DataError for what is none."""
+    """Return the texts of a design. Raises DataError for anything else."""
     try:
         return msgspec.convert(content, Texts)
     except msgspec.ValidationError as problem:
@@ -92,9 +92,9 @@ def refuse_unfit(design: Design, texts: Texts, shots: int) -> None:
 
 
 class Varied(ExamWrapper):
-    """An exam whose samples are the cells of a design. `inner`: level of prompt and exemplars → the exam that asks so.
+    """An exam whose samples are the cells of a design. `inner`: level of prompt and exemplars → its exam.
 
-    Raises DataError where nothing of the exam can be varied so.
+    Raises DataError where the exam cannot be varied so.
     """
 
     def __init__(self, inner: Mapping[tuple[int, int], Exam], design: Design, texts: Texts) -> None:
@@ -152,16 +152,16 @@ class Varied(ExamWrapper):
 
     @property
     def defects(self) -> Sequence[Defect]:
-        """Those of the exam inside, and how many questions keep the order of their options."""
+        """Defects of the exam inside, and the number of questions that keep the order of their options."""
         return [*self.inner.defects, *self._notes]
 
     @property
     def templates(self) -> Mapping[str, object]:
-        """Those of the exam inside, and the texts of the levels."""
+        """Templates of the exam inside, and the texts of the levels."""
         return {**self.inner.templates, VARIANTS: msgspec.to_builtins(self._texts)}
 
     def variant(self, question: Question, sample: int) -> Question:
-        """Return the question with the options in the order of the sample's cell, whose name it bears."""
+        """Return the question with options in the order of the sample's cell, named after the cell."""
         if question.cell:
             return question
         level = self._design.cell(sample).get("order", 0)
@@ -179,7 +179,7 @@ class Varied(ExamWrapper):
             prompt = with_system(request.prompt, self._texts.system[system - 1])
             request = msgspec.structs.replace(request, prompt=prompt)
         if self._seeds and isinstance(request, Generate):
-            # The number of a request goes up by one with every sample; here it is the level's in all of its cells.
+            # A request's seed increases with every sample; here all cells of a level share one.
             seed = (request.sampling.seed or 0) + self._seeds * (sample // len(self._design.cells))
             own = msgspec.structs.replace(request.sampling, seed=seed + cell["seed"] - sample)
             request = msgspec.structs.replace(request, sampling=own)
@@ -194,14 +194,12 @@ def _alike(exam: Exam, other: Exam) -> bool:
 
 
 def _steps(level: int, orders: int, options: int) -> int:
-    """Return how far options are turned: evenly spread over all places."""
+    """Return the number of places by which options are rotated: evenly spread over all."""
     return level * options // orders if orders < options else level
 
 
 def rotate(question: Question, steps: int) -> Question:
-    """Return the question with its options `steps` places on, and its gold letters with them; as it is where options
-    speak of each other.
-    """
+    """Rotate options and gold letters by `steps` places; leave a question unchanged whose options refer to others."""
     count = len(question.options)
     if question.kind not in TURNED or count < 2 or steps % count == 0:
         return question
@@ -216,7 +214,7 @@ def rotate(question: Question, steps: int) -> Question:
 
 @cache
 def _references(language: str) -> tuple[re.Pattern[str], ...]:
-    """Return what tells options that speak of others."""
+    """Return patterns that recognise options that refer to others."""
     known = cast("dict[str, list[str]]", read_templates(_REFERENCES))
     patterns = [*known["en"], *(known.get(language, []) if language != "en" else [])]
     return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)

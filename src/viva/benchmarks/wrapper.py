@@ -1,20 +1,20 @@
-"""An exam around another exam: what it does not change is the inner one's.
+"""Wrappers of exams: what they do not change is the inner exam's.
 
-An exam of listed questions only: a cheap re-examination with anchor questions, or a second look at some.
+Selected: an exam of listed questions only, for a cheap test with anchor questions, or a second look at some.
 
     viva run cmmlu --questions anchors.csv --model openai/NAME
 
 Questions are asked in the order of the set, with the prompts, exemplars and keys that they have in the whole exam, so
-answers of one can be taken over by the other (`--reuse`). A mean over chosen questions estimates nothing by itself:
+answers can be reused between the two (`--reuse`). A mean over chosen questions estimates nothing by itself:
 `viva item-analysis --predict` does.
 
-A part of an exam for one of several processes: every n-th question, asked exactly as in the whole exam.
+Sharded: a part of an exam for one of several processes: every n-th question, asked exactly as in the whole exam.
 
     viva run cmmlu --model openai/NAME --shard 3/8
 
 The k-th question of an exam (from 0) belongs to shard i of n (from 1) where k mod n is i - 1. Prompts, exemplars, keys,
-fingerprint and tables are those of the whole exam, so `viva merge` makes of all shards what one run would have been. A
-shard's own mean is one of a sample of the questions.
+fingerprint and tables are those of the whole exam, so `viva merge` makes all shards the equivalent of one run. A
+shard's own mean is that of a sample of the questions.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from viva.errors import DataError, VivaError, flag
 from viva.types import ExamSpec, Question
 from viva.visible import one_line, some
 
-if TYPE_CHECKING:  # what it does not do itself, an exam around another one has from that one
+if TYPE_CHECKING:  # what a wrapper lacks, it gets from the exam inside
     from typing import Any as _Exam
 else:
     _Exam = object
 
 
 class ExamWrapper(_Exam):  # type: ignore[misc]
-    """An `Exam` that asks, grades and tabulates as the one inside; a way of asking overrides what it does otherwise."""
+    """An `Exam` that asks, grades and tabulates like the one inside; subclasses override what they change."""
 
     def __init__(self, inner: Exam) -> None:
         self.inner = inner
@@ -48,8 +48,8 @@ class ExamWrapper(_Exam):  # type: ignore[misc]
         return len(self.inner)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the exam inside has."""
-        if name == "inner":  # of a copy in the making
+        """Return the attribute of the exam inside."""
+        if name == "inner":  # while a copy is being made
             raise AttributeError(name)
         return getattr(self.inner, name)
 
@@ -79,12 +79,12 @@ class Selected(ExamWrapper):
         return len(self._listed)
 
     def questions(self) -> Iterator[Question]:
-        """Return those listed, in the order of the set."""
+        """Return the listed questions, in the order of the set."""
         return iter(self._listed)
 
 
 MOST = 100_000
-"""Shards of a run: more than any queue takes."""
+"""Most shards of a run, more than any queue accepts."""
 _WRITTEN = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
 
 
@@ -99,7 +99,7 @@ class Shard(Struct, frozen=True, order=True):
 
 
 def read_shard(text: str) -> Shard:
-    """Return `3/8`. Raises VivaError for what is no shard."""
+    """Parse a shard such as `3/8`. Raises VivaError for anything else."""
     match = _WRITTEN.fullmatch(text)
     if match is None or not int(match[1]) <= int(match[2]) <= MOST:
         raise VivaError(
@@ -127,10 +127,10 @@ class Sharded(ExamWrapper):
         return len(range(self.shard.number - 1, len(self.inner), self.shard.of))
 
     def questions(self) -> Iterator[Question]:
-        """Return every n-th of the exam inside."""
+        """Return every n-th question of the exam inside."""
         return islice(self.inner.questions(), self.shard.number - 1, None, self.shard.of)
 
 
 def unsharded(exam: Exam) -> Exam:
-    """Return the exam that this one is a shard of; itself where it is none."""
+    """Return the exam that this one is a shard of, or the exam itself."""
     return exam.inner if isinstance(exam, Sharded) else exam

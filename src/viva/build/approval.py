@@ -1,8 +1,7 @@
-"""What people decided about a text that they may edit, folded from the audit trail: pure, the only way into a set.
+"""The state of a text under review, replayed from the audit trail. Pure; only approved texts enter a set.
 
-A person decides about a text. Whoever edits it makes another one: approvals were of the old one and count no more. A
-rejection stands until its author approves, edits or takes it back, whatever others do meanwhile. So a text is approved
-when at least one person approved exactly what it now is, and no rejection stands.
+An edit drops all earlier approvals. A rejection holds until the same reviewer approves, edits or withdraws it,
+whatever others do. So a text is approved if at least one person approved its current wording and no rejection holds.
 """
 
 from __future__ import annotations
@@ -16,30 +15,30 @@ from msgspec.structs import replace
 from viva.engine.reviews import Review
 
 Decision = Literal["approve", "reject", "none"]
-"""`none` takes back what one decided before; with an edited text it leaves that to be approved."""
+"""`none` withdraws the reviewer's earlier decision; an edit that comes with it still has to be approved."""
 Status = Literal["approved", "waiting", "edited", "rejected", "disputed", "no text"]
 
 
 def decision(review: Review) -> Decision:
-    """Return what a line of the audit trail decides: 1 approves, anything less rejects."""
+    """Return the decision of a line of the audit trail: 1 or more approves, less rejects, None decides nothing."""
     return "none" if review.after is None else "approve" if review.after >= 1 else "reject"
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """Where a text stands, after all events about it."""
+    """The state of a text after all decisions about it."""
 
     status: Status
     text: str
-    """As it now stands."""
+    """Its current wording."""
     approved_by: tuple[str, ...] = ()
     rejected_by: tuple[str, ...] = ()
     edited_by: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-    """What those who reject it said."""
+    """Comments of the current rejections."""
 
 
 class TextHistory:
-    """What happens to one text, which began as `start`."""
+    """The edits, approvals and rejections of one text, first `start`."""
 
     def __init__(self, start: str) -> None:
         self.start = self.text = start
@@ -48,14 +47,14 @@ class TextHistory:
         self._editors: dict[str, None] = {}
 
     def take(self, review: Review, own: str) -> str:
-        """Take note of one more decision about the item whose text is `own`; returns the text that it speaks of.
+        """Apply a decision about the item whose text is `own`; returns the text decided about.
 
-        Its `text_before` is what somebody had before them (None: `own`), `text_after` what they made of it (None:
-        nothing was edited). A line that undoes another takes the one back, to the other or `own`.
+        `text_before` is the text shown to the reviewer (None: `own`), `text_after` their edit (None: no edit). A
+        line that undoes an edit restores its `text_after`, or `own`.
         """
         seen = own if review.text_before is None else review.text_before
         made = review.text_after if review.text_after is not None else own if review.undoes else seen
-        # What is taken back is one's own edit; if somebody changed the text since, theirs stays.
+        # Undoing reverts only the reviewer's own edit: a later edit by somebody else stays.
         if made not in (seen, self.text) and (not review.undoes or self.text == seen):
             self.text = made
             self._approvals.clear()
@@ -69,7 +68,7 @@ class TextHistory:
         return made
 
     def state(self) -> State:
-        """Return where it stands."""
+        """Return the current state."""
         return State(
             status=self._status(),
             text=self.text,
@@ -90,20 +89,20 @@ class TextHistory:
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
-    """A text of a question that people decide about: how it began, and where it stands now."""
+    """A question's text under review: its first wording and its current state."""
 
     name: str
-    """The question's."""
+    """The question's name."""
     start: str
     author: str = ""
-    """Whose it is: a model's, "sheet", or "" where there was none."""
+    """Who wrote `start`: a model's name, "sheet", or "" if there is no text."""
     key_of: Callable[[str], str]
-    """Makes the item of a text: another text is another item to decide about."""
+    """Makes the review item's key from a text; a changed text is a new item."""
     state: State = State(status="no text", text="")
 
     @property
     def key(self) -> str:
-        """The item that a decision is about."""
+        """The key of the item that the current text is."""
         return self.key_of(self.state.text)
 
 
@@ -111,8 +110,8 @@ P = TypeVar("P", bound=Proposal)
 
 
 def replay(proposals: Iterable[P], reviews: Iterable[Review]) -> tuple[list[P], list[Review]]:
-    """Return where every text stands, reviews in the order of the audit trail, and the reviews that are about none of
-    them. Two that share an item share its decisions.
+    """Return the proposals with their states, and the reviews that match none of them; `reviews` come in the order of
+    the audit trail. Of proposals with the same key, decisions go to the last.
     """
     histories: list[tuple[P, TextHistory]] = []
     items: dict[str, tuple[TextHistory, Callable[[str], str], str]] = {}

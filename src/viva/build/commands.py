@@ -1,4 +1,4 @@
-"""What building registers: commands, each with its function and one line; a group's help is its module's docstring."""
+"""The commands of `viva build`: function and summary of each; a group's help is its module's docstring."""
 
 _CLR, _SO = "viva.build.reasoning.command", "viva.build.stackexchange.set_command"
 _TRANSLATION, _VERIFICATION = "viva.build.translation.command", "viva.build.verification.command"

@@ -1,4 +1,4 @@
-"""A model drafts texts: which one, how it is asked, every reply journaled as it comes, and how that ended."""
+"""Have a model draft texts: options, requests, a journal of the replies, exit code."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class DraftOptions(Struct, kw_only=True):
 
 
 def model_and_sampling(config: DraftOptions) -> tuple[Model, Sampling]:
-    """Return the model, and how it samples. Raises VivaError."""
+    """Return the model and its sampling settings. Raises VivaError."""
     from viva.providers import Endpoint, connect
 
     model = connect(config.model, Endpoint(base_url=config.base_url, key_variable=config.api_key_env))
@@ -69,7 +69,7 @@ def model_and_sampling(config: DraftOptions) -> tuple[Model, Sampling]:
 
 
 def price_given(config: DraftOptions) -> Price | None:
-    """Return the price of --price. Raises VivaError."""
+    """Return the value of --price, None if not given. Raises VivaError."""
     if config.price is None:
         return None
     try:
@@ -86,11 +86,10 @@ def ask_and_keep(
     config: DraftOptions,
     doing: str = "drafting",
 ) -> tuple[Run, int]:
-    """Ask what the project's journal does not hold yet; returns how it went, and how many there were to ask.
+    """Send the requests that the project's journal has no reply to; returns the run and how many were sent.
 
-    `requests`: what each is about, which an entry says after the project's scope, and the request.
-    `doing`: for the progress line. Raises VivaError where a limit of costs has no price to go by, StorageError where
-    the disk was full.
+    `requests` are pairs of subject (kept in the journal entry after the project's scope) and request; `doing` is the
+    label of the progress line. Raises VivaError for --max-cost without a known price, StorageError for a full disk.
     """
     price = price_of(model, price_given(config))
     if config.max_cost is not None and price is None:
@@ -135,7 +134,7 @@ def _ask(model: Model, tasks: Sequence[Task], journal: Journal, config: DraftOpt
 
 
 def ending(run: Run, asked: int, come_to: str, missing_is: str = "not drafted yet") -> int:
-    """Tell how many of those `asked` were answered, what it has `come_to` and how many are missing; the exit code."""
+    """Print how many of `asked` requests were answered, `come_to`, and how many are missing; returns the exit code."""
     tally = run.tally
     cost = f" for {costs}" if (costs := cost_text(tally)) else ""
     print(f"{plural(tally.answered, 'reply', 'replies')} of {asked:,} asked{cost}; {come_to}")
@@ -150,9 +149,9 @@ def ending(run: Run, asked: int, come_to: str, missing_is: str = "not drafted ye
 
 
 def texts_of(given: Mapping[str, object], name: str, known: Mapping[str, Collection[str]]) -> dict[str, dict[str, str]]:
-    """Return what a project's file, parsed, tells a model: table → key → text, of tables and keys that are known.
+    """Return the instructions in a project's parsed TOML file: table → key → text.
 
-    Raises DataError for others, and for what is no text.
+    Raises DataError for tables and keys that are not in `known`, and for values that are not text.
     """
     texts_by_table: dict[str, dict[str, str]] = {}
     for table, texts in given.items():
@@ -171,7 +170,7 @@ def texts_of(given: Mapping[str, object], name: str, known: Mapping[str, Collect
 
 @cache
 def draft_texts(module: str) -> dict[str, str]:
-    """Return drafting.toml, which lies beside a module: what a model that drafts is told."""
+    """Return the prompt texts in the drafting.toml next to a module."""
     return shipped_table(module, "drafting.toml", dict[str, dict[str, str]])["draft"]
 
 
@@ -186,11 +185,11 @@ def drafting_request(
     sample: int = 0,
     **told: str,
 ) -> Generate:
-    """Return what a model is asked, by the texts `system`, `user` and, where it is asked `again`, that one.
+    """Return the request for a draft, from the texts `system` and `user`, and `again` for a second draft.
 
-    `material` is hostile: it is quoted between fences. `told`: what else the system's text says.
+    `material` is untrusted and is quoted between fences. `told`: further fields of the system text.
     """
-    # One fence for all of it: derived from the whole, no part of it can hold the line.
+    # One fence, derived from all of the material, so that no part can contain the fence line.
     values = {**material, "fence": fence("\n".join(material.values()))}
     system = fill(texts["system"], {**values, **told}).strip()
     asked = "\n\n".join(fill(texts[part], values) for part in (user, "again")[: 1 + again])
@@ -199,9 +198,9 @@ def drafting_request(
 
 
 def draft_and_doubt(reply: str, mark: str, clean: Callable[[str], str]) -> tuple[str, str]:
-    """Return the draft in a model's reply, "" where it wrote none; and what it doubts, which follows the mark.
+    """Return the draft in a model's reply and its doubt, the text of a reply that starts with `mark`; one is "".
 
-    Both are of what follows its thinking.
+    The model's reasoning is cut off first.
     """
     start, unfinished = after_thinking(reply)
     text = "" if unfinished or is_blank(reply[start:]) else clean(reply[start:])

@@ -1,7 +1,7 @@
-"""Files that a user names, files of a project, sheets that people fill in, and folders that get a set whole or not at
-all: everything is written in a folder inside first, and the manifest is moved last.
+"""Read and write spreadsheets (CSV), TOML and project files, and write a set's folder atomically.
 
-Cells and tables of people's spreadsheets are read whatever they save, and written so that nothing in a cell runs.
+A set is written to a subfolder first, and its manifest is moved last. Tables are read in any dialect that a
+spreadsheet saves, and written so that no cell runs as a formula.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from viva.files import LockedError, lock, parse_toml, write_whole
 from viva.version import __version__
 
 LARGEST = 64 << 20
-"""Bytes of a table; a larger one is no sheet that people filled in."""
+"""Bytes; larger tables are refused, since nobody filled them in by hand."""
 LONGEST_CELL = 100_000
 """Characters."""
 _RISKY = frozenset("=+-@＝＋－＠|%")
-"""What a spreadsheet may take for a formula or a command when a cell begins with it."""
+"""First characters of a cell that spreadsheets may take for a formula or command."""
 _PADDING = "' \t\r\n\ufeff\xa0"
 
 
 class Table(Struct, frozen=True, kw_only=True):
-    """A table as it was read: `titles` as people wrote them, `columns` the same in lower case with underscores.
+    """A table that was read: `titles` as written, `columns` the same in lower case with underscores.
 
-    `rows` have the number that a spreadsheet shows (the titles are row 1, unless blank rows or `sep=;` precede them).
+    `rows` have the row number shown by a spreadsheet (titles are row 1, unless blank rows or `sep=;` precede them).
     """
 
     titles: tuple[str, ...]
@@ -47,17 +47,17 @@ class Table(Struct, frozen=True, kw_only=True):
 
 
 def column_name(title: str) -> str:
-    """Return what a column is known by, however people write its title: `Also accepted` is also_accepted."""
+    """Return the normalised name of a column's title: `Also accepted` is also_accepted."""
     return "_".join(title.casefold().split())
 
 
 def guarded(text: str) -> str:
-    """Return a text for a CSV cell: an apostrophe keeps a spreadsheet from running what begins like a formula."""
+    """Return a text for a CSV cell, with an apostrophe before what a spreadsheet might run as a formula."""
     return f"'{text}" if _runs(text) else text
 
 
 def unguarded(text: str) -> str:
-    """Return what was written: `guarded` taken back."""
+    """Remove the apostrophe that `guarded` added."""
     return text[1:] if text.startswith("'") and _runs(text) else text
 
 
@@ -82,7 +82,7 @@ def clean(text: str) -> str:
 
 
 def tidy(text: str, limit: int = 200) -> str:
-    """Return the same in one line, for names; format characters (bidi, zero width) gone too."""
+    """Return a cleaned name in one line, also without format characters (bidi, zero width)."""
     kept = "".join(c for c in clean(text) if c in "\n\t" or unicodedata.category(c) != "Cf")
     return " ".join(kept.split())[:limit].strip()
 
@@ -108,9 +108,9 @@ def decoded(content: bytes, name: str) -> tuple[str, str]:
 
 
 def read_table(content: bytes, name: str, known: Iterable[str]) -> Table:
-    """Return a CSV as any spreadsheet saves it: commas, semicolons or tabs; `known` names columns to tell which.
+    """Read a CSV with commas, semicolons or tabs; the delimiter is guessed from the names of `known` columns.
 
-    Raises DataError with line and remedy for what is no table; rows that repeat the titles are left out.
+    Rows that repeat the titles are left out. Raises DataError with line and remedy if it is no table.
     """
     text, encoding = decoded(content, name)
     head, _, rest = text.partition("\n")
@@ -144,7 +144,7 @@ def read_table(content: bytes, name: str, known: Iterable[str]) -> Table:
 
 
 def _delimiter(text: str, known: set[str]) -> str:
-    """Return the one that finds the most known columns in the first row, else the most columns."""
+    """Return the delimiter that finds the most known columns in the first row, or the most columns."""
 
     def widths(delimiter: str) -> tuple[int, int]:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -160,7 +160,7 @@ def _delimiter(text: str, known: set[str]) -> str:
 def written_table(
     titles: Sequence[str], rows: Iterable[Sequence[str]], delimiter: str = ",", encoding: str = "utf-8"
 ) -> bytes:
-    """Return a table as bytes, every cell guarded."""
+    """Return a table as CSV, every cell guarded."""
     out = io.StringIO()
     table = csv.writer(out, delimiter=delimiter, lineterminator="\r\n" if encoding != "utf-8" else "\n")
     table.writerow([guarded(title) for title in titles])
@@ -169,7 +169,7 @@ def written_table(
 
 
 def cell_name(column: int, row: int) -> str:
-    """Return a cell as spreadsheets call it: column 0 of row 2 is A2."""
+    """Return a cell's name in spreadsheets: column 0 of row 2 is A2."""
     letters = ""
     column += 1
     while column:
@@ -179,7 +179,7 @@ def cell_name(column: int, row: int) -> str:
 
 
 class Made(Struct, kw_only=True):
-    """What every build.json says, before what is its own."""
+    """The fields that every build.json begins with."""
 
     format: int = 1
     """The folder's layout."""
@@ -187,16 +187,16 @@ class Made(Struct, kw_only=True):
 
 
 MANIFEST, AUDIT = "build.json", "audit.jsonl"
-"""What makes a folder a set, and what people decided about it."""
+"""The manifest, which makes a folder a set, and the audit trail."""
 _STAGE = ".partial"
 
 
 @contextmanager
 def staged(out: Path, files: Sequence[str], *, force: bool) -> Iterator[Path]:
-    """A folder inside `out` to write into: its files are moved to `out` when the block ends well, dropped otherwise.
+    """Give a folder inside `out` to write into; its files are moved to `out` if the block succeeds, deleted otherwise.
 
-    `files` are the names that a set can have besides its manifest. Raises VivaError where `out` holds a set already
-    (unless `force`), StorageError where it cannot be written.
+    `files` are all names that a set can have besides its manifest. Raises VivaError if `out` holds a set already
+    (unless `force`), StorageError if it cannot be written.
     """
     files = (MANIFEST, *files)
     there = [name for name in files if (out / name).exists()]
@@ -234,7 +234,7 @@ def staged(out: Path, files: Sequence[str], *, force: bool) -> Iterator[Path]:
 def write_set(
     out: Path, contents: Mapping[str, bytes], manifest: object, *, force: bool, files: Iterable[str] = ()
 ) -> None:
-    """Write a set to `out`, through to the disk, as `staged` does; `files` are others that it can have."""
+    """Write a set to `out` by `staged`, synced to disk; `files` are further names that such a set can have."""
     with staged(out, [*contents, *files], force=force) as stage:
         for name, content in {**contents, MANIFEST: readable_json(manifest)}.items():
             for folder in (stage, out):
@@ -245,7 +245,7 @@ def write_set(
 
 
 def _move(stage: Path, out: Path, files: Sequence[str]) -> None:
-    """The old set ceases to be one, the new files come, and then they are one."""
+    """Delete the old set, its manifest first, then move the new files, the manifest last."""
     for name in files:
         (out / name).unlink(missing_ok=True)
     for name in (*files[1:], MANIFEST):
@@ -254,7 +254,7 @@ def _move(stage: Path, out: Path, files: Sequence[str]) -> None:
 
 
 def content_of(path: Path) -> bytes:
-    """Return a file that the user named. Raises DataError."""
+    """Return the bytes of a file that the user named. Raises DataError."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -264,7 +264,7 @@ def content_of(path: Path) -> bytes:
 
 
 def toml_of(content: bytes, name: str) -> dict[str, object]:
-    """Return a TOML file of people's. Raises DataError."""
+    """Parse a TOML file. Raises DataError."""
     try:
         return parse_toml(decoded(content, name)[0])
     except ValueError as problem:
@@ -277,17 +277,17 @@ def readable_json(content: object) -> bytes:
 
 
 def counted(values: Iterable[str]) -> dict[str, int]:
-    """Return value → how many, in the order of the values: for a manifest."""
+    """Return value → count, sorted by value, for a manifest."""
     return dict(sorted(Counter(values).items()))
 
 
 def digest_of(content: object) -> str:
-    """Return 32 hexadecimal digits over something that has a form in JSON."""
+    """Return a digest (32 hexadecimal digits) of anything that JSON can hold."""
     return hashlib.blake2b(msgspec.json.encode(content), digest_size=16).hexdigest()
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, through to the disk; its folder is made, its rights stay.
+    """Write a file atomically, synced to disk; creates its folder and keeps its permissions.
 
     Raises StorageError.
     """
@@ -299,7 +299,7 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Write one more line. Raises StorageError."""
+    """Append a line to a file. Raises StorageError."""
     try:
         with path.open("ab") as file:
             file.write(line + b"\n")
@@ -308,7 +308,7 @@ def append_line(path: Path, line: bytes) -> None:
 
 
 def new_sheet(path: Path, content: bytes) -> None:
-    """Write a file that people fill in, and never over one. Raises VivaError, StorageError."""
+    """Write a file to be filled in. Raises VivaError if it exists, StorageError."""
     if path.exists():
         raise VivaError(f"{path} is there already; name another file")
     replace_file(path, content)
@@ -317,10 +317,10 @@ def new_sheet(path: Path, content: bytes) -> None:
 def filled_rows(
     path: Path, columns: Sequence[str], needed: Iterable[str], filled: str, missing: Callable[[str], str]
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Return the rows of a sheet in which people filled in a column, each with where it is; "" for cells without text.
+    """Yield the rows in which the column `filled` is not empty, each with its location; empty cells are "".
 
-    `columns`: those that a row has in any case. Raises DataError where one is missing that is `needed`, in the words of
-    `missing` about it.
+    Every row has at least the `columns`. Raises DataError if the file lacks a `needed` column, with the text that
+    `missing` gives for it.
     """
     table = read_table(content_of(path), str(path), columns)
     for column in needed:

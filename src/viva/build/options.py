@@ -1,4 +1,4 @@
-"""Options that several commands of building have, and how what they leave out is told."""
+"""Options and terminal output shared by the commands of `viva build`."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from viva.render.table import Kind
 
 SHOWN = 40
-"""Problems, topics and questions that are told on the terminal; --all tells the rest."""
+"""Most lines of a list on the terminal; --all prints the rest."""
 Language = Literal["en", "zh", "de", "fr"]
-"""Those of CS-Bench."""
+"""The languages of CS-Bench."""
 ProjectPath = Annotated[Path, note("The folder of the set that is made.", argument=True)]
 Told: TypeAlias = tuple[str, Sequence[str], Sequence[Sequence[Any]]]
-"""A table that is printed: its title, what its columns are called, and its rows, names first."""
+"""A table to print: title, column names, rows (names first)."""
 _FORMS = {int: ",", float: ",.2f"}
-"""How a number is printed."""
+"""Number formats."""
 SetFolder = Annotated[Path, note("Folder for the set.")]
 SetName = Annotated[str, note("What build.json calls the set.  [default: the project folder's name]")]
 CsbenchFiles = Annotated[Path, note("A folder or file of CS-Bench's format.", metavar="SET", argument=True)]
@@ -36,12 +36,12 @@ ListAll = Annotated[bool, note(f"List everything, not only the first {SHOWN}.", 
 
 
 class TellingScreen(Screen):
-    """A screen that names the first things that were left out."""
+    """A screen that lists the first things left out."""
 
     told = 0
 
     def tell(self, line: str, most: int, more: str) -> None:
-        """Say one more, unless so many were said; then, once, where `more` are."""
+        """Print the line if fewer than `most` were printed; after that, once, `more`."""
         self.told += 1
         if self.told <= most:
             self.say(line)
@@ -50,37 +50,37 @@ class TellingScreen(Screen):
 
 
 def counts_text(counts: Mapping[Any, int]) -> str:
-    """Return how many of what, in words: `3 rejected, 1 waiting`."""
+    """Return counts in words: `3 rejected, 1 waiting`."""
     return ", ".join(f"{count:,} {what}" for what, count in counts.items())
 
 
 def tell_notes(notes: Iterable[str]) -> None:
-    """Print what somebody should know beside the result."""
+    """Print notes to stderr."""
     for line in notes:
         print(escape_invisible(line), file=sys.stderr)
 
 
 def list_first(lines: Sequence[object], *, everything: bool, file: TextIO | None = None) -> None:
-    """Print the first lines, or all of them, and how many were not listed."""
+    """Print the first SHOWN lines or all, and how many were not listed."""
     for line in lines if everything else lines[:SHOWN]:
         print(line, file=file)
     tell_more(len(lines), everything=everything)
 
 
 def tell_more(total: int, *, everything: bool) -> None:
-    """How many were not listed."""
+    """Print how many were not listed, if any."""
     if total > SHOWN and not everything:
         print(f"... and {total - SHOWN:,} more, which {flag('all')} lists", file=sys.stderr)
 
 
 def tell_held(lines: Sequence[str], *, everything: bool) -> None:
-    """What does not enter a set, and why: the first lines, or all of them."""
+    """Print what was held back from a set and why: the first lines, or all."""
     held = [escape_invisible(f"held back: {line}", limit=400) for line in lines]
     list_first(held, everything=everything, file=sys.stderr)
 
 
 def print_tables(tables: Sequence[Told], lines: Sequence[str]) -> None:
-    """Print tables, the first column of each flush left, and the lines below them."""
+    """Print tables, their first columns flush left, and lines below them."""
     from viva.render.table import Column, Kind, Table
     from viva.render.terminal import tables_terminal
 
@@ -97,7 +97,7 @@ def print_tables(tables: Sequence[Told], lines: Sequence[str]) -> None:
 
 
 def cut(limit: int) -> Kind:
-    """Return the kind of a column of names that somebody else gave: the beginning of each, in one line."""
+    """Return the kind of a column of untrusted names: the first `limit` characters of each, in one line."""
     from viva.render.table import Kind
 
     return Kind(lambda name: one_line(name, limit) or "(none)", words=True, name=True)

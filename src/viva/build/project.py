@@ -1,6 +1,4 @@
-"""The folder of a set that is being built: its files, its one writer, what models drafted and what people decided,
-on a page or by a file.
-"""
+"""The folder of a set under construction: its files and lock, drafts by models, decisions by people (page or file)."""
 
 from __future__ import annotations
 
@@ -37,18 +35,18 @@ DRAFTS, REVIEWS, INSTRUCTIONS = "drafts.jsonl", "reviews.jsonl", "instructions.t
 
 
 class Drafted(Struct, frozen=True):
-    """The last reply about something: `text` is empty where the model wrote no draft, `doubt` may say why."""
+    """The last draft about a question: `text` is empty if there is none, `doubt` may say why."""
 
     model: str
     text: str
     doubt: str
     times: int
-    """How many replies there are."""
+    """Number of replies."""
 
 
 M = TypeVar("M")
 Held: TypeAlias = "list[tuple[str, str]]"
-"""What does not enter a set, and why."""
+"""Names held back from a set, with reasons."""
 
 
 class Release(Struct, Generic[M], frozen=True, kw_only=True):
@@ -61,21 +59,20 @@ class Release(Struct, Generic[M], frozen=True, kw_only=True):
 
 
 class ProjectFolder:
-    """The folder, each file read once, when it is asked for; the decisions as they are now."""
+    """A project folder; files are read once, on first use, but decisions each time."""
 
     module: ClassVar[str]
-    """A file beside which are the instructions of a new project."""
+    """A Python file; next to it are the instructions of a new project."""
     told: ClassVar[str] = INSTRUCTIONS
-    """Their file."""
+    """File name of the instructions."""
     scope: ClassVar[str]
-    """What a draft's entry calls its benchmark, before what is asked."""
+    """Prefix of the `benchmark` field in a draft's journal entry, before the question's key."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def read(self, name: str | Path, most: int = -1) -> bytes | None:
-        """Return a file's bytes, of a longer one the first `most`; None if it is missing. `name` is relative to the
-        folder.
+        """Return a file's bytes, at most the first `most`; None if it is missing. `name` is relative to the folder.
 
         Raises StorageError.
         """
@@ -88,7 +85,7 @@ class ProjectFolder:
             raise StorageError(f"cannot read {self.path / name}: {problem.strerror or problem}") from None
 
     def instructions(self) -> tuple[bytes, str]:
-        """Return what a drafting model is told, and the file's name; the file is made where there is none."""
+        """Return the drafting model's instructions and their file's name; creates the file if missing."""
         content = self.read(self.told)
         if content is None:
             content = shipped_text(self.module, self.told).encode()
@@ -97,7 +94,7 @@ class ProjectFolder:
 
     @cached_property
     def replies(self) -> list[Entry]:
-        """What models replied, the oldest first; failed requests are left out."""
+        """Replies of models, oldest first, without failed requests."""
         journal = Journal(self.path / DRAFTS, write=False)
         try:
             entries = [entry for entry in journal.entries() if entry.error is None]
@@ -106,9 +103,9 @@ class ProjectFolder:
         return sorted(entries, key=lambda entry: (entry.at, entry.key))
 
     def last_drafts(self, read: Callable[[str], tuple[str, str]]) -> dict[str, Drafted]:
-        """Return what is asked → its last draft, as `read` has it of a reply, with a doubt.
+        """Return question key → its last draft and doubt, as `read` takes them from a reply.
 
-        A reply without a draft does not take the place of one that has it.
+        A reply without a draft does not replace an earlier draft.
         """
         asked: dict[str, list[Entry]] = {}
         for entry in sorted(self.replies, key=lambda entry: entry.sample):
@@ -125,7 +122,7 @@ class ProjectFolder:
         return ReviewLog(self.path / REVIEWS)
 
     def decisions(self, clean: Callable[[str], str] = str) -> list[Review]:
-        """Return what was decided, in order, texts made `clean`. Raises StorageError for a damaged trail."""
+        """Return all decisions in order, with `clean` applied to texts. Raises StorageError for a damaged trail."""
         self.log.refresh()
         if self.log.damaged:  # a lost line may be a rejection
             first = self.log.damaged[0]
@@ -139,14 +136,14 @@ class ProjectFolder:
         ]
 
     def digests(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the files that are there → SHA-256. Raises StorageError."""
+        """Return name → SHA-256, of the files that exist. Raises StorageError."""
         contents = {name: self.read(name) for name in names}
         return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items() if content is not None}
 
     def release(
         self, made: Release[Any], out: Path, *, force: bool, everything: bool, files: Iterable[str] = ()
     ) -> None:
-        """Write a set with the audit trail, as `files.write_set` does, and tell what is held back."""
+        """Write a set with the audit trail by `files.write_set`, and print what is held back."""
         trail = msgspec.json.Encoder().encode_lines(self.log.reviews)
         write_set(out, {**made.contents, AUDIT: trail}, made.manifest, force=force, files=files)
         tell_held([f"{what}: {why}" for what, why in made.held], everything=everything)
@@ -154,7 +151,7 @@ class ProjectFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only writer of drafts. Raises StorageError while another process is."""
+        """Lock the project for drafting. Raises StorageError while another process holds the lock."""
         try:
             held = lock(self.path / ".lock")
         except LockedError:
@@ -171,25 +168,25 @@ _MARKS: dict[str, float | None] = {"approve": 1.0, "reject": 0.0, "edit": None}
 
 
 class TextProject(ProjectFolder, Generic[P]):
-    """A project in which people decide about one text of each question: on a page, or in a spreadsheet."""
+    """A project in which people decide about one text per question, on a page or in a spreadsheet."""
 
     aspect: ClassVar[str]
-    """What the texts are; so is their column in a file of decisions called."""
+    """What the texts are, and the name of their column in a file of decisions."""
     columns: ClassVar[Sequence[str]]
-    """What a file of decisions says of a question, besides its name, its text and what was remarked."""
+    """Columns of a file of decisions besides the question's name, its text and remarks."""
     called: ClassVar[str] = "file"
-    """What such a file is called."""
+    """The word for such a file in messages."""
     needed: ClassVar[Sequence[str]] = ("question", "decision")
     unknown: ClassVar[str]
-    """What is told of a name that no text has: `no question NAME ...`."""
+    """End of the message about an unknown question: `no question NAME ...`."""
 
     @abstractmethod
     def texts(self) -> Sequence[P]:
-        """Return every question with its text, by the audit trail as it is now."""
+        """Return every question with its text, by the current audit trail."""
 
     @abstractmethod
     def about(self, proposal: P) -> dict[str, str]:
-        """Return which question it is, for people and filters."""
+        """Return the properties of a question for people and filters."""
 
     @abstractmethod
     def refusal(self, proposal: P, decision: str, text: str) -> str:
@@ -197,30 +194,30 @@ class TextProject(ProjectFolder, Generic[P]):
 
     @abstractmethod
     def described(self, proposal: P) -> tuple[str, ...]:
-        """Return what these columns say."""
+        """Return the values of `columns`."""
 
     @abstractmethod
     def item(self, proposal: P) -> Item:
-        """Return the same as the review page needs it, its text to be edited, approved or rejected."""
+        """Return a question for the review page, its text to be edited, approved or rejected."""
 
     def proposals(self) -> dict[str, P]:
-        """Return question → its text, of those that can be decided about."""
+        """Return question → proposal, for those that can be decided about."""
         return {proposal.name: proposal for proposal in self.texts()}
 
     def waiting(self, everything: bool) -> list[P]:
-        """Return what is to be decided; with what is approved already if `everything` is wanted."""
+        """Return the proposals still to be decided; with `everything`, approved ones too."""
         return [each for each in self.proposals().values() if everything or each.state.status != "approved"]
 
     def states(self) -> Counter[str]:
-        """Return how many texts are in which state."""
+        """Return the number of texts by state."""
         return Counter(proposal.state.status for proposal in self.texts())
 
     def items(self, *, everything: bool = False) -> list[Item]:
-        """Return what the review page needs."""
+        """Return the items of the review page."""
         return [self.item(proposal) for proposal in self.waiting(everything)]
 
     def refused(self, lines: Sequence[Review]) -> str:
-        """Return what is wrong with lines that the review page is about to write, as a sentence; "" for nothing."""
+        """Return a sentence on what is wrong with the review page's new decisions; "" for nothing."""
         proposals = self.proposals()
         for line in lines:
             proposal = proposals.get(line.about.get("question", ""))
@@ -232,7 +229,7 @@ class TextProject(ProjectFolder, Generic[P]):
         return ""
 
     def write_decisions(self, path: Path, *, everything: bool) -> int:
-        """Write a file to be filled in; returns how many questions it has. Raises VivaError, StorageError."""
+        """Write a decision file to be filled in; returns its number of questions. Raises VivaError, StorageError."""
         titles = ("question", "item", *self.columns, "decision", self.aspect, "comment", "remarks")
         rows = [
             (text.name, text.key, *self.described(text), "", text.state.text, "", "; ".join(text.state.remarks))
@@ -242,7 +239,7 @@ class TextProject(ProjectFolder, Generic[P]):
         return len(rows)
 
     def take_decisions(self, path: Path, reviewer: str) -> tuple[int, Counter[str]]:
-        """Take over a file's decisions, all or none: how many, and the states of texts now. Raises DataError."""
+        """Take over a file's decisions, all or none; returns their number and the new states. Raises DataError."""
         proposals, now = self.proposals(), round(time.time(), 3)
         missing = f"; `approve {option('write')}` writes such a {self.called}"
         columns = ("question", "decision", self.aspect, "item", "comment")
@@ -259,7 +256,7 @@ class TextProject(ProjectFolder, Generic[P]):
         return len(self.log.append(list(reviews.values()))), self.states()
 
     def _review(self, proposal: P, row: Mapping[str, str], where: str, reviewer: str, now: float) -> Review | None:
-        """Return one row; None where it says what this reviewer said already."""
+        """Return a row's review; None if it repeats this reviewer's own decision. Raises DataError."""
         decision, state = row["decision"].casefold(), proposal.state
         if decision not in _MARKS:
             raise DataError(f"{where}: decision {row['decision'][:40]!r}; write {', '.join(_MARKS)}, or nothing")
@@ -300,7 +297,7 @@ def new_review(reviewer: str, now: float, **decided: Any) -> Review:
 def review_item(
     key: str, about: dict[str, str], question: str, *, aspect: str, text: str, gold: str, reasons: str, **more: Any
 ) -> Item:
-    """Return what the review page shows of a question: one text, to be edited, approved or rejected."""
+    """Return a review-page item with one text, to be edited, approved or rejected."""
     draft = ReviewItem(aspect=aspect, text=text, gold=gold, value=None, scale=(0.0, 1.0), reasons=reasons)
     return Item(key=key, about=about, question=question, drafts=(draft,), editable=True, **more)
 
@@ -343,7 +340,7 @@ def serve_items(
     others: str = f"{flag('everything')} shows what is approved",
     **settings: Any,
 ) -> int:
-    """Serve the page of these items until Ctrl-C; `others`: which option shows what is not among them."""
+    """Serve the review page of `items` until Ctrl-C; if there are none, print `others`: the option to see the rest."""
     from viva.pages.review.reviewpages import serve
     from viva.pages.review.reviewsession import Settings
 
@@ -359,7 +356,7 @@ def serve_items(
 
 
 def decide_by_file(project: type[TextProject[Any]], config: FileOptions) -> int:
-    """Take over a file's decisions, or write the file. Raises VivaError."""
+    """Take over the decisions of --file, or write the file for --write. Raises VivaError."""
     if (config.decided is None) == (config.target is None):
         raise VivaError(
             f"{option('write', 'FILE')}.csv to get a {project.called} to fill in, then {option('reviewer', 'NAME')} "
@@ -375,7 +372,7 @@ def decide_by_file(project: type[TextProject[Any]], config: FileOptions) -> int:
 
 
 def tell_decisions(count: int, states: dict[str, int]) -> None:
-    """How many decisions were taken over, and how many texts are in which state now."""
+    """Print how many decisions were taken over, and the number of texts by state."""
     print(f"{plural(count, 'decision')} taken over; now {counts_text(states)}")
 
 
@@ -386,7 +383,7 @@ def refuse_name(reviewer: str) -> None:
 
 
 def _name(reviewer: str | None) -> str:
-    """Return the name that the audit trail keeps for the decisions of a file. Raises VivaError where there is none."""
+    """Return the reviewer's name for the audit trail. Raises VivaError if it is missing or too long."""
     if not reviewer or not reviewer.strip() or len(reviewer) > 100:
         raise VivaError(f"{option('reviewer', 'NAME')}: who decided? (the audit trail keeps it)")
     return " ".join(escape_invisible(reviewer).split())

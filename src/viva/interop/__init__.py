@@ -1,1 +1,1 @@
-"""What other people's tools write, and what they read: lm-evaluation-harness, Inspect, OpenCompass, Hugging Face."""
+"""Formats of other tools, read and written: lm-evaluation-harness, Inspect, OpenCompass, Hugging Face."""

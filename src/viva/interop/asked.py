@@ -1,6 +1,7 @@
-"""An exam as another harness asks it: Viva's prompts and data on one side, Viva's scoring on the other.
+"""Viva's data, prompts and scoring for an exam that another harness runs.
 
-The harness asks the model and keeps the log; programs run in Viva's sandbox, judges are asked by whoever asks here.
+The harness asks the model and keeps the log. Programs run in Viva's sandbox; the caller passes functions that
+ask judges.
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ from viva.types import (
 from viva.version import __version__
 
 REREADS = 3
-"""How often a judge is asked for a verdict that can be read, at most."""
+"""Most attempts to get a readable verdict from a judge."""
 Ask = Callable[[Generate], Awaitable[str]]
 
 
 class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How an exam is opened: what `viva run` calls the same."""
+    """Settings of an exam, named like the options of `viva run`."""
 
     data: str | None = None
     language: str | None = None
@@ -73,11 +74,11 @@ class Asked(Struct):
 
     @property
     def draws(self) -> SamplingPlan:
-        """How the paper draws answers, with so many exemplars."""
+        """The paper's sampling plan: its few-shot plan, if it has one, where the exam shows exemplars."""
         return self.about.few_shot if self.about.few_shot and self.exam.spec.shots else self.about.draws
 
     def prompt(self, question: Question, seed: int = 0) -> tuple[Message, ...] | str:
-        """Return what Viva asks."""
+        """Return the prompt of a question: messages, or a text for base models."""
         return self.exam.request(question, 0, self.draws.sampling).prompt
 
     def settings(self, model: str = "", judges: Sequence[str] = (), judge_samples: int = 1) -> dict[str, str | int]:
@@ -133,7 +134,7 @@ def open_asked(benchmark: str, how: Settings) -> Asked:
 
 
 class Programs:
-    """Viva's sandbox, opened for the first program and closed at the end of the process; one is enough for all."""
+    """The sandbox shared by all evaluations of a process: opened for the first program, closed at exit."""
 
     def __init__(self) -> None:
         self._sandbox: Sandbox | None = None
@@ -141,7 +142,7 @@ class Programs:
         self._why = ""
 
     async def run(self, exam: Exam, question: Question, response: Response) -> list[Execution | None]:
-        """Return how an answer's programs fared, in order; None where nothing can run them."""
+        """Return the execution of each program of an answer, in order; "toolchain" where no sandbox can be opened."""
         wanted = exam.executions(question, response)
         if not wanted:
             return []
@@ -152,14 +153,14 @@ class Programs:
         if self._sandbox is None and not self._why:
             try:
                 self._sandbox, self._loop = Sandbox(), loop
-            except VivaError as problem:  # scored without them: ungraded, and never a zero
+            except VivaError as problem:  # the answer stays ungraded; it must not score zero
                 self._why = str(problem)
         if self._sandbox is None:
             return [Execution("toolchain", self._why) for _ in wanted]
         return list(await asyncio.gather(*(self._sandbox.run(request) for request in wanted)))
 
     def close(self) -> None:
-        """End what is kept running."""
+        """Close the sandbox, if it is open."""
         if self._sandbox is not None:
             sandbox, self._sandbox = self._sandbox, None
             asyncio.run(sandbox.close())
@@ -176,7 +177,7 @@ async def score(
     judges: Mapping[str, Ask],
     judge_samples: int = 1,
 ) -> Score:
-    """Return the score of one answer: its programs are run and its judges asked before; the encoder is not used."""
+    """Run an answer's programs, ask its judges, and return its score; no encoder is used."""
     executions = await PROGRAMS.run(exam, question, response)
     opinions: list[Opinion] = []
     form: VerdictFormat = "line" if exam.spec.as_published else "nonce"
@@ -195,16 +196,14 @@ async def score(
 
 
 def counted(value: float | None, outcome: Outcome) -> float | None:
-    """Return what an answer counts for in a mean: nothing for a reply that cannot be read, None for what is not its
-    doing.
-    """
+    """Return an answer's value in a mean: 0 for an unreadable reply, None for outcomes in `UNANSWERED`."""
     if outcome in UNANSWERED:
         return None
     return 0.0 if value is None else value
 
 
 class Marked(Struct, frozen=True):
-    """What a harness kept of an answer's score."""
+    """An answer's score as a harness stored it."""
 
     question: str
     sample: int
@@ -216,9 +215,7 @@ class Marked(Struct, frozen=True):
 
 
 def overall(marked: Sequence[Marked], line: Aggregate, group: int = 1) -> Estimate:
-    """Return the exam's one number over answers, as Viva's tables have it; `group` answers to a question are a
-    repeat.
-    """
+    """Return the exam's headline estimate over answers; every `group` answers to a question make one repeat."""
     rows = (
         ScoreRow(
             benchmark="",

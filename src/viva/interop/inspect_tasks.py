@@ -4,8 +4,8 @@
     inspect eval viva/csbench --model openai/gpt-4o -T language=zh -T data=DIR -T judge=openai/gpt-4o
 
 Questions, prompts and scoring are Viva's: programs run in Viva's sandbox, a judge is asked through Inspect's models.
-Three outcomes stay three: what nobody could score (no judge, no toolchain, no usable gold) is NaN, Inspect's sign for
-unscored, and stays out of every mean. The `headline` metric is the paper's average.
+An answer that nobody could score (no judge, no toolchain, no usable gold) is NaN, Inspect's sign for unscored, and
+stays out of every mean. The `headline` metric is the paper's average.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _task(
 
 
 def _sample(opened: Asked, question: Question) -> Sample:
-    """Return a question as Viva asks it; its tags go along, for metrics and filters."""
+    """Return a question as an Inspect sample, with its tags for metrics and filters."""
     usual = opened.draws.sampling
     request = opened.exam.request(question, 0, usual)
     shorter = request.sampling.max_tokens if isinstance(request, Generate) else usual.max_tokens
@@ -153,7 +153,7 @@ def _config(sampling: Sampling) -> GenerateConfig:
 
 @solver
 def viva_prompt() -> Solver:
-    """Asks as Viva does: some questions are given fewer tokens than others of their exam."""
+    """Generate with each question's own token limit, which may be below that of its exam."""
 
     async def solve(state: TaskState, generate: Generating) -> TaskState:
         shorter = state.metadata.get("viva_max_tokens")
@@ -164,7 +164,7 @@ def viva_prompt() -> Solver:
 
 @scorer(metrics=[], name="viva")
 def viva_scorer(benchmark: str, how: dict[str, Any], judge: str | None, judge_samples: int) -> Scorer:
-    """Viva's scoring of the exam that the settings `how` open."""
+    """Score samples as Viva does; `how` holds the fields of the exam's `Settings`."""
     exam = open_asked(benchmark, Settings(**how)).exam
     questions = {question.id: question for question in exam.questions()}
 
@@ -199,9 +199,7 @@ def _asking(judge: Model) -> asked.Ask:
 
 @metric
 def headline(label: str, over: str, attempts: str) -> Metric:
-    """Return the paper's average, its 95 % interval, and how many answers were unreadable (no point, and in the
-    mean).
-    """
+    """Return a metric: the paper's average, its 95 % interval, and the number of samples."""
 
     def measure(scores: list[SampleScore]) -> Value:
         marked = [_marked(score, number) for number, score in enumerate(scores)]
@@ -218,7 +216,7 @@ def headline(label: str, over: str, attempts: str) -> Metric:
 
 
 def _marked(score: SampleScore, number: int) -> asked.Marked:
-    """Return a sample's score, its epochs taken together."""
+    """Return a sample's score, already reduced over its epochs."""
     value = score.score.as_float()
     outcome: Outcome = "right" if value >= 1 else "partly" if value > 0 else "wrong"
     known = score.sample_metadata or {}

@@ -1,7 +1,7 @@
 """The five benchmarks as tasks of lm-evaluation-harness: what the YAML files of `viva export --to lm-eval-tasks` call.
 
 A document is a question as Viva asks it, with the settings that it was asked under; replies are scored by Viva,
-programs in its sandbox. What nobody could score is left out of the metric and counted in `viva_unscored`: no zero.
+programs in its sandbox. Answers that nobody could score count in `viva_unscored`, not as zero.
 Judges are not asked here: `viva grade` asks them of the samples that lm-eval wrote.
 """
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 _SETTINGS = frozenset(field.name for field in msgspec.structs.fields(Settings))
 _runner = asyncio.Runner()
-"""One loop for all replies: the sandbox belongs to it."""
+"""One event loop for all replies, because the sandbox is bound to its loop."""
 
 
 def load(benchmark: str, given: dict[str, Any]) -> dict[str, Dataset]:
     """Return the documents of a benchmark, as the split "test".
 
-    `given` are the task's metadata and what `--metadata` adds: data, language, shots, ... as `viva run` has them.
+    `given` holds the task's metadata and that of `--metadata`: options of `viva run` such as data, language, shots.
     """
     from datasets import Dataset
 
@@ -77,7 +77,7 @@ def _opened(settings: str) -> tuple[Exam, dict[str, Question]]:
 
 
 def process_results(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]:
-    """Viva's score of the replies to a document: several where the task repeats."""
+    """Score the replies to a document: several where the task repeats."""
     exam, questions = _opened(doc["settings"])
     question = questions[doc["viva_id"]]
     replies = [reply for result in results for reply in (result if isinstance(result, list | tuple) else [result])]
@@ -101,9 +101,7 @@ def process_results(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, An
 
 
 def headline(items: Sequence[dict[str, Any]]) -> float:
-    """Return the paper's average over the documents' scores, as Viva's tables have it; NaN where nothing could be
-    scored.
-    """
+    """Return the paper's average over the documents' scores; NaN where nothing could be scored."""
     if not items:
         return float("nan")
     first = items[0]
@@ -113,7 +111,7 @@ def headline(items: Sequence[dict[str, Any]]) -> float:
 
 
 def unscored(items: Sequence[int]) -> int:
-    """Return how many answers nobody could score."""
+    """Return the number of answers that nobody could score."""
     return sum(items)
 
 

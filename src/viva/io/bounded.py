@@ -206,7 +206,7 @@ def json_problem(problem: json.JSONDecodeError) -> tuple[int, str]:
     """Return the place where JSON is invalid, and the usual cause."""
     before, sign, reason = problem.doc[: problem.pos], problem.doc[problem.pos : problem.pos + 1], problem.msg
     begun = len(before) - len(before.rstrip(_WORD))
-    comment = "JSON has no comments (YAML has)" if sign in ("/", "#") else ""
+    comment = "JSON has no comments (YAML has)" if sign in "/#" else ""
     if reason == "Extra data":
         wrong = "something stands after the end"
     elif not sign:
@@ -218,7 +218,7 @@ def json_problem(problem: json.JSONDecodeError) -> tuple[int, str]:
     elif sign in "]}" and before.rstrip().endswith(","):
         wrong = f"a comma before {sign}: JSON has none after the last"
     elif "property name" in reason:
-        wrong = "; ".join(filter(None, ('expected a key in "double quotes"', comment)))
+        wrong = f'expected a key in "double quotes"{comment and f"; {comment}"}'
     elif "':'" in reason:
         wrong = "expected a colon after the key"
     elif "','" in reason and not (begun and sign in _WORD):
@@ -235,7 +235,7 @@ def _closing(text: str) -> str:
     opened: list[str] = []
     for sign in re.findall(r'"(?:[^"\\]|\\.)*+"|[][{}]', text):
         if sign in "[{":
-            opened.append({"[": "]", "{": "}"}[sign])
+            opened.append("]" if sign == "[" else "}")
         elif sign in "]}":
             opened.pop()
     return opened[-1]

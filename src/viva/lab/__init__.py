@@ -1,4 +1,4 @@
-"""Experiments: programs over the core that ask how far a number would move, and what it takes to know it."""
+"""Experiments on top of the core: how far a score may move, and what it takes to know it."""
 
 from __future__ import annotations
 

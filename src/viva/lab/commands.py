@@ -1,4 +1,4 @@
-"""What the lab registers: commands, each with the function that it is and one line; options that it took over."""
+"""The lab's registered commands, each with its function and summary; and options that moved to them."""
 
 COMMANDS = {
     "plan": (

@@ -1,4 +1,4 @@
-"""Sets of texts to measure: a field of every question of a benchmark or question file, or a column of anybody's file.
+"""Sets of texts to measure: a field of every question of a benchmark or question file, or a column of any file.
 
     csbench                      a benchmark by its name
     exam.yaml                    a question file of one's own
@@ -29,20 +29,20 @@ from viva.prompting import replace_surrogates
 from viva.runs.config import TaskOptions
 from viva.runs.exams import data_notes, open_exams
 from viva.types import Question
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 WHOLE = "whole"
 FIELDS = ("question", "options", "answer", "explanation", WHOLE)
-"""What a question has to measure."""
+"""Fields of a question that can be measured."""
 TABLES = (".jsonl", ".csv", ".json", ".txt")
 FILE = "file"
-"""A tag of what comes from a file: which one."""
+"""Tag of texts from files: the file's name."""
 
 Row = Mapping[str, object]
 
 
 class Text(Struct, frozen=True):
-    """One text: whose it is, and the value of the tag by which figures are told apart."""
+    """One text, with its place and the value of the tag for separate figures."""
 
     id: str
     text: str
@@ -50,7 +50,7 @@ class Text(Struct, frozen=True):
 
 
 class TextSet(Struct, kw_only=True):
-    """A set's texts as they can be measured; `empty` of its items have none in this field."""
+    """A set's measurable texts; `empty`: number of its items without text in this field."""
 
     name: str
     texts: list[Text] = []
@@ -59,17 +59,17 @@ class TextSet(Struct, kw_only=True):
 
     @property
     def listed(self) -> int:
-        """Items, with a text or without."""
+        """Number of items, with or without text."""
         return len(self.texts) + self.empty
 
     @property
     def fingerprint(self) -> str:
-        """12 hexadecimal digits over the texts and their tags, in whatever order."""
+        """12 hexadecimal digits over the texts and their tags, independent of their order."""
         parts = sorted((text.text, text.tag) for text in self.texts)
         return hashlib.blake2b(msgspec.json.encode(parts), digest_size=6).hexdigest()
 
     def add(self, identity: str, text: str | None, tag: str) -> None:
-        """One item. Halves of surrogate pairs become question marks: they can be neither written nor sent."""
+        """Add an item. Lone surrogates become question marks: they can be neither written nor sent."""
         if text is None or not text.strip():
             self.empty += 1
         else:
@@ -77,9 +77,7 @@ class TextSet(Struct, kw_only=True):
 
 
 def open_sets(given: Sequence[str], field: str, by: str | None, choice: TaskOptions) -> list[TextSet]:
-    """Return every set that a command names, in order. Raises DataError for what is none, or has nothing in this
-    field.
-    """
+    """Return the named sets, in order. Raises DataError for an invalid set, or one without text in this field."""
     sets: dict[str, TextSet] = {}
     for each in given:
         name, source = named_set(each)
@@ -104,13 +102,13 @@ def open_sets(given: Sequence[str], field: str, by: str | None, choice: TaskOpti
 
 
 def named_set(given: str) -> tuple[str, str]:
-    """Return `NAME=SET`, unless a file is called so."""
+    """Return name and set of `NAME=SET`, unless a file has this whole name."""
     name, equals, source = given.partition("=")
     return ("", given) if not equals or Path(given).exists() else (replace_surrogates(name.strip()), source)
 
 
 def fitting(choice: TaskOptions, source: str, *, alone: bool) -> TaskOptions:
-    """Only the languages that a set has, where there are others beside it that may have the rest."""
+    """Return the options with only the set's languages, if other sets may have the rest."""
     if alone or question_file(source):
         return choice
     supported = (*find_benchmark(source).about.languages, "all")
@@ -141,8 +139,8 @@ def _of_questions(name: str, source: str, field: str, by: str | None, choice: Ta
 def field_of(question: Question, field: str) -> str | None:
     """Return the text of a field. Options are a line each; the answer to a choice is the text of the right options.
 
-    `whole` is the question, its options behind their letters, the answer as the set gives it, the explanation: what
-    stands in a file that lists them in this order.
+    `whole` is the question, its options behind their letters, the answer as the set gives it, the explanation: the text
+    of a file that lists them in this order.
     """
     letters = [chr(ord("A") + index) for index in range(len(question.options))]
     if field == "question":
@@ -189,7 +187,7 @@ def _of_files(name: str, path: Path, field: str, by: str | None, limit: int | No
 
 
 def cell_text(value: object, field: str, where: str) -> str | None:
-    """Return a cell as a text, None where it is empty. Raises DataError for what is none."""
+    """Return a cell as text, None if empty. Raises DataError for other values."""
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return "\n".join(value)
     if value is None or isinstance(value, str):
@@ -214,7 +212,7 @@ def _tag(row: Row, by: str | None, file: Path, where: str) -> str:
 
 
 def _rows(path: Path, field: str) -> Iterator[tuple[str, Row]]:
-    """Yield the rows of a file with their places in it. Raises DataError where it is torn."""
+    """Yield the rows of a file with their places in it. Raises DataError for a damaged file."""
     kind = path.suffix.lower()
     if kind == ".jsonl":
         yield from ((f"line {number}", row) for number, row in bounded.rows(path))
@@ -234,7 +232,7 @@ def _rows(path: Path, field: str) -> Iterator[tuple[str, Row]]:
 
 
 def json_rows(content: object, where: str) -> list[dict[str, Any]]:
-    """Return the objects of a JSON document that is a list of them. Raises DataError for any other."""
+    """Return the objects of a JSON document that is a list of objects. Raises DataError for any other."""
     if not isinstance(content, list):
         raise DataError(f"{where} holds no list of objects: write `[{{...}}, ...]`, or a .jsonl file")
     for number, row in enumerate(content, 1):
@@ -244,9 +242,8 @@ def json_rows(content: object, where: str) -> list[dict[str, Any]]:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return the names that there are, for a message: twenty at most."""
-    shown = [repr(one_line(name, 40)) for name in names]
-    return ", ".join(shown[:20]) + (" …" if len(shown) > 20 else "")
+    """Return known names for an error message, at most 20."""
+    return some([repr(one_line(name, 40)) for name in names], 20)
 
 
 def _shown(value: object) -> str:

@@ -1,1 +1,1 @@
-"""Pages: runs, a run, its answers, a report, a leaderboard, a review; served, or written as files."""
+"""Web pages: runs, answers, reports, leaderboards and reviews; served, or written as files."""

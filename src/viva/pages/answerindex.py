@@ -1,7 +1,7 @@
-"""The index of answers: by what they are listed, chosen, searched and sorted, in served pages and in files alike.
+"""Index for listing, filtering, searching and sorting answers, in served pages and in files.
 
-Answers to a question come together. A column holds a number an answer. `AnswerIndex.plain` is what the script of a page
-in a file reads (static/items.js), which chooses, searches and sorts by the same rules.
+Answers to a question are adjacent. A column has a number for each answer. The script of a page in a file
+(static/items.js) reads `AnswerIndex.plain`, and filters, searches and sorts by the same rules.
 """
 
 from __future__ import annotations
@@ -32,35 +32,36 @@ MANY = 200
 """A tag with more values than this is no filter."""
 
 CHANGES = ("worse", "better", "unscored", "same")
-"""What became of a question in a second run."""
+"""Changes of a question from a first run to a second."""
 _FACETS = CHOICES["facets"]
 _TAG = "t."
 _SEVERAL = ","
-"""Between values of a choice; a `slug` has none."""
+"""Separates the values of a choice; a `slug` contains none."""
 
 
 class Chosen(Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"text": "q", "order": "sort"}):
-    """What an address chooses: questions or answers, their order, and how texts are shown.
+    """The choice encoded in a URL: questions or answers, their order, and the display of texts.
 
-    Names and values are `slug`s: those of models and tags are hostile texts, which addresses alter.
+    Names and values are `slug`s: those of models and tags are untrusted texts.
     """
 
     picks: tuple[tuple[str, str], ...] = ()
-    """Key of a facet, and a value, or several with a comma between them, of which an answer has any."""
+    """Key of a facet, and a value, or several separated by commas, one of which an answer must have."""
     text: str = ""
     show: str = ""
-    """Of questions that several were asked those of which this became."""
+    """A change (of `CHANGES`) that questions asked of several models must have."""
     order: str = ""
     view: str = ""
-    """How texts are shown."""
+    """The display of texts."""
     a: int = 0
-    """Of two runs the evaluation of the first, from 1; 0 for the first that fits, as `b` of the second."""
+    """For two runs, the number of the first's evaluation, from 1, or 0 for the first that fits; `b` is that of the
+    second."""
     b: int = 0
     page: int = 1
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> Chosen:
-        """From an address; what it says wrongly is left out."""
+        """Return the choice in a query string; invalid values are ignored."""
         picks = [(key, value) for key, value in query.items() if value and (key in _FACETS or key.startswith(_TAG))]
         words = {name: query[name] for name in ("show", "sort", "view") if query.get(name) in CHOICES[name]}
         numbers = {name: number for name in ("a", "b", "page") if (number := number_in(query.get(name, "")))}
@@ -68,48 +69,48 @@ class Chosen(Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"tex
         return msgspec.convert({"picks": picks[:24], "q": text, **words, **numbers}, cls)
 
     def query(self, **changes: object) -> str:
-        """Return the same as an address says it, or with changes; on the first page, unless they say another."""
+        """Return the query string of the choice, with changes; on the first page, unless they give another."""
         values = msgspec.to_builtins(msgspec.structs.replace(self, **{"page": 1, **changes}))
         return urlencode(dict(values.pop("picks", ())) | values, errors="replace")
 
     def pick(self, key: str) -> str:
-        """Return the value that is chosen of a facet; "" for any."""
+        """Return the chosen value of a facet; "" for any."""
         return dict(self.picks).get(key, "")
 
     @property
     def anything(self) -> bool:
-        """Whether it is not a list as it opens."""
+        """Whether anything differs from the initial list."""
         return msgspec.structs.replace(self, view="", a=0, b=0, page=1) != Chosen()
 
 
 def answers_of(exam: str, model: str, where: Iterable[tuple[str, Sequence[str]]]) -> str:
-    """Return as an address says it a model's answers to an exam, to questions with one of these values of each tag."""
+    """Return the query string for a model's answers to an exam, to questions with one of these values of each tag."""
     tags = [(f"{_TAG}{slug(name)}", _SEVERAL.join(map(slug, values))) for name, values in where]
     return Chosen(picks=(("exam", slug(exam)), ("model", slug(model)), *tags)).query()
 
 
 def number_in(text: str) -> int:
-    """Return the number that an address says; 0 for none."""
+    """Return the number in a part of a URL; 0 if it is none."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
 class Column(Struct, frozen=True):
-    """What answers have one of."""
+    """A property with one value for each answer."""
 
     title: str
     words: Text
-    """As an address calls them."""
+    """The values in URLs."""
     texts: Sequence[str]
-    """As people read them."""
+    """The values as displayed."""
 
     def plain(self) -> dict[str, Any]:
-        """Return it as the page reads it."""
+        """Return the column as the page's script reads it."""
         keys = {} if self.words.values == self.texts else {"keys": self.words.values}
         return {"codes": integers(self.words.codes), "words": self.texts, **keys}
 
 
 _SAID: Mapping[str, Callable[[str], str]] = {"outcome": outcome_name, "finer": lambda word: FINER[word][1]}
-"""Columns whose words are known before, and what people read for them."""
+"""Columns of known words, and functions that return a word's displayed text."""
 
 
 class AnswerIndex:
@@ -125,7 +126,7 @@ class AnswerIndex:
         self.add(())
 
     def add(self, rows: Sequence[ScoreRow]) -> None:
-        """Take in answers; those to a question come together."""
+        """Add answers; those to a question must be adjacent."""
         texts: dict[str, list[Any]] = {
             name: list(map(attrgetter(name), rows)) for name in ("exam", "model", "outcome", "question")
         }
@@ -136,7 +137,7 @@ class AnswerIndex:
         self._chunks.append({"sample": np.array([row.sample for row in rows], dtype=np.int32), **columns})
 
     def finish(self) -> None:
-        """Make the columns of what was taken in."""
+        """Make the columns of the added answers."""
         self.samples = joined(self._chunks, "sample", np.int32(-1))
         for name, known in self._known.items():
             words, codes = list(known), joined(self._chunks, name, np.int32(-1))
@@ -150,8 +151,8 @@ class AnswerIndex:
 
     @cached_property
     def facets(self) -> Mapping[str, tuple[str, Sequence[tuple[str, str, int]]]]:
-        """What the answers can be chosen by: title, and of each value that any has its word, its text and how many have
-        it. A tag of `MANY` values or of one is left out.
+        """The filters: key → title, and word, text and number of answers of each value. Tags with a single value, or
+        more than `MANY`, are left out.
         """
         made = {}
         for key, column in self.columns.items():
@@ -165,14 +166,14 @@ class AnswerIndex:
         return key in _FACETS or (key.startswith(_TAG) and 1 < len(self.columns[key].texts) <= MANY)
 
     def chosen(self, picks: Iterable[tuple[str, str]]) -> Numbers:
-        """Return the answers that have what is chosen, in the order of the index."""
+        """Return the answers that match the choice, in the order of the index."""
         left = np.ones(len(self.samples), dtype=bool)
         for key, value in picks:
             left &= key in self.columns and self.columns[key].words.among(value.split(_SEVERAL))
         return np.flatnonzero(left)
 
     def ordered(self, items: Numbers, order: str) -> Numbers:
-        """Return answers in an order; those without a score come last, those that are alike as asked."""
+        """Return answers in an order; those without a score come last, equal ones as asked."""
         if order not in ("lowest", "highest"):
             return items
         words = self.columns["value"].words
@@ -180,13 +181,13 @@ class AnswerIndex:
         return items[np.argsort(values if order == "lowest" else -values, kind="stable")]
 
     def plain(self) -> dict[str, Any]:
-        """Return it as the page reads it: JSON, with whole numbers packed."""
+        """Return the index as the page's script reads it: JSON, with integers packed."""
         shown = {key: words.plain() for key, words in self.columns.items() if key[:2] != _TAG or self._is_facet(key)}
         return {"columns": shown, "sample": integers(self.samples)}
 
 
 def noteworthy(rows: Sequence[ScoreRow]) -> list[tuple[str, str, str, int]]:
-    """Return what else than right and wrong answers there is: facet, word and text of each, and how many have it."""
+    """Return outcomes other than right and wrong: facet, word and text of each, and its number of answers."""
     outcomes, causes = Counter(map(attrgetter("outcome"), rows)), Counter(finer(row, row.stopped) for row in rows)
     return [
         (key, word, _SAID[key](word), count)
@@ -197,7 +198,7 @@ def noteworthy(rows: Sequence[ScoreRow]) -> list[tuple[str, str, str, int]]:
 
 
 def integers(numbers: Sequence[int] | Numbers) -> dict[str, Any]:
-    """Return whole numbers as base64 of signed little-endian integers, of as few `bytes` each as hold them all."""
+    """Return numbers as base64 of signed little-endian integers, of as few `bytes` each as fit all."""
     written = np.asarray(numbers, dtype="<i4")
     largest = np.abs(written).max(initial=0)
     size = 1 if largest < 1 << 7 else 2 if largest < 1 << 15 else 4
@@ -211,15 +212,15 @@ def label(text: str) -> str:
 
 
 def about(question: Question) -> str:
-    """Return what a search looks at of a question."""
+    """Return the text of a question that a search covers."""
     return "\n".join((question.id, question.text, *question.options))
 
 
 def folded(text: str) -> str:
-    """Return a text as a search compares it: in any case and width."""
+    """Return a text folded for search: ignoring case and width."""
     return (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words that are looked for; what is in quotes is one."""
+    """Return the search words of a query; a quoted phrase is one."""
     return [folded(phrase or word) for phrase, word in re.findall(r'"([^"]+)"|(\S+)', text)]

@@ -1,4 +1,4 @@
-"""What all pages share: templates, style sheets and scripts, in a file or served, and pages that say an error."""
+"""Shared parts of all pages: templates, style sheets and scripts, in files or served, and error pages."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 _OUTCOMES = shipped_table(__file__, "outcomes.toml", dict[str, dict[str, str]])
 SIGNS = _OUTCOMES["signs"]
 CHOICES = shipped_table(__file__, "choices.toml", dict[str, dict[str, str]])
-"""What lists can be chosen by, by the names of addresses."""
+"""Choices of lists, by their names in URLs."""
 PROSE = ("markdown-it/markdown-it.min.js", "katex/katex.min.js", "prose.js")
-"""What renders Markdown and formulas, in the browser."""
+"""Scripts that render Markdown and formulas in the browser."""
 _FIGURE = re.compile(r"(?P<shown>(?P<mean>[−-]?\d[\d,]*(?:\.\d+)?)(?:(?:–| to )-?[\d.]+)?†?)(?P<rest>.*)", re.DOTALL)
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
 def templates(**more: object) -> Environment:
-    """Return the templates of all pages, with what they call by name."""
+    """Return the templates of all pages, with their global functions."""
     made = environment("viva.pages")
     made.globals |= {
         "prose_scripts": tuple(name.rpartition("/")[2] for name in PROSE), "rendering": (), "policy": "",
@@ -54,8 +54,9 @@ def templates(**more: object) -> Environment:
 
 
 def figure_parts(text: str) -> tuple[str, str, str]:
-    """Return the figure that a table's cell begins with, what follows it (an interval, a mark), and its number, for
-    sorting; of a cell without a figure the text alone."""
+    """Return the figure at the start of a table's cell, the rest (an interval, a mark), and the number for sorting; for
+    a cell without a figure only its text.
+    """
     parts = _FIGURE.fullmatch(text.strip())
     if parts is None:
         return text, "", ""
@@ -63,13 +64,13 @@ def figure_parts(text: str) -> tuple[str, str, str]:
 
 
 def number(value: int) -> str:
-    """12,345."""
+    """Return `12,345`."""
     return f"{value:,}"
 
 
 @functools.cache
 def asset(name: str) -> str:
-    """Return a style sheet or script of the pages, to be put into a file or served."""
+    """Return a style sheet or script of the pages, to embed into a file or to serve."""
     if name == "charts.js":
         return charts()
     if name == "chart.css":
@@ -84,8 +85,8 @@ PAGE = 50
 
 
 def paged(items: Sequence[T], page: int, size: int = PAGE) -> tuple[Sequence[T], dict[str, int]]:
-    """Return the lines on a page of what was found, and what its template says: how many there are, and on which page
-    of how many it is.
+    """Return the lines on a page of a list, and values for its template: numbers of lines and pages, and the current
+    page.
     """
     pages = max(1, -(-len(items) // size))
     page = min(page, pages)
@@ -93,8 +94,8 @@ def paged(items: Sequence[T], page: int, size: int = PAGE) -> tuple[Sequence[T],
 
 
 def around(listed: Sequence[T], here: T, name: Callable[[T], object]) -> dict[str, Any]:
-    """Return what a page that walks through a list says: how many there are, which of them it is (0 for none), and the
-    names of those before and after it.
+    """Return values for stepping through a list: its length, the current position (0 for none), and the names of the
+    neighbours.
     """
     place = listed.index(here) if here in listed else -2
     before, after = (name(listed[n]) if 0 <= n < len(listed) else "" for n in (place - 1, place + 1))
@@ -102,7 +103,7 @@ def around(listed: Sequence[T], here: T, name: Callable[[T], object]) -> dict[st
 
 
 class Kept(Generic[T]):
-    """What was made last, by what it was made of. Safe in several threads."""
+    """A cache of the last results by key. Thread-safe."""
 
     def __init__(self, most: int = 16) -> None:
         self._most = most
@@ -110,7 +111,7 @@ class Kept(Generic[T]):
         self._known: OrderedDict[Hashable, T] = OrderedDict()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what is known of a key, else what `make` returns."""
+        """Return the cached value of a key, else that of `make`."""
         with self._guard:
             if key in self._known:
                 self._known.move_to_end(key)
@@ -124,7 +125,7 @@ class Kept(Generic[T]):
 
 
 class Inlined(dict[str, object]):
-    """What a page in a file is given for its styles and scripts: their texts, and a policy that allows these alone."""
+    """Styles and scripts of a page in a file: their texts, and a policy that allows only these."""
 
     def __init__(self, styles: tuple[str, ...], scripts: tuple[str, ...]) -> None:
         texts = {"styles": tuple(map(asset, styles)), "scripts": tuple(map(asset, scripts))}
@@ -135,12 +136,12 @@ class Served:
     """A served application: one method a route."""
 
     shell = "base.html"
-    """The template of pages that only say a sentence."""
+    """The template of pages with only a message."""
     everything = "runs"
     styles: tuple[str, ...] = ()
     scripts: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
-    """Styles and scripts that only some of its pages have."""
+    """Styles and scripts that only some of its pages use."""
 
     def __init__(self, access: Access, **more: object) -> None:
         self.access = access
@@ -149,7 +150,7 @@ class Served:
         self._static = {name.rpartition("/")[2]: name for name in names}
 
     def application(self, routes: Sequence[BaseRoute], *, asking: bool = False) -> Guard:
-        """Return the pages behind their guard; `asking` as there."""
+        """Return the pages behind their guard; `asking`: see `Guard`."""
         from starlette.applications import Starlette
         from starlette.exceptions import HTTPException
         from starlette.routing import Route
@@ -161,7 +162,7 @@ class Served:
         return Guard(Starlette(routes=[*routes, *static], exception_handlers=handlers), self.access, asking=asking)
 
     def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
-        """Return a template as the answer."""
+        """Return a rendered template as a response."""
         from starlette.responses import HTMLResponse
 
         return HTMLResponse(self._templates.get_template(template).render(**values), status)
@@ -194,28 +195,28 @@ class Served:
         return form
 
     async def static(self, request: Request) -> Response:
-        """Style sheets, scripts, the icon, by name."""
+        """Return a style sheet, a script or the icon, by name."""
         from starlette.exceptions import HTTPException
         from starlette.responses import Response
 
-        name = request.path_params.get("name", "icon.svg")  # browsers ask for an icon where a page names none
+        name = request.path_params.get("name", "icon.svg")  # browsers request an icon if a page names none
         if name not in self._static:
             raise HTTPException(404, "There is no such file.")
         return Response(asset(self._static[name]), media_type=_TYPES[name.rpartition(".")[2]])
 
     def status(self, problem: Exception) -> int:
-        """Return the status of an error that is no HTTPException: what became of a form, wrong, or not to be kept."""
+        """Return the status of an error other than HTTPException: an invalid form, or one that could not be stored."""
         return problem.status if isinstance(problem, FormError) else 507 if isinstance(problem, StorageError) else 400
 
     async def refused(self, request: Request, problem: Exception) -> Response:
-        """Return a page that says what was wrong."""
+        """Return a page with the error message."""
         status: int = getattr(problem, "status_code", 0) or self.status(problem)
         page = self._message(request, status, getattr(problem, "detail", str(problem)))
         page.headers.update(getattr(problem, "headers", None) or {})
         return page
 
     async def failed(self, request: Request, problem: Exception) -> Response:
-        """Return a defect of Viva: the traceback is on the server's terminal, not here."""
+        """Return a page for a defect of Viva, without the traceback, which is on the server's terminal."""
         return self._message(request, 500, "Viva failed at this page, and saved nothing of it; its terminal says more.")
 
     def _message(self, request: Request, status: int, sentence: str) -> Response:
@@ -230,7 +231,7 @@ Form = dict[str, str]
 
 
 class FormError(Exception):
-    """A form that cannot be used: a status, and a sentence for whoever posted it."""
+    """An invalid form: HTTP status, and a message for its sender."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -239,9 +240,7 @@ class FormError(Exception):
 
 
 async def read_form(request: Request) -> Form:
-    """Return the fields of a posted form; of two with one name the last. Raises FormError, as soon as there is too
-    much.
-    """
+    """Return the fields of a posted form; of equal names the last. Raises FormError as soon as it is too large."""
     from starlette.requests import ClientDisconnect
 
     from viva.pages.serving.guard import BODY_LIMIT

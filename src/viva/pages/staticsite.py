@@ -20,9 +20,9 @@ RUNS = "runs.html"
 
 
 def export(root: Path, out: Path) -> tuple[list[str], list[str]]:
-    """Write a site of the runs in `root`, or of the one that it is. Returns its files, and what was left out and why.
+    """Write a site of the runs in `root`, or of the run that it is. Returns its files, and notes on what was left out.
 
-    Raises VivaError where there is nothing to show, or `out` is no folder for it.
+    Raises VivaError if there is nothing to show, or `out` must not be overwritten.
     """
     check_out(out)
     views = RunViews(root)
@@ -45,4 +45,4 @@ def _write_list(site: SitePages, cards: list[Card], pages: Mapping[str, str], pa
 
 
 def _write(folder: Path, path: Path) -> None:
-    write_report([read_run(folder, "none")], PageOptions(), path)  # again: all runs of a folder do not fit into memory
+    write_report([read_run(folder, "none")], PageOptions(), path)  # again: all runs do not fit into memory

@@ -1,1 +1,1 @@
-"""Tables for people and for programs: terminal, Markdown, LaTeX, CSV, JSON, frame. And how charts look."""
+"""Tables for people and for programs (terminal, Markdown, LaTeX, CSV, JSON, frame), and the look of charts."""

@@ -1,12 +1,12 @@
-"""A chart as a file or as a Vega-Lite specification. Every text in it is made visible first: it came from anywhere.
+"""Charts as files or Vega-Lite specifications. Invisible characters in their untrusted texts are escaped.
 
     from viva.render import charts
     charts.save(chart, Path("scores.svg"))      # .svg .png .html .json
     charts.spec(chart)                          # for <figure data-chart><script type="application/json">…
 
-A chart has a title, axis titles with units, and tooltips. It sets no background, no font, and no colour that a scheme
-gives (`config` in `viva.web.chartpages`): a page draws it in light or dark, a file is light. `width="container"` fits
-it to the page.
+A chart has a title, axis titles with units, and tooltips. It sets no background, no font, and no colour of a scheme
+(`config` in `viva.web.chartpages`): a page draws it in light or dark, a file is light. `width="container"` fits it to
+the page.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ SUFFIXES = (".svg", ".png", ".html", ".json")
 PIXELS = 2.0
 """Pixels of a PNG for each unit of the chart."""
 _LINE = 80
-"""Characters of a line of the title in a file."""
+"""Characters in a line of the title in a file."""
 _LONGEST = 300
-"""Characters of one text in a chart."""
+"""The most characters of one text in a chart."""
 
 
 def check_chart(path: Path | None) -> None:
-    """Refuse a --chart that cannot be written before anything is computed for it."""
+    """Raise VivaError for a --chart that cannot be written, to be called before anything is computed."""
     if path is None:
         return
     if path.suffix.lower() not in SUFFIXES:
@@ -52,19 +52,21 @@ def spec(chart: Chart) -> dict[str, Any]:
 
     # Altair's own default theme would set a size and a config; ours come later, by scheme.
     with altair.data_transformers.enable("default", max_rows=None), altair.theme.enable("none"):
-        content: dict[str, Any] = chart.to_dict(validate=False)  # by its schema: four fifths of the time
+        content: dict[str, Any] = chart.to_dict(validate=False)  # validation would take four fifths of the time
     if content.get("width") == "container":
         content.setdefault("autosize", {"type": "fit-x", "contains": "padding"})
     return {name: _harmless(value) for name, value in content.items() if name != "config" or value}
 
 
 def as_json(content: dict[str, Any]) -> str:
-    """Return a specification for a page's <script type="application/json">: nothing in it can end the script."""
+    """Return a specification for a page's <script type="application/json">, escaped so that it cannot end the
+    script.
+    """
     return json.dumps(content, ensure_ascii=True, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def save(chart: Chart, path: Path) -> None:
-    """Write .svg or .png (light), a self-contained .html (light or dark as its reader likes it), or the .json.
+    """Write .svg or .png (light), a self-contained .html (light or dark by the reader's setting), or the .json.
 
     Raises VivaError for another suffix, StorageError for a file that cannot be written.
     """
@@ -88,7 +90,7 @@ def _rendered(content: dict[str, Any], suffix: str) -> bytes:
         {"width": FILE_WIDTH} if content.get("width") == "container" else {}
     )  # a file is no container
     title = content.get("title")
-    if isinstance(title, dict) and isinstance(title["text"], str):  # in a page its script does so
+    if isinstance(title, dict) and isinstance(title["text"], str):  # in a page a script wraps the title
         wide["title"] = {**title, "text": wrap(title["text"], _LINE)}
     whole = {**content, **wide, "config": {**light, **content.get("config", {})}}
     if suffix == ".svg":

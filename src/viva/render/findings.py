@@ -1,4 +1,4 @@
-"""What a study returns: tables, notes, a chart; printed, written or given to a program in one of six forms."""
+"""Results of studies: tables, notes and a chart, for output in one of six forms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F")
 Drawing: TypeAlias = "Callable[[], Chart] | None"
-"""A chart that is drawn when it is asked for; None where a study has none."""
+"""Draws a study's chart on demand; None for a study without one."""
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -26,59 +26,63 @@ class Findings(Generic[F]):
     """The findings of one study. Shares are shares of 1 in `rows`, CSV, JSON and the frame, and per cent in print."""
 
     found: F
-    """What the study computed, for a program that goes on with it."""
+    """The computed result, for programs."""
     shown: Sequence[Table]
-    """The tables that people see; one without a titled column is in JSON only."""
+    """The printed tables; one without a titled column is in JSON only."""
     rows: Table
-    """What CSV, the frame and JSON's `rows` hold."""
+    """The rows of CSV, the frame and JSON's `rows`."""
     notes: Sequence[str]
     """The lines below the tables: how to read them, and what they leave out."""
     first: tuple[Sequence[Table], Sequence[str]] | None = None
-    """Tables and lines for one screen where they are not the same."""
+    """Tables and notes for one screen, if different."""
     terminal: tuple[Sequence[Table], Sequence[str]] | None = None
-    """Tables and lines for a terminal or a notebook where they are not the same."""
+    """Tables and notes for a terminal or a notebook, if different."""
     more: str = "--all"
-    """What shows the rest of one screen."""
+    """The option that shows what one screen leaves out."""
     content: Callable[[], Mapping[str, Any]] | None = None
-    """What JSON holds where that is not these tables."""
+    """The content of JSON, if not these tables."""
     wide: int | None = None
-    """Columns of a terminal where nobody says how wide it is."""
+    """Width in columns of an output of unknown width."""
     undivided: str = ""
-    """Why no CSV or frame holds all rows; what to do."""
+    """Error message if no CSV or frame can hold all rows, with the remedy; "" if it can."""
     drawing: Drawing = None
     """Raises VivaError for what a chart cannot show."""
     text: str = ""
-    """What is printed in place of tables."""
+    """Text printed in place of tables."""
     exit_code: int = EXIT_OK
-    """What the command ends with."""
+    """The command's exit code."""
     verdict: str = ""
     """A sentence on stderr after the tables, such as why the exit code is not 0."""
     announced: bool = False
-    """Whether it is printed also where --out takes the rows as CSV: what they are worth is in the tables alone."""
+    """Whether tables are also printed if --out gets the rows as CSV, because only tables have the uncertainty."""
     empty: bool = False
     """Whether there is nothing to print."""
 
     def tables(self) -> list[Table]:
-        """Return the tables that people see."""
+        """Return the printed tables."""
         return _printed(self.shown)
 
     @missing_extras()
     def chart(self) -> Chart | None:
-        """Return an Altair chart; None where a study has none. Raises VivaError for what one chart cannot show."""
+        """Return an Altair chart; None for a study without one. Raises VivaError for results that one chart cannot
+        show.
+        """
         return self.drawing() if self.drawing else None
 
     def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
-        """Return tables as a terminal shows them, in so many columns."""
+        """Return the whole tables for a terminal of `width` columns."""
         shown, notes = self.terminal or (self.shown, self.notes)
         return self.text or tables_terminal(_printed(shown), notes, width=width or self.wide, colour=colour)
 
     def to_screen(self, width: int | None = None, *, colour: bool = False) -> str:
-        """Return what a command prints unless everything is asked for: tables in one screen."""
+        """Return the default output of a command: tables cut to one screen."""
         shown, notes = self.first or (self.shown, self.notes)
         return self.text or screen_terminal(_printed(shown), notes, width=width, colour=colour, more=self.more)
 
     def to_text(self, form: str = "terminal", *, width: int | None = None, colour: bool = False) -> str:
-        """In a form of `--format`: terminal, json, csv, markdown or latex; `width`: of the terminal, in columns."""
+        """Return the text in a form of `--format`: terminal, json, csv, markdown or latex; `width`: of the terminal, in
+        columns.
+        """
         if form == "terminal":
             return self.to_terminal(width, colour=colour)
         if form == "json":
@@ -86,7 +90,9 @@ class Findings(Generic[F]):
         return self.to_csv() if form == "csv" else TABLE_FORMATS[form](self.tables(), self.notes)
 
     def to_csv(self) -> str:
-        """Return the rows as CSV, numbers in the form of their columns, with nothing that a spreadsheet would run."""
+        """Return the rows as CSV, numbers in the format of their columns, without formulas that a spreadsheet would
+        run.
+        """
         return csv_text(*self.records(written=True))
 
     def to_json(self) -> str:
@@ -95,9 +101,7 @@ class Findings(Generic[F]):
 
     @missing_extras()
     def to_frame(self) -> pl.DataFrame:
-        """Return the rows as a Polars frame, nothing in its texts escaped; columns with a form are numbers, also where
-        they have none.
-        """
+        """Return the rows as a Polars frame with unescaped texts; columns with a format are numeric even if empty."""
         import polars as pl
 
         header, rows = self.records()
@@ -106,13 +110,13 @@ class Findings(Generic[F]):
         return frame.with_columns(pl.col(numbers).cast(pl.Float64))
 
     def records(self, *, written: bool = False) -> Records:
-        """Column names and rows, unrounded. Raises VivaError where they are of several kinds."""
+        """Return column names and rows, unrounded. Raises VivaError where rows are of several kinds."""
         if self.undivided:
             raise VivaError(self.undivided)
         return self.rows.records(written=written)
 
     def data(self) -> Mapping[str, Any]:
-        """Return what JSON holds: `rows` as in the CSV, `tables` as they are printed but unrounded, and `notes`."""
+        """Return the content of JSON: `rows` as in CSV, `tables` as printed but unrounded, and `notes`."""
         if self.content:
             return self.content()
         return {"rows": self.rows.data()["rows"], "tables": [table.data() for table in self.shown], "notes": self.notes}

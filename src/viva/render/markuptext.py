@@ -1,4 +1,4 @@
-"""Text and tables as LaTeX, Markdown, CSV and JSON have them: nothing in them may break a table or run."""
+"""Escaping for LaTeX, Markdown, CSV and JSON: no text may break a table or be executed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LATEX = shipped_table(__file__, "latex.toml", dict[str, str])
 
 
 def latex(text: str) -> str:
-    """Return text that LaTeX prints as it is, in one line: an empty one would end a caption."""
+    """Return text escaped for LaTeX, in one line, since an empty line would end a caption."""
     return "".join(_LATEX.get(character, character) for character in " ".join(escape_invisible(text).split()))
 
 
 def markdown(text: str) -> str:
-    """Return text that a Markdown table cell shows as it is."""
+    """Return text escaped for a cell of a Markdown table."""
     text = escape_invisible(text)
     for character in "\\`*_{}[]<>|#":
         text = text.replace(character, "\\" + character)
@@ -29,19 +29,19 @@ def markdown(text: str) -> str:
 
 
 def json_text(content: object) -> str:
-    """JSON to read, and to print to a terminal: indented, with invisible characters as escapes."""
+    """Return indented JSON that is safe to print: invisible characters are escaped."""
     return escaped(msgspec.json.format(msgspec.json.encode(content), indent=2).decode()) + "\n"
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV, with nothing that a spreadsheet would run."""
+    """Return rows as CSV, without formulas that a spreadsheet would run."""
     table = CsvText(header)
     table.add_all([csv_safe(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return table.text()
 
 
 def tables_markdown(tables: Sequence[Table], closing: Sequence[str]) -> str:
-    """Markdown tables, `closing` as a list."""
+    """Return Markdown tables, `closing` as a list."""
     lines: list[str] = []
     for each_table in tables:
         lines += [f"### {markdown(each_table.title)}", ""]
@@ -54,7 +54,7 @@ def tables_markdown(tables: Sequence[Table], closing: Sequence[str]) -> str:
 
 
 def tables_latex(tables: Sequence[Table], closing: Sequence[str]) -> str:
-    """LaTeX tables (booktabs), `closing` as comments."""
+    """Return LaTeX tables (booktabs), `closing` as comments."""
     lines: list[str] = ["% needs \\usepackage{booktabs}"]
     for each_table in tables:
         lines += [r"\begin{table}", rf"\caption{{{latex(each_table.title)}}}"]
@@ -73,11 +73,11 @@ TABLE_FORMATS: dict[str, Callable[[Sequence[Table], Sequence[str]], str]] = {
 
 
 LONGEST = 2000
-"""Characters of one cell."""
+"""The most characters of one cell."""
 
 
 def tables_html(tables: Sequence[Table], closing: Sequence[str]) -> str:
-    """Return tables, and `closing` line by line below."""
+    """Return HTML tables, and `closing` line by line below."""
     lines = [line for table in tables for line in _table(table)]
     lines += [f'<p style="font-size:smaller;margin:.2em 0">{_safe(line)}</p>' for line in closing]
     return '<div style="max-width:100%;overflow-x:auto">' + "\n".join(lines) + "</div>"

@@ -2,8 +2,8 @@
 cells, bars of counts.
 
 A chart's rows are dicts; parameters name their fields. `score`, `low` and `high` are figures with their intervals,
-`least` and `most` a range in place of a mean, `MARK` the mark of means that leave something out. Under the pointer a
-mark says every other field of its row by its name, but truth values and those whose names begin with `_`.
+`least` and `most` a range in place of a mean, `MARK` the mark of means that leave something out. Tooltips show every
+other field of the row by name, except booleans and names beginning with `_`.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     Layered = altair.LayerChart | altair.FacetChart
 
 PER_CENT = "per cent"
-"""What an axis of scores is titled."""
+"""Title of an axis of scores."""
 SIGNED = "datum.value ? format(datum.value, '+~g') : '0'"
-"""Tick labels of what can be below nothing."""
+"""Tick labels of figures that may be negative."""
 FILE_WIDTH = 640
-"""Pixels of a chart in a file, where there is no page to fit."""
+"""Width in pixels of a chart in a file."""
 
 
 def category(scheme: Scheme = "light") -> tuple[str, ...]:
-    """Colours of unordered kinds, after Okabe and Ito."""
+    """Return colours of unordered kinds, after Okabe and Ito."""
     return tuple(tokens()[scheme]["category"])
 
 
 def one_exam(titles: Sequence[str]) -> None:
-    """Refuse to draw several exams in one chart."""
+    """Raise VivaError for several exams in one chart."""
     if len(titles) > 1:
         raise VivaError(f"a chart shows one exam, and here are {', '.join(titles)}: name the runs of one")
 
 
 MARK = "mark"
-"""The field of a chart's row that holds `UNSURE`, or nothing: whether its mean leaves something out."""
+"""The field of a chart's row that is `UNSURE` if its mean has missing answers, else ""."""
 LEAVES_OUT = f"{UNSURE} leaves out what was not scored"
 
 
@@ -60,24 +60,24 @@ def marked(rows: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def subtitle(rows: Iterable[Mapping[str, Any]], *parts: str) -> str:
-    """Return a chart's subtitle, with what the mark means where a row has it."""
+    """Return a chart's subtitle, with the meaning of the mark if a row has it."""
     return "; ".join([*filter(None, parts), *([LEAVES_OUT] if marked(rows) else [])])
 
 
 def per_cent(share: float | None) -> float | None:
-    """Return a share in per cent, as exact as it can be drawn, where it is known."""
+    """Return a share in per cent, rounded to what a chart can show; None if unknown."""
     return None if share is None else round(100 * share, 3)
 
 
 def ends(bounded: Any) -> dict[str, Any]:
-    """Return the fields `low` and `high`, in per cent, of whatever has an interval; and both in words."""
+    """Return the fields `low` and `high`, in per cent, of anything with an interval, and both as text."""
     low, high = per_cent(bounded.low), per_cent(bounded.high)
     return {"low": low, "high": high, "95 %": "" if low is None or high is None else f"{low:.2f} to {high:.2f}"}
 
 
 def figures(cell: Estimate) -> dict[str, Any]:
-    """Return what a chart's row has of an estimate, in per cent: its `score` with both ends and `MARK`; of a range in
-    place of a mean `least` and `most`.
+    """Return an estimate's fields in a chart's row, in per cent: `score` with both ends and `MARK`; `least` and `most`
+    for a range in place of a mean.
     """
     values = {"score": per_cent(cell.mean), **ends(cell), "answers": cell.n}
     if not cell.ranged:
@@ -87,7 +87,7 @@ def figures(cell: Estimate) -> dict[str, Any]:
 
 
 def plot(rows: Iterable[Mapping[str, Any]], **look: Any) -> altair.Chart:
-    """Return the chart of these rows, which are in it."""
+    """Return a chart that contains these rows."""
     import altair
 
     return altair.Chart(altair.InlineData(values=list(rows)), **look)
@@ -105,7 +105,7 @@ def tips(*shown: str | tuple[str, ...]) -> list[altair.Tooltip]:
 
 
 def layered(*layers: Any, title: str, below: str | Sequence[str], height: Any) -> Layered:
-    """Return layers as one chart as wide as its place; `below`: the subtitle."""
+    """Return layers as one chart as wide as its container; `below`: the subtitle."""
     import altair
 
     return altair.layer(*layers).properties(title=altair.Title(title, subtitle=below), width="container", height=height)
@@ -124,32 +124,33 @@ Drawn: TypeAlias = "altair.LayerChart | altair.FacetChart | altair.ConcatChart |
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
 Below: TypeAlias = str | Sequence[str]
 TOGETHER = 6
-"""Curves of one panel; of more each has a small one, all on the same axes."""
+"""The most curves in one panel; more have a small panel each, all on the same axes."""
 _PANELS, _PANEL = 3, (200, 130)
 _WIDE = 16
-"""Columns of a matrix as wide as its place; of more each has `_CELL` pixels."""
+"""The most columns of a matrix as wide as its container; with more, each has `_CELL` pixels."""
 _CELL = 26
 _LIGHT, _DARK = "#ffffff", "#1e2125"
 """Numbers on dark cells and on light ones."""
 _FRAME = "#d55e00"
 _TITLE = 160
-"""Characters of a title: it may name a model or a tag. Names along an axis and in a legend have limits in pixels."""
+"""The most characters of a title: it may name a model or a tag. Names along an axis and in a legend have limits in
+pixels."""
 _RANGED = "isValid(datum.low)"
 _DRAWN = frozenset({MARK, "text", "name", "low", "high", "least", "most", "total"})
-"""Fields that are drawn, and that words beside them tell."""
+"""Fields left out of tooltips: they are drawn, or repeated in words."""
 SAID_OF_RANGES = f"{UNSURE} a range (a thick bar) in place of a mean"
 
 
 class Kinds(NamedTuple):
-    """What colours tell apart: a field with its values in order."""
+    """Meaning of colours: a field with its values in order."""
 
     field: str
     names: Sequence[str]
     colours: Sequence[str] = ()
-    """Where the palette's do not say what they mean."""
+    """Colours to use instead of the palette's."""
     title: str | None = None
     offset: bool = False
-    """Whether each has a line in a row of its own."""
+    """Whether each kind has a separate line in a row."""
 
     def colour(self) -> altair.Color:
         """Return the channel, with a legend where there are several."""
@@ -175,10 +176,10 @@ def dots(
     shapes: tuple[str, Sequence[str]] | None = None, signed: bool = False, line: tuple[float, str] | None = None,
     names: Mapping[str, Any] = {}, step: int = 24, width: int | Literal["container"] = "container",
 ) -> Drawn:  # fmt: skip
-    """Return a row for each value of `place`, in their order: figures as dots on their intervals.
+    """Return a chart with a row for each value of `place`, in order: figures as dots on their intervals.
 
-    `signed`: differences, with a line at 0. `line`: a dashed one elsewhere, and what it is. `shapes`: a field and its
-    values. A row's `text` is at the right, where there is room for it.
+    `signed`: differences, with a line at 0. `line`: position and meaning of a dashed line. `shapes`: a field and its
+    values. A row's `text` is at the right if it fits.
     """
     import altair
 
@@ -218,11 +219,11 @@ def dots(
 
 
 _POINTED = ("dots", "rings", "diamonds", "areas", "spans", "levels", "breaks")
-"""Marks that stand for a row each."""
+"""Marks that represent one row each."""
 
 
 class Layer(NamedTuple):
-    """Rows of a chart of curves, and how they are drawn."""
+    """Rows of a chart of curves, and their marks."""
 
     mark: Literal[
         "line", "dashes", "band", "dots", "rings", "diamonds", "areas", "bars", "spans", "levels", "breaks", "names"
@@ -232,7 +233,7 @@ class Layer(NamedTuple):
     row's `name` at its point, left of it where that is in the right half."""
     rows: Rows
     where: str = ""
-    """Of which rows: an expression of Vega."""
+    """A Vega expression that selects rows; "" for all."""
 
 
 def curves(
@@ -240,7 +241,9 @@ def curves(
     detail: str = "", height: int = 380, width: int | Literal["container"] = "container",
 ) -> Drawn:  # fmt: skip
     """Return curves and points on two axes of numbers, in the colours of `kinds`; of more than `TOGETHER` curves each
-    has a panel, with what is of no kind in every one. `detail`: a field that divides a colour's curve into several."""
+    has a panel, and rows without a kind are in every panel. `detail`: a field that divides a colour's curve into
+    several.
+    """
     import altair
 
     several = kinds is not None and len(kinds.names) > TOGETHER
@@ -276,13 +279,13 @@ def _axis(channel: Any, axis: Axis, field: str = "") -> Any:
 
 
 class _Mark(Struct, frozen=True):
-    """How a part of a layer is drawn: which of `_layer`'s channels it has, and how it looks."""
+    """A mark of a layer: its channels (see `_layer`) and look."""
 
     mark: str
     encode: tuple[str, ...]
     look: dict[str, Any] = {}
     ranged: bool = False
-    """Whether only rows with an interval have it."""
+    """Whether it is drawn only for rows with an interval."""
 
 
 _MARKS = msgspec.json.decode(shipped_text(__file__, "marks.json"), type=dict[str, tuple[_Mark, ...]])
@@ -318,11 +321,11 @@ def cells(
     order: Sequence[str] = (), titles: Mapping[str, str] = {}, bold: str = "", framed: str = "",
     text: str = "", panels: str = "", slant: int = -40, **size: Any,
 ) -> Drawn:  # fmt: skip
-    """Return a matrix: a cell for each pair of values of two fields, the darker the more, with its number.
+    """Return a matrix: a cell for each pair of values of two fields, darker for larger numbers, with the number.
 
-    `form`: of the numbers; "" for none. `value`: its scale's domain has three ends for differences. `order`: of rows
-    and columns alike, where they do not come in it. `bold`, `framed`: fields of truth values. `text`: a field in
-    place of a number that is missing. `panels`: a field of which each value has a matrix. `size`: in pixels.
+    `form`: format of the numbers; "" for none. `value`: its scale's domain has three points for differences. `order`:
+    of rows and columns, if not that of `rows`. `bold`, `framed`: boolean fields. `text`: a field shown for a missing
+    number. `panels`: a field with a matrix for each value. `size`: in pixels.
     """
     import altair
 
@@ -366,7 +369,7 @@ def cells(
 
 
 def bars(rows: Rows, place: str, axis: Axis, kinds: Kinds, *, title: str, below: Below = "") -> Drawn:
-    """Return a bar for each value of `place`, in their order: what is counted of every kind, one after another."""
+    """Return stacked bars, one for each value of `place`, in order: the counts of every kind."""
     import altair
 
     placed = [{**row, "_at": kinds.names.index(row[kinds.field])} for row in rows]
@@ -379,7 +382,7 @@ def bars(rows: Rows, place: str, axis: Axis, kinds: Kinds, *, title: str, below:
 
 
 def together(panels: Sequence[Drawn], title: str = "", columns: int = 1) -> Drawn:
-    """Return charts as one, so many of them beside each other, each with colours of its own."""
+    """Return charts as one, `columns` side by side, each with a separate colour scale."""
     import altair
 
     whole = altair.concat(*panels, columns=columns).resolve_scale(color="independent", size="independent")
@@ -388,7 +391,7 @@ def together(panels: Sequence[Drawn], title: str = "", columns: int = 1) -> Draw
 
 
 def _tips(rows: Rows, *axes: Axis, **titles: str) -> list[altair.Tooltip]:
-    """Return what is under the pointer: the fields of the rows, those of axes by their titles."""
+    """Return tooltips: the fields of the rows, those of axes by their titles."""
     import altair
 
     named = titles | {axis.field: axis.title for axis in axes if isinstance(axis.title, str)}

@@ -1,4 +1,4 @@
-"""What a report is made of: results, signatures, and the grid of strings that every printed form shares."""
+"""Contents of a run's report: results, and their tables and notes."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ from viva.types import NOT_ASKED, UNANSWERED, Constant, Decider, Served, StopRea
 from viva.visible import one_line, some
 
 MIXED = "§"
-"""Marks a score of answers of several models or providers."""
+"""Marks a score of answers from several models or providers."""
 LEFT_OUT = (
     "the mean leaves out what was not scored; its bounds are the least and the most that the score can be when that is "
     "decided, and the interval holds whatever it is"
 )
 FILLED = "the estimate takes what was predicted for what was not scored"
-"""What the mark says of a mean, and of the estimate of an adaptive run."""
+"""Meaning of the mark on a mean, and on the estimate of an adaptive run."""
 _NAMED = 4
-"""Parts that a note names."""
+"""The most parts named in a note."""
 _NO_REPLY = frozenset({"error", NOT_ASKED, "unsound"})
 RANGE = (
     "there is no mean, since what is decided there depends on what it is worth (a similarity can only say right, an "
@@ -53,13 +53,13 @@ RANGE = (
     "the least to the most that the score can be when they are decided; the interval holds it whatever they are (by "
     "Imbens and Manski)"
 )
-"""Why a cell has no mean."""
+"""Note on cells without a mean."""
 
 
 DECIDERS: tuple[Decider, ...] = get_args(Decider)
 OPEN = "undecided"
 UNREAD = "not read"
-"""Nothing to decide: empty, refused, or nothing in it that could be read as this aspect."""
+"""Decider of answers with nothing to decide: empty, refused, or unreadable in this aspect."""
 
 
 class Several(Struct, frozen=True):
@@ -71,16 +71,16 @@ class Several(Struct, frozen=True):
 
 
 class Decided(Struct, frozen=True):
-    """Who decided how many answers, aspect by aspect, and how far judges agreed."""
+    """Number of answers by decider and aspect, and agreement of judges."""
 
     answers: int = 0
     counts: dict[str, dict[str, int]] = {}
-    """Aspect → who decided it → how many answers."""
+    """Aspect → decider → number of answers."""
     several: dict[str, Several] = {}
 
 
 def deciding_tables(decided: Decided, about: str) -> list[Table]:
-    """Return who decided each aspect, in shares of all answers, and how far judges agreed."""
+    """Return tables of the deciders of each aspect, in shares of all answers, and of the judges' agreement."""
     share = Kind(lambda count: f"{count:,} ({percent(count / decided.answers, 1)} %)")
     deciders = (Column(name, item("1", name), share) for name in (*DECIDERS, OPEN, UNREAD))
     titled = (
@@ -99,7 +99,8 @@ _AGREED = (
 
 
 NEAR = 0.2
-"""So near to the known mark a verdict agrees: on 0, ½, 1 the same mark, on 1 to 10 two steps at most."""
+"""The largest distance from the known mark of an agreeing verdict: on 0, ½, 1 the same mark, on 1 to 10 up to two
+steps."""
 
 
 class CanaryMarks(Struct, frozen=True, kw_only=True):
@@ -108,13 +109,13 @@ class CanaryMarks(Struct, frozen=True, kw_only=True):
     exam: str
     judge: str
     known: tuple[float, ...]
-    """The known mark of every verdict that was asked for."""
+    """The known mark for every requested verdict."""
     given: tuple[float | None, ...]
-    """What the judge gave; None where it gave nothing that could be read, or no decision."""
+    """The judge's marks; None for an unreadable reply or no decision."""
 
     @property
     def agreement(self) -> float | None:
-        """The share of verdicts that agree; one that is missing does not. None where none was asked for."""
+        """The share of verdicts that agree; missing ones do not. None where none was requested."""
         near = [
             mark is not None and abs(mark - known) <= NEAR + 1e-9
             for known, mark in zip(self.known, self.given, strict=True)
@@ -122,9 +123,7 @@ class CanaryMarks(Struct, frozen=True, kw_only=True):
         return statistics.fmean(near) if near else None
 
     def mean(self, *, right: bool) -> tuple[float | None, int]:
-        """Return the mean mark of the answers known to be right (from ½ on), or wrong, and how many verdicts that is
-        of.
-        """
+        """Return the mean mark of answers known to be right (from ½ on), or wrong, and the number of verdicts."""
         pairs = zip(self.known, self.given, strict=True)
         marks = [mark for known, mark in pairs if mark is not None and (known >= 0.5) == right]
         return (statistics.fmean(marks) if marks else None), len(marks)
@@ -160,35 +159,34 @@ class Result(Struct, frozen=True, kw_only=True):
     model: str
     overall: Estimate
     answers: dict[str, int] = {}
-    """Outcome → how many answers; `overall` counts questions, of however many samples."""
+    """Outcome → number of answers; `overall` counts questions, whatever the number of samples."""
     tables: tuple[ScoreTable, ...]
     signature: str
     judged: bool = False
     """Whether there was a judge."""
     decided: Decided = Decided()
-    """Only where there was more than a rule."""
+    """Set only if other deciders than a rule took part."""
     reviewed: bool = False
-    """Whether experts decided any of it."""
+    """Whether experts decided any answer."""
     trained: float | None = None
-    """Tokens that a checkpoint was trained on, where that is known."""
+    """Tokens that a checkpoint was trained on, if known."""
     programs: int = 0
     shared: int = 0
-    """Answers whose programs were run and say with what isolation, and those of them that shared a process with a
-    test."""
+    """Number of answers with executed programs of known isolation, and of those that shared a process with a test."""
     beside: tuple[Neighbour, ...] = ()
-    """Published rows to be shown in the tables, each with how it was asked."""
+    """Published rows to show in the tables, each with its settings."""
     pass_line: float | None = None
-    """The share from which on people pass such an examination."""
+    """The lowest share with which people pass such an examination."""
     constant: Constant | None = None
     withheld: bool = False
-    """Whether published figures are left out, since the means that they would stand beside lack parts."""
+    """Whether published figures are left out because the means to compare with lack parts."""
 
     estimated: int = 0
-    """Questions that the overall score is estimated for, where only some of them were asked; 0 where all were."""
+    """Number of questions that the overall score is estimated for if only some were asked; 0 if all were."""
     consumed: Consumed | None = None
-    """What the answers took; None for recorded replies."""
+    """Tokens, time and cost of the answers; None for recorded replies."""
     cut_off: dict[StopReason, int] = {}
-    """Replies that the limit of tokens cut off before they said anything: why they ended → how many."""
+    """Stop reason → number of replies that the token limit cut off before an answer."""
 
     @property
     def answer(self) -> Estimate | None:
@@ -203,30 +201,30 @@ class Result(Struct, frozen=True, kw_only=True):
 
     @property
     def missing(self) -> int:
-        """How many answers never came; asking again may bring them."""
+        """Number of missing replies, which asking again may bring."""
         return sum(self.overall.outcomes.get(outcome, 0) for outcome in ("error", NOT_ASKED))
 
     @property
     def answered(self) -> bool:
-        """Whether any reply came, so that there is something to show."""
+        """Whether any reply came."""
         return any(count for outcome, count in self.overall.outcomes.items() if outcome not in _NO_REPLY)
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """A run's results, and what should be known beside them."""
+    """A run's results, with notes."""
 
     run: str
     results: tuple[Result, ...]
     notes: tuple[str, ...] = ()
     canaries: tuple[CanaryMarks, ...] = ()
-    """What judges gave answers whose marks are known."""
+    """Judges' marks for answers whose marks are known."""
 
 
 def comparable(rows: Iterable[Neighbour], results: Sequence[Result]) -> tuple[Neighbour, ...]:
-    """Return published rows with the figures that are the same quantity as in all of `results`.
+    """Return published rows cut to the figures that measure the same quantity as all `results`.
 
-    A published figure is over all parts of its set. Beside a mean that lacks some (formats that no judge graded,
-    subjects that were not asked) it would be taken for what this mean could be.
+    A published figure is over all parts of its set, so comparing it with a mean that lacks some (ungraded formats,
+    subjects not asked) would mislead.
     """
     apart = {
         (table.name, row, column)
@@ -249,13 +247,13 @@ def comparable(rows: Iterable[Neighbour], results: Sequence[Result]) -> tuple[Ne
 
 
 def beside_of(results: Sequence[Result]) -> tuple[Neighbour, ...]:
-    """Return the published rows beside the models that sat an exam, each once."""
+    """Return the published rows of the results, each once."""
     rows = {(neighbour.model, neighbour.condition): neighbour for result in results for neighbour in result.beside}
     return comparable(rows.values(), results)
 
 
 def left_out(models: Sequence[str]) -> str:
-    """Return the models whose score is a range, and that a command of points leaves out, with the reason."""
+    """Return a note on models left out of charts and fits because their score is a range."""
     named = some([one_line(model, 40) for model in models], _NAMED)
     return (
         f"left out, since a score is a range there, with answers that wait for a verdict: {named}; grade these with "
@@ -264,14 +262,14 @@ def left_out(models: Sequence[str]) -> str:
 
 
 PUBLISHED = Kind(percent, none="")
-"""Of published scores, which most rows of a table lack."""
+"""Published scores in per cent, blank in the many rows without one."""
 _EITHER = Kind(lambda cell: cell_text(cell) if isinstance(cell, Estimate) else percent(cell))
 
 
 def score_table(scores: ScoreTable, beside: Sequence[Neighbour] = ()) -> Table:
     """Return the cells with, for every row, its number of answers and their outcomes (of its last column).
 
-    A published row is a column, right of the one that its figures stand for.
+    A published row becomes a column, right of the one that it corresponds to.
     """
     position, published = _published_columns(scores, beside)
     rows = [(label, *cells) for label, cells in zip(scores.rows, scores.cells, strict=True) if cells[-1].n]
@@ -287,9 +285,9 @@ def _figure(figures: Mapping[str, float]) -> Callable[[Sequence[str]], float | N
 
 
 def _published_columns(table: ScoreTable, beside: Sequence[Neighbour]) -> tuple[int, dict[str, dict[str, float]]]:
-    """Return where published columns stand, and header → row → figure, for every published row that has figures here.
+    """Return the place of published columns, and header → row → figure, for every published row with figures here.
 
-    They are of the column that most figures are known for, of several the last, which is the average.
+    They correspond to the column with the most known figures, of several the last, which is the average.
     """
     of_columns = [
         {
@@ -314,11 +312,11 @@ class Line(NamedTuple):
 
 
 Published = Sequence[tuple[str, Neighbour]]
-"""Published rows, each with the exam that it stands beside."""
+"""Published rows, each with the exam that it is compared with."""
 
 
 def score_lines(results: Sequence[Result], published: Published = ()) -> list[Line]:
-    """Results, then published scores, each with its model and exam."""
+    """Return results, then published scores, each with its model and exam."""
     return [
         *(Line(result.model, result.exam, result) for result in results),
         *(Line(f"{neighbour.model} (published)", exam, None, neighbour.score) for exam, neighbour in published),
@@ -341,7 +339,7 @@ def score_column(results: Sequence[Result], text: Callable[[Estimate], str]) -> 
 
 
 def count_column(results: Sequence[Result]) -> Column:
-    """Return the column of what the scores of `score_lines` rest on: an estimate says how many questions it is for."""
+    """Return the column of counts behind the scores of `score_lines`; an estimate shows the number of its questions."""
     rests = counted((result.overall for result in results), "result.overall")
 
     def count(result: Result) -> str:
@@ -352,7 +350,7 @@ def count_column(results: Sequence[Result]) -> Column:
 
 
 def summary(results: Sequence[Result], published: Published = ()) -> Table:
-    """Return a row a model and exam: the overall score; then published ones."""
+    """Return a table of overall scores, a row for each model and exam; then published ones."""
     columns = (
         *WHO,
         score_column(results, cell_text),
@@ -363,7 +361,7 @@ def summary(results: Sequence[Result], published: Published = ()) -> Table:
 
 
 def side_by_side(results: Sequence[Result]) -> list[Table]:
-    """Return, for every model that sat one benchmark in several languages, its tables' last columns."""
+    """Return tables, for every model on one benchmark in several languages, of the last columns of its tables."""
     tables: list[Table] = []
     groups = defaultdict[tuple[str, str], list[Result]](list)
     for result in results:
@@ -384,7 +382,7 @@ def side_by_side(results: Sequence[Result]) -> list[Table]:
 
 
 def across_models(results: Sequence[Result], *, details: bool = True) -> list[Table]:
-    """Return the tables that have a row a model, of every exam that several models sat: the paper's main tables.
+    """Return the tables with a row a model, for every exam taken by several models: the paper's main tables.
 
     Published rows come last, and are marked; with one of them a single model has such a table, too.
     """
@@ -394,7 +392,7 @@ def across_models(results: Sequence[Result], *, details: bool = True) -> list[Ta
         for table in of_exam[0].tables:
             if not table.across or (table.detail and not details):
                 continue
-            # Runs of different questions of an exam have different columns.
+            # Runs of different questions may have different columns.
             rows: list[tuple[str, Mapping[str, object]]] = [
                 (result.model, dict(zip(own.columns, own.cells[0], strict=True)))
                 for result in of_exam
@@ -413,7 +411,7 @@ def across_models(results: Sequence[Result], *, details: bool = True) -> list[Ta
 
 
 def published_notes(results: Sequence[Result]) -> list[str]:
-    """Return where published figures stand, and what was otherwise when they were asked: a line an exam and source."""
+    """Return a note for each exam and source of published figures, with their different settings."""
     lines: dict[tuple[str, str, str], None] = {}
     for result in results:
         for neighbour in result.beside:
@@ -433,7 +431,7 @@ def published_notes(results: Sequence[Result]) -> list[str]:
 
 
 def constant_notes(results: Sequence[Result]) -> list[str]:
-    """Return what the best constant answer scores on each exam, and how many tests prove nothing, in a line."""
+    """Return a note on the best constant answer's score on each exam, and the number of tests that prove nothing."""
     scores, tests = list[str](), list[str]()
     for exam, constant in {result.exam: result.constant for result in results}.items():
         if constant is None:
@@ -450,8 +448,8 @@ def constant_notes(results: Sequence[Result]) -> list[str]:
 
 
 def headline_column(shown: Sequence[tuple[ScoreTable, Estimate]]) -> int:
-    """Return which column averages as the headline does: it holds every model's overall score; the last one where none
-    does.
+    """Return the place of the column that averages as the headline does, with every model's overall score; else the
+    last.
 
     CMMLU's published average is over subjects, InfiBench's is the best of ten: neither is its tables' last column.
     """
@@ -465,9 +463,7 @@ def headline_column(shown: Sequence[tuple[ScoreTable, Estimate]]) -> int:
 
 
 def _passed(result: Result) -> str:
-    """Return what of an exam lies over its pass line, below it, and too near to tell: by the intervals of its first
-    table.
-    """
+    """Return a note on the parts above the pass line, below it, and undecided, by the intervals of the first table."""
     line, cell = result.pass_line, result.overall
     if line is None or cell.mean is None or not cell.complete or not result.tables:
         return ""
@@ -487,13 +483,13 @@ def _passed(result: Result) -> str:
 
 
 def groups_text(cell: Estimate) -> str:
-    """Return `, and is over 4 of 8 groups`: where a mean over groups knows nothing of some; else empty."""
+    """Return `, and is over 4 of 8 groups` if a mean over groups lacks some; else ""."""
     some = cell.scored_groups < cell.groups
     return f", and is over {cell.scored_groups:,} of {cell.groups:,} groups" if some else ""
 
 
 def mixed(results: Sequence[Result]) -> dict[str, str]:
-    """Return models that several models or providers answered for, over all exams → who they are."""
+    """Return model → the several models or providers that answered in its name, over all exams."""
     served: dict[str, list[Served]] = {}
     for result in results:
         served.setdefault(result.model, []).extend(result.consumed.served if result.consumed else ())
@@ -501,7 +497,7 @@ def mixed(results: Sequence[Result]) -> dict[str, str]:
 
 
 def mixed_notes(models: Mapping[str, str]) -> list[str]:
-    """Return what the mark behind the scores of such models says."""
+    """Return notes on the mark of such models' scores."""
     return [f"{MIXED} {one_line(model)}: {who}." for model, who in models.items()]
 
 
@@ -509,13 +505,11 @@ UNDECIDED = (
     "the judges said `none` or had no majority, which stands; or a verdict is missing or unreadable: `viva resume` "
     "asks for it"
 )
-"""Why answers have no verdict though a judge was asked."""
+"""Reasons for answers without a verdict from a judge that was asked."""
 
 
 def footnotes(results: Sequence[Result]) -> list[str]:
-    """Return what a reader must know about marked means; every one that leaves something out has its bounds in the
-    table.
-    """
+    """Return notes on marked means; the bounds of each are in the table."""
     notes = [*constant_notes(results), *mixed_notes(mixed(results))]
     for result in results:
         if result.programs:
@@ -537,8 +531,7 @@ def footnotes(results: Sequence[Result]) -> list[str]:
         if result.estimated:
             notes.append(
                 f"{UNSURE} {result.model} on {result.exam}: {counts} of the questions drawn; the estimate "
-                "takes what was "
-                "predicted for them."
+                "takes what was predicted for them."
             )
             continue
         needs = (

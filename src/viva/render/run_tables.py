@@ -1,4 +1,4 @@
-"""The findings of a run: the tables of its results, the lines below them, and one screen of both."""
+"""Findings of a run: tables of its results, notes, and a selection for one screen."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SPREAD = "± is the standard deviation over repeats"
 
 
 def legend(results: Sequence[Result]) -> str:
-    """Return what the figures are, and the marks that any of these tables has."""
+    """Return a legend of the figures and of the marks in these tables."""
     cells = [cell for each in results for table in each.tables for row in table.cells for cell in row]
     cells += [each.overall for each in results]
     marked = f" {UNSURE} {LEFT_OUT}." if any(not cell.complete for cell in cells) else ""
@@ -62,8 +62,8 @@ def legend(results: Sequence[Result]) -> str:
 
 
 def own_tables(result: Result, *, across: bool = False, details: bool = True, mark: str = "") -> list[Table]:
-    """Return the tables of one result, without the long ones where no `details` are wanted; `across`: also those of a
-    row a model; `mark`: behind the titles of its scores.
+    """Return the tables of one result, without long ones unless `details`; `across`: also those with a row a model;
+    `mark`: appended to the titles of its scores.
     """
     tables = [
         replace(table := score_table(score_table_of, result.beside), title=table.title + mark)
@@ -75,7 +75,7 @@ def own_tables(result: Result, *, across: bool = False, details: bool = True, ma
 
 
 def _whole(report: Report, *, details: bool = True) -> tuple[list[Table], list[str]]:
-    """Return all tables of a run, and the lines below them."""
+    """Return all tables of a run, and the notes."""
     results = [result for result in report.results if result.answered]
     marked = mixed(report.results)
     tables: list[Table] = []
@@ -97,7 +97,7 @@ def _whole(report: Report, *, details: bool = True) -> tuple[list[Table], list[s
 
 
 Line: TypeAlias = tuple[str, str, str, str, str, int | None, float | None, Estimate | None, float | None, str, str]
-"""A row of the CSV; published figures and what canaries tell have a mean and no estimate."""
+"""A row of the CSV; published figures and results of canaries have a mean and no estimate."""
 _LINES = (
     *places("exam", "model", "table", "row", "column", "n", "mean"),
     *fields("7", "low", "high", "floor", "ceiling", "sd", "clusters"),
@@ -109,9 +109,8 @@ _LINES = (
 def _lines(report: Report) -> Iterator[Line]:
     """Yield a row a cell: shares in 0..1, the model's training tokens if known, the signature.
 
-    Published figures have rows of their own; `published` says where one stands and how it was asked. So have canaries,
-    in the table `canaries`: judges stand where models do, with the share of verdicts that agree, and the mean marks of
-    right and wrong answers.
+    Published figures have separate rows, with source and settings in `published`. So have canaries, in the table
+    `canaries`: with judges as models, the share of verdicts that agree, and the mean marks of right and wrong answers.
     """
     for result in report.results:
         for score_table_of in result.tables:
@@ -147,8 +146,8 @@ def _content(report: Report) -> Mapping[str, Any]:
 
 
 def findings(report: Report, *, details: bool = False) -> Findings[Report]:
-    """Return all tables of a run, and the table of one screen; `rows` has one a cell. `details`: also a terminal has
-    the long tables.
+    """Return all tables of a run, and the table of one screen; `rows` has one a cell. `details`: also print the long
+    tables to a terminal.
     """
     shown = _whole(report)
     served = [served_table(report.results)] if mixed(report.results) else []
@@ -165,21 +164,20 @@ def findings(report: Report, *, details: bool = False) -> Findings[Report]:
 
 
 UNKNOWN = "unknown"
-"""What stands where a server counted nothing: never a zero."""
+"""Shown, in place of a zero, for what a server did not count."""
 
 
 def consumption_table(results: Sequence[Result]) -> Table:
-    """Return means over the answers that came, and percentiles of their latency. Columns in which nothing stands are
-    left out.
+    """Return means over the received answers, and percentiles of their latency, without empty columns.
 
-    What recorded replies took is not known, and they have no row.
+    Recorded replies have no row: their consumption is unknown.
     """
     rows = [(result.model, result.exam, result.consumed) for result in results if result.consumed]
     return _table("What answers took, without judging", _CONSUMED, rows)
 
 
 def served_table(results: Sequence[Result]) -> Table:
-    """Return who answered, by the replies' own word: a line each, the most frequent first."""
+    """Return the models and providers named in the replies, the most frequent first."""
     rows = [
         (result.model, result.exam, each)
         for result in results
@@ -189,9 +187,7 @@ def served_table(results: Sequence[Result]) -> Table:
 
 
 def _table(title: str, columns: Sequence[Column], rows: Sequence[tuple[str, str, object]]) -> Table:
-    """Return rows without the columns in which nothing stands; where all have one model or exam, the title says
-    which.
-    """
+    """Return a table without empty columns; a model or exam common to all rows is in the title."""
     whole = Table(title, (Column("model", "0", NAME), Column("exam", "1", NAME), *columns), rows)
     alone = next((index for index in (0, 1) if len({row[index] for row in rows}) == 1), None)
     kept = tuple(column for index, column in enumerate(whole.filled().columns) if index != alone)
@@ -199,7 +195,7 @@ def _table(title: str, columns: Sequence[Column], rows: Sequence[tuple[str, str,
 
 
 def _mean(mean: float | None, took: Consumed) -> str:
-    """Return `1,234`; `1,234 (of 12)` where only so many answers came with their count."""
+    """Return `1,234`; `1,234 (of 12)` if only 12 answers came with a count."""
     if mean is None:
         return UNKNOWN
     return f"{mean:,.0f}" + (f" (of {took.counted:,})" if took.counted < took.replies else "")
@@ -214,8 +210,8 @@ def _money(took: Consumed) -> str:
 
 
 def judging_notes(took: Mapping[str, Consumed]) -> list[str]:
-    """Return what each judge cost, where its price is known: US dollars, and the tokens of its prompts and replies. And
-    which judges are several models.
+    """Return notes on each judge's consumption: US dollars if its price is known, tokens of prompts and replies; and on
+    judges that are several models.
     """
     mixed = {f"the judge {judge}": who for judge, consumed in took.items() if (who := who_answered(consumed.served))}
     return mixed_notes(mixed) + [
@@ -233,7 +229,7 @@ def seconds_text(value: float) -> str:
 
 
 def cut_off_notes(results: Sequence[Result]) -> list[str]:
-    """Return how many replies of each model the limit of tokens cut off before they said anything, and what helps."""
+    """Return notes on each model's replies cut off by the token limit before an answer, with a remedy."""
     notes: list[str] = []
     for result in results:
         for stopped, count in result.cut_off.items():
@@ -253,7 +249,7 @@ _CONSUMED = (
     Column("US$ a right one", "2", Kind(_money)), Column("first in s", "2.first", _SECONDS),
     *(Column(f"{share} % in s", item("2.latency", share), _SECONDS) for share in SHARES),
 )  # fmt: skip
-"""Of short words: all of it stands in a terminal of 80 columns."""
+"""In short words, so that it fits a terminal of 80 columns."""
 _WORD = Kind(one_line)
 _SERVED = (
     Column("served model", "2.model", _WORD), Column("provider", "2.provider", _WORD),
@@ -266,8 +262,8 @@ _PLAIN = frozenset({"right", "wrong"})
 
 
 def summary_table(results: Sequence[Result]) -> Table:
-    """Return a line a model and exam, published rows last. One model alone stands in the title; columns in which
-    nothing stands are left out.
+    """Return a row for each model and exam, published rows last, without empty columns. A single model is in the
+    title.
     """
     published = published_scores(results)
     rows = score_lines(results, published)
@@ -280,7 +276,7 @@ def summary_table(results: Sequence[Result]) -> Table:
 
 
 def published_scores(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
-    """Return published scores that are the same quantity as those of an exam, each once."""
+    """Return published scores that measure the same quantity as those of an exam, each once."""
     return [
         (exam, neighbour)
         for exam in dict.fromkeys(result.exam for result in results)
@@ -301,7 +297,7 @@ def _outcomes(style: str, *, scored: bool) -> Kind:
 
 
 def _took(title: str, text: Callable[[Consumed], str], drop: int) -> Column:
-    """Return a column of what answers took: `unknown` where a server did not count what has a price."""
+    """Return a column of consumption: `unknown` where a server did not count it and it has a price."""
     shown = Kind(lambda took: text(took) if took.replies else "", none="")
     return Column(title, "result.consumed", shown, drop=drop)
 
@@ -321,12 +317,12 @@ _TOOK = (
     ),
     _took("s each", lambda took: seconds_text(took.latency[50]) if took.latency else "", 2),
 )  # fmt: skip
-"""Given up first on a narrow screen are tokens, seconds and money; then the number of answers and the outcomes, never
-the interval."""
+"""A narrow screen first drops tokens, seconds and money; then the number of answers and the outcomes, never the
+interval."""
 
 
 def summary_lines(report: Report) -> list[str]:
-    """Return what must be known beside the table, a line each."""
+    """Return caveats on the table, a line each."""
     lines = constant_notes(report.results)
     cells = [(result.overall, result.judged) for result in report.results]
     if any(not cell.complete and cell.mean is not None for cell, _ in cells):
@@ -359,7 +355,7 @@ def summary_lines(report: Report) -> list[str]:
 
 
 def _average(result: Result, *, alone: bool) -> str:
-    """Return which column of a table of several a score is; `alone`: with what the others come to."""
+    """Return which of several averages a score is; `alone`: with the values of the others."""
     overall = result.overall
     table = next((table_of for table_of in result.tables[:1] + result.tables[-1:] if len(table_of.columns) > 1), None)
     if table is None:

@@ -1,4 +1,4 @@
-"""A run's scores as pictures: models with their intervals, parts of an exam, outcomes, languages."""
+"""Charts of a run's scores: models with intervals, parts of an exam, languages."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from viva.published import Neighbour
 
 _FEW = 4
-"""Models whose dots can share a line; more are cells of a heat map."""
+"""The most models whose dots share a line; more are cells of a heat map."""
 _WIDE = 16
-"""Columns of a heat map that can be read."""
+"""The most readable columns of a heat map."""
 HERE, PUBLISHED = "this run", "published"
 
 
@@ -73,7 +73,7 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
     title = f"{table.title}{column} · {table.exam}"
     if len(models) <= _FEW:
         return _dots(rows, "part", Kinds("model", models, offset=True), title, line=results[0].pass_line)
-    tall = len(parts) > _WIDE  # many parts go down the page, where their names can be read
+    tall = len(parts) > _WIDE  # many parts are rows, so that their names can be read
     across, down = ("model", "part") if tall else ("part", "model")
     return cells(
         rows, across, down, Axis("score", "per cent"), "" if len(models) > _WIDE else ".1f", title=title,
@@ -83,7 +83,7 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
 
 
 def languages_chart(results: Sequence[Result]) -> Drawn | None:
-    """Return one benchmark in several languages: the models' scores beside each other. None where there is one only."""
+    """Return a chart of the models' scores on one benchmark in several languages. None for a single language."""
     languages = list(dict.fromkeys(result.language for result in results))
     if len(languages) < 2:
         return None
@@ -105,7 +105,7 @@ def _dots(
     line: float | None = None,
     **more: Any,
 ) -> Drawn:
-    """Return scores, or differences: a score is never below 0. `line`: the exam's pass line, as a share of 1."""
+    """Return dots of scores on an axis from 0, or of differences. `line`: the exam's pass line, as a share of 1."""
     signed = any((row.get("low") or row["score"] or 0) < 0 for row in rows)
     name = "" if line is None else f"the pass line, {100 * line:g} %"
     below = subtitle(
@@ -120,7 +120,7 @@ def _dots(
 
 
 def shown(cell: Estimate) -> bool:
-    """Return whether there is anything to draw: a mean, or a range in its place."""
+    """Return whether a cell can be drawn: it has a mean, or a range in its place."""
     return cell.mean is not None or cell.ranged
 
 

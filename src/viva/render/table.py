@@ -1,4 +1,4 @@
-"""Tables of values: a column says once what it holds, how that is printed, and what it is called in data.
+"""Tables of values: each column defines its value, its printed form, and its name in data.
 
     WHERE = Column("model", "model", NAME)
     Table("Scores", (WHERE, Column("score", "overall", ESTIMATE), *fields("overall", "mean", "low", "high")), results)
@@ -20,26 +20,26 @@ from viva.analysis.estimate import Estimate, cell_text, percent
 from viva.types import outcome_name
 
 DASH = "–"
-"""What is printed where there is no value."""
+"""Printed for a missing value."""
 
 
 class Kind(Struct, frozen=True):
-    """A kind of values: how one is printed, and how a screen sets a column of them."""
+    """A kind of values: its printed form, and the layout of its columns on a screen."""
 
     text: Callable[[Any], str] = str
-    """Of a value."""
+    """The printed form of a value."""
     none: str = DASH
-    """What is printed of None."""
+    """The printed form of None."""
     words: bool = False
-    """Whether they are set flush left; figures are flush right, their decimal points below each other."""
+    """Whether values are flush left; figures are flush right, aligned on their decimal points."""
     name: bool = False
-    """Whether a long one may be shortened in its middle on a screen."""
+    """Whether a screen may shorten a long value in its middle."""
     pair: bool = False
-    """Whether two such columns hold the same names, which are shortened alike."""
+    """Whether two such columns have the same names, to be shortened alike."""
     yields: bool = False
     """Whether such a column is left out first where a screen is narrow."""
     style: str = ""
-    """Its colour on a screen."""
+    """The colour on a screen."""
 
 
 def signed(points: float, digits: int = 2) -> str:
@@ -54,7 +54,7 @@ def minus(text: str) -> str:
 
 
 def between_text(low: float | None, high: float | None) -> str:
-    """Return the interval of a difference, shares of 1, in points: ` [−4.90, +10.80]`; empty where there is none."""
+    """Return the interval of a difference, given in shares of 1, in points: ` [−4.90, +10.80]`; "" for None."""
     return "" if low is None or high is None else f" [{POINTS.text(low)}, {POINTS.text(high)}]"
 
 
@@ -86,7 +86,7 @@ def short_number(value: float) -> str:
 TEXT = Kind(words=True)
 NAME = Kind(words=True, name=True)
 SIDE = Kind(words=True, name=True, pair=True)
-"""Of the columns `first` and `second`: names of what is compared."""
+"""Kind of the columns `first` and `second`: names of contestants or columns."""
 FIGURE = Kind()
 """Numbers, or texts of them, as they are."""
 COUNT = figure(",")
@@ -97,12 +97,12 @@ POINTS = Kind(lambda share: signed(100 * share))
 P = Kind(p_text)
 ESTIMATE = Kind(cell_text)
 OUTCOMES = Kind(outcomes_text, words=True, yields=True)
-"""Of estimates: the counts of their outcomes."""
+"""Estimates, printed as the counts of their outcomes."""
 Records: TypeAlias = tuple[list[str], Iterable[tuple[Any, ...]]]
 """Column names and rows."""
 Getter: TypeAlias = "str | Callable[[Any], Any]"
-"""What a row has in a column: a path of attributes and places (`pair.first`, `2.low`; "" for all of it), or a function
-of the row."""
+"""Gets a column's value from a row: a path of attributes and indices (`pair.first`, `2.low`; "" for the row itself), or
+a function of the row."""
 
 
 class Column(Struct, frozen=True):
@@ -114,19 +114,19 @@ class Column(Struct, frozen=True):
     key: str | None = ""
     """Its name in CSV, JSON and the frame; "" for its title."""
     drop: int = 0
-    """Where a screen is narrow, columns with a number here give way first, the lowest before the others."""
+    """A narrow screen drops columns with a number here first, the lowest number before others."""
     keep: bool = False
-    """Whether it never gives way."""
+    """Whether it is never dropped."""
     form: str = ""
-    """In which form of `format` CSV has its numbers; "" for as they are."""
+    """Format spec of its numbers in CSV; "" for unformatted."""
 
     @property
     def name(self) -> str | None:
-        """What data call it."""
+        """The name in data; None for a column that is only printed."""
         return self.key if self.key is None or self.key else self.title
 
     def getter(self, *, written: bool = False) -> Callable[[Any], Any]:
-        """Return the function that takes the value from a row; `written`: as CSV has it."""
+        """Return the function that gets the value from a row; `written`: as in CSV."""
         get = _path(self.value) if isinstance(self.value, str) else self.value
         if not (written and self.form):
             return get
@@ -134,8 +134,9 @@ class Column(Struct, frozen=True):
 
 
 def _path(path: str) -> Callable[[Any], Any]:
-    """Return the function that follows a path of attributes and places (`pair.0`), which for "" gives the row; None
-    where it meets None before its end."""
+    """Return a function that follows a path of attributes and indices (`pair.0`), "" for the row itself; it returns
+    None if it meets None on the way.
+    """
     if not path:
         return lambda row: row
     first, _, rest = path.partition(".")
@@ -145,8 +146,8 @@ def _path(path: str) -> Callable[[Any], Any]:
 
 
 def fields(path: str, /, *names: str, form: str = "", **renamed: str) -> tuple[Column, ...]:
-    """Return columns that only data have: attributes of what is at `path` in a row ("" for the row), by their own
-    names, or by another (`n="answers"`: the attribute `n` is called `answers`).
+    """Return columns for data only: attributes of the object at `path` in a row ("" for the row), by their own names,
+    or renamed (`n="answers"`: the attribute `n` is called `answers`).
     """
     begin = f"{path}." if path else ""
     return tuple(
@@ -155,19 +156,20 @@ def fields(path: str, /, *names: str, form: str = "", **renamed: str) -> tuple[C
 
 
 def item(path: str, key: Any, default: Any = None) -> Callable[[Any], Any]:
-    """Return the function that takes what the mapping at `path` in a row has by a key; None where there is none."""
+    """Return a function that gets `key` from the mapping at `path` in a row; `default` if missing."""
     get = _path(path)
     return lambda row: None if (value := get(row)) is None else value.get(key, default)
 
 
 def places(*names: str) -> tuple[Column, ...]:
-    """Return columns that only data have, of rows that are tuples: their parts by these names."""
+    """Return columns for data only, of rows that are tuples: their items by these names."""
     return tuple(Column(None, itemgetter(place), key=name) for place, name in enumerate(names))
 
 
 def counted(cells: Iterable[Estimate], path: str) -> Column:
-    """Return the column of what estimates, which are at `path` in a row, rest on. It is called what they count, or each
-    says it where that differs."""
+    """Return the column of `n` of the estimates at `path` in a row. The unit is in the title, or in each cell if units
+    differ.
+    """
     units = {cell.unit for cell in cells if cell.n}
     if len(units) > 1:
         return Column("n", path, Kind(lambda cell: f"{cell.n:,} {cell.unit}"), key=None)
@@ -175,37 +177,36 @@ def counted(cells: Iterable[Estimate], path: str) -> Column:
 
 
 class Table(Struct, frozen=True):
-    """A table: what it is about, its columns, and its rows, which may be anything that the columns can read."""
+    """A table: title, columns, and rows of any type that the columns can read."""
 
     title: str
     columns: tuple[Column, ...]
     rows: Sequence[Any]
     legend: str = ""
-    """The line below the tables that only this one needs: a screen has it where it has the table."""
+    """A line below the tables for this one alone: a screen shows it if it shows the table."""
     asked: bool = False
-    """Whether an option asked for it: of several tables it gives way last."""
+    """Whether an option requested it: such tables are cut last."""
     dim: int = 0
-    """How many of the last rows are only there to compare with: published ones."""
+    """Number of last rows that are only for comparison: published ones."""
 
     @property
     def printed(self) -> tuple[Column, ...]:
-        """The columns that people see."""
+        """The printed columns."""
         return tuple(column for column in self.columns if column.title is not None)
 
     @property
     def header(self) -> tuple[str, ...]:
-        """What people call these columns."""
+        """The titles of the printed columns."""
         return tuple(column.title or "" for column in self.printed)
 
     def filled(self, always: Collection[str] = ()) -> Table:
-        """Return the table without the printed columns in which nothing stands; `always`: titles of columns that
-        stay."""
+        """Return the table without empty printed columns; `always`: titles of columns that stay."""
         columns = zip(self.printed, zip(*self.texts(), strict=True), strict=bool(self.rows))
         return replace(self, columns=tuple(column for column, cells in columns if column.title in always or any(cells)))
 
     @property
     def flush(self) -> list[bool]:
-        """Which of these columns are set flush left: words, and the first one."""
+        """Whether each printed column is flush left: words, and the first one."""
         return [not index or column.kind.words for index, column in enumerate(self.printed)]
 
     def texts(self) -> list[tuple[str, ...]]:
@@ -217,12 +218,12 @@ class Table(Struct, frozen=True):
         ]
 
     def records(self, *, written: bool = False) -> Records:
-        """Return the names of the columns that data have, and their values, row by row; `written`: as CSV has them."""
+        """Return the names of the data's columns, and their values, row by row; `written`: as in CSV."""
         named = [(name, column.getter(written=written)) for column in self.columns if (name := column.name) is not None]
         return [name for name, _ in named], (tuple(get(row) for _, get in named) for row in self.rows)
 
     def data(self) -> Mapping[str, Any]:
-        """Return the table as JSON has it: its title, and an object a row."""
+        """Return the table for JSON: its title, and an object for each row."""
         names, rows = self.records()
         return {"title": self.title, "rows": [dict(zip(names, row, strict=True)) for row in rows]}
 
@@ -234,9 +235,7 @@ def crossed(
     kind: Kind,
     label: Callable[[Any], str] = str,
 ) -> Table:
-    """Return what several of one kind have beside each other: a column each, and a row for each key that any of them
-    has, in their order.
-    """
+    """Return a table with a column for each mapping in `given`, and a row for each key of any, in order."""
     beside = list(given)
     keys = dict.fromkeys(key for _, cells in beside for key in cells)
     rows = [(label(key), *(cells.get(key) for _, cells in beside)) for key in keys]

@@ -1,10 +1,10 @@
-"""Tables in a terminal: on one screen, as a command prints them unless everything is asked for, or whole, in frames.
+"""Tables in a terminal: cut to one screen, a command's default, or whole, in frames.
 
-On a screen every table gives way by the same rules. Columns that do not fit are left out and named, first those that
-say so (`Column.drop`), then counts of outcomes and bounds, then from the right; no cell with a figure is ever broken.
-Where rows would be left out only because cells are folded, columns are left out in their place.
-Tables share the lines of the screen; those that an option asked for give way last (`Table.asked`). Of a table that is
-cut the first rows are shown and the last where it sums up.
+On a screen all tables are cut by the same rules. Columns that do not fit are left out and named, first those marked so
+(`Column.drop`), then counts of outcomes and bounds, then from the right; no cell with a figure is ever broken. Where
+rows would be left out only because cells are folded, columns are left out instead. Tables share the lines of the
+screen; those requested by an option are cut last (`Table.asked`). A cut table shows its first rows, and the last if it
+sums up.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ if TYPE_CHECKING:
 LINES = 40
 """Lines of a screen."""
 NOTES = 10
-"""Lines below the tables, of these."""
+"""Lines of the screen for notes below the tables."""
 WIDTH = 120
-"""Columns where nobody says how wide it may be: in a pipe."""
+"""Width in columns where it is unknown: in a pipe."""
 LEAST = 6
-"""Rows that a table shows at least; where even these do not fit, it is named alone."""
+"""The fewest rows of a shown table; if even these do not fit, only its title is listed."""
 _ASKED = 3
-"""Lines of rows that a table still shows which was asked for, before it is named alone."""
+"""The fewest lines of rows of a table requested by an option, before only its title is listed."""
 _WHOLE = 200
-"""Columns of whole tables where nobody says how wide they may be."""
+"""Width in columns of whole tables where it is unknown."""
 _GAP = 2
 _WORDS = 16
-"""Characters that a column of words keeps in a frame: names may break, figures not."""
+"""The least characters of a column of words in a frame: names may break, figures not."""
 _PAIR = 2
-"""Columns of a table that cannot be told in fewer."""
+"""Tables of at most this many columns are never split into lines of name and value."""
 _NAME = 24
-"""Characters that a name keeps: a longer one is shortened in its middle, since names differ at their ends."""
+"""The least characters of a long name, which is shortened in its middle, since names differ at their ends."""
 _SHORT = 12
-"""A name of so many is not shortened."""
+"""The most characters of names that are never shortened."""
 _SHORTEST = 8
 _MISSING = re.compile(
     r"\b[Ll]eft out\b|^[†§]|\bnot tested\b|\bmissing\b|\bcut off\b|\bwith care\b|\bdefects in the data\b"
 )
 _FIRST = re.compile(r"\bnot the published sets?\b|: the score is\b|\bbest constant answer\b")
 _ENDING = 5
-"""Words in which notes end that say the same of something else."""
+"""Number of last words in which notes agree that say the same of several things."""
 SUMS_UP = ("overall", "average", "all", "total", "mean")
 
 
 class _TextColumn(Struct, eq=False):
-    """A column on its way to a terminal."""
+    """A column during layout for a terminal."""
 
     cells: list[str]
     """The header, then the rows."""
@@ -67,13 +67,13 @@ class _TextColumn(Struct, eq=False):
     head: int
     """The longest word of the header."""
     whole: int
-    """The longest line below it."""
+    """The longest line of the cells."""
     part: int
-    """The longest part of one that is not broken."""
+    """The longest unbreakable part of the cells."""
     least: int = 0
     width: int = 0
     short: Sequence[str] = ()
-    """Of names: what is shown of the rows where they have no place."""
+    """Of names: the shortened cells, for use where they do not fit."""
 
     def lines(self, row: int, *, cut: bool = False) -> list[str]:
         """Return a cell's lines, filled up to the column's width; `cut`: a name is shortened in its middle."""
@@ -101,18 +101,18 @@ def _text_columns(table: Table, *, pointed: bool = False) -> list[_TextColumn]:
 
 
 class _Fitted(Struct, frozen=True, eq=False):
-    """A table set in columns: its lines, a list a row, and what was left out."""
+    """A table laid out in columns: its lines, a list for each row, and what was left out."""
 
     table: Table
     title: list[str]
     header: list[str]
     rows: list[list[str]]
     spans: list[tuple[int, int, str]]
-    """From where to where on a line a column lies, with its colour."""
+    """Start, end and colour of each column on a line."""
     dropped: list[str]
     """Lines that name the columns left out."""
     sums_up: bool
-    """Whether the last row does."""
+    """Whether the last row sums up the others."""
 
     @property
     def height(self) -> int:
@@ -134,7 +134,7 @@ def screen_terminal(
     lines: int = LINES,
     more: str = "--all",
 ) -> str:
-    """Return tables and the lines below them in one screen; `more` says what shows the rest."""
+    """Return tables and notes in one screen; `more`: the option that shows the rest."""
     from rich.text import Text
 
     wide = width or WIDTH
@@ -182,7 +182,7 @@ def screen_terminal(
 
 
 _COLOURS = ((rf"\S*{UNSURE}", "yellow"), (r"\+\S+\*", "green"), (r"−\S+\*", "red"))
-"""What is marked in a row."""
+"""Patterns of marked figures → colours."""
 
 
 def tables_terminal(
@@ -193,7 +193,7 @@ def tables_terminal(
 
     console = _console(width or _WHOLE, colour=colour)
 
-    def show(line: str, style: str = "") -> None:  # a file or a pipe has as much place as it takes
+    def show(line: str, style: str = "") -> None:  # a file or a pipe is as wide as needed
         console.print(Text(folded(one_lined(line), width) if width else one_lined(line), style=style), soft_wrap=True)
 
     for table in tables:
@@ -205,8 +205,8 @@ def tables_terminal(
 
 
 def _framed(table: Table, wide: int) -> RichTable:
-    """Return a table in its frame; where its columns do not fit, each row is lines of a name and a value. No figure
-    breaks in the middle.
+    """Return a table in its frame; if its columns do not fit, each row becomes lines of a name and a value. Figures are
+    never broken.
     """
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -260,7 +260,7 @@ def _console(wide: int, *, colour: bool) -> Console:
 
 
 def _printed(console: Console) -> str:
-    """Return all that was printed, no blanks where lines end."""
+    """Return the printed text without trailing blanks."""
     lines = cast("io.StringIO", console.file).getvalue().splitlines()
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -273,9 +273,9 @@ def _line(text: str, wide: int) -> str:
 
 
 def _notes(closing: Sequence[str], wide: int, more: str, lines: int = NOTES) -> list[str]:
-    """Return whole notes, as many as there are lines for; the others are counted.
+    """Return whole notes, as many as fit into `lines`, and the number of the others.
 
-    What the numbers are not comes first and is always there, then what is missing, then how to read it.
+    Caveats on the numbers come first and are always shown, then what is missing, then how to read the tables.
     """
     shown: list[str] = []
     left = 0
@@ -290,7 +290,7 @@ def _notes(closing: Sequence[str], wide: int, more: str, lines: int = NOTES) -> 
 
 
 def _one_of_each(notes: Sequence[str], more: str) -> list[str]:
-    """Of notes that end in the same words, and so say the same of several models or pairs, the first."""
+    """Return the first of notes that end in the same words, and so say the same of several models or pairs."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for note in notes:
         words = note.split()
@@ -303,12 +303,12 @@ def _one_of_each(notes: Sequence[str], more: str) -> list[str]:
 
 
 def _shares(fitted: Sequence[_Fitted], capacity: int) -> list[int]:
-    """Return how many lines of rows each table has: as many as it wants, or evenly; 0 for tables that are only
-    named.
+    """Return the number of lines for each table's rows: all that it needs, or an even share; 0 for tables listed by
+    title.
     """
     kept, cap = list(fitted), LEAST + 1
 
-    def spare(cap: int) -> int:  # of those left out a line says it
+    def spare(cap: int) -> int:  # a line for the number of rows left out
         return capacity - 2 * (len(kept) < len(fitted)) - sum(fit.frame + min(fit.height, cap) for fit in kept)
 
     while len(kept) > 1 and spare(cap) < 0:
@@ -323,7 +323,7 @@ def _shares(fitted: Sequence[_Fitted], capacity: int) -> list[int]:
         cap = more
     shares: list[int] = []
     over = spare(cap)
-    for fit in fitted:  # what an even share leaves over goes to the first that can use it
+    for fit in fitted:  # the remainder goes to the first that can use it
         extra = max(0, min(over, fit.height - cap)) if fit in kept else 0
         shares.append(min(fit.height, cap) + extra if fit in kept else 0)
         over -= extra
@@ -331,7 +331,7 @@ def _shares(fitted: Sequence[_Fitted], capacity: int) -> list[int]:
 
 
 def _shown(fit: _Fitted, share: int) -> list[int | None]:
-    """Return which rows are shown, None where some are left out: in so many lines, and one row at least."""
+    """Return the rows shown in `share` lines, at least one; None for a gap."""
     heights = [len(row) for row in fit.rows]
     if sum(heights) <= share:
         return [*range(len(heights))]
@@ -342,7 +342,7 @@ def _shown(fit: _Fitted, share: int) -> list[int | None]:
 
 
 def _all_rows(fit: _Fitted, share: int, wide: int, more: str) -> _Fitted:
-    """Return the table with as few columns less as make all its rows fit `share` lines; as it is where none do."""
+    """Return the table with as few columns dropped as make all rows fit `share` lines; unchanged if none do."""
     if len(fit.rows) <= share < fit.height:
         for fewer in range(1, len(fit.table.printed)):
             tried = _fit(fit.table, wide, more, fewer)
@@ -352,7 +352,7 @@ def _all_rows(fit: _Fitted, share: int, wide: int, more: str) -> _Fitted:
 
 
 def _fit(table: Table, wide: int, more: str, fewer: int = 0) -> _Fitted:
-    """Return a table in so many columns of a terminal; `fewer`: so many of its own are left out in any case."""
+    """Return a table laid out in `wide` columns of a terminal; `fewer`: number of its columns dropped in any case."""
     columns = _text_columns(table)
     sums_up = columns[0].cells[-1].casefold().startswith(SUMS_UP)
     names = [column for column in columns if column.kind.name]
@@ -376,13 +376,13 @@ def _fit(table: Table, wide: int, more: str, fewer: int = 0) -> _Fitted:
     while order and (over() > 0 or len(columns) - len(kept) < fewer):
         kept.remove(columns[order.pop(0)])
     capacity = wide - _GAP * (len(kept) - 1)
-    _shrink(  # words are cut where nothing else is left
+    _shrink(  # words are cut as the last resort
         kept, capacity, lambda column: _SHORTEST if column.kind.name else column.least,
         lambda column: _SHORTEST if column.flush else column.least,
     )  # fmt: skip
     while over() > 0 and len(kept) > 1:
         kept.pop()
-    for column in kept:  # decimal points are below each other where there is place
+    for column in kept:  # align decimal points if they fit
         pointed = column.cells[1:] if column.flush else _pointed(column.cells[1:])
         longer = max(0, _longest(pointed) - column.width)
         if not column.flush and over() + longer <= 0:
@@ -416,8 +416,8 @@ def _fit(table: Table, wide: int, more: str, fewer: int = 0) -> _Fitted:
 
 
 def _shortened(names: Sequence[str]) -> list[str]:
-    """Return names without their providers (`openai/`), where they stay different, and without what all models begin
-    with and all names end in after a ` · `.
+    """Return names without providers (`openai/`) if they stay different, and without the prefix common to all models
+    and endings after a ` · ` common to all names.
     """
     parts = {name: name.split(" · ") for name in names}
     plain = {name: model.rpartition("/")[2] for name, (model, *_) in parts.items()}
@@ -439,7 +439,7 @@ def _shortened(names: Sequence[str]) -> list[str]:
 
 
 def _order(table: Table) -> list[int]:
-    """In which order columns give way; the first never does."""
+    """Return the order in which columns are dropped; the first never is."""
 
     def rank(index: int) -> tuple[int, int, int]:
         drop, yields = table.printed[index].drop, table.printed[index].kind.yields
@@ -449,7 +449,7 @@ def _order(table: Table) -> list[int]:
 
 
 def _shorter(text: str, wide: int) -> list[str]:
-    """Return a name in one line, shortened in its middle where it has no place."""
+    """Return a name in one line, shortened in its middle if it does not fit."""
     if width_of(text) <= wide:
         return text.splitlines() or [""]
     tried = (f"{text[: (n + 1) // 2]}…{text[len(text) - n // 2 :]}" for n in range(min(wide, len(text)) - 1, 0, -1))
@@ -457,12 +457,12 @@ def _shorter(text: str, wide: int) -> list[str]:
 
 
 def one_lined(text: str) -> str:
-    """Return a text as a terminal shows it, with blanks for tabs, which have no width that is known here."""
+    """Return a text as a terminal shows it, with blanks for tabs, whose width is unknown."""
     return escape_invisible(text).replace("\t", " ")
 
 
 def width_of(text: str) -> int:
-    """Return columns of a terminal that a text takes."""
+    """Return the width of a text in columns of a terminal."""
     from rich.cells import cell_len
 
     return cell_len(text)
@@ -481,15 +481,15 @@ _UNIT = re.compile(
 
 
 _STROKE = re.compile(r"(?<=[-/_|])(?=\w)")
-"""Where a word may be cut."""
+"""Places where a word may be cut."""
 _DECIMAL = re.compile(r"\D{0,3}[\d,]+(?=\.\d|$)|–(?=†?$)")
 """A figure up to its decimal point, or a dash for none."""
 _FILL = 4
 
 
 def _pointed(cells: list[str]) -> list[str]:
-    """Return figures filled up behind so that decimal points are below each other; as they are where some are none, and
-    where that takes more than `_FILL` blanks, as of a range among means, which would lead away from the header.
+    """Return figures padded at the end to align decimal points; unchanged if some cells are no figures, or if it takes
+    more than `_FILL` blanks (a range among means), which would move them away from the header.
     """
     tails = {text: width_of(text[point.end() :]) for text in cells if (point := _DECIMAL.match(text))}
     longest = max(tails.values(), default=0)
@@ -499,15 +499,13 @@ def _pointed(cells: list[str]) -> list[str]:
 
 
 def units(text: str) -> list[str]:
-    """Return the parts of a cell between which it may break: an interval is one, and so is an outcome with its
-    count.
-    """
+    """Return the unbreakable parts of a cell: an interval is one, and so is an outcome with its count."""
     return _UNIT.findall(text)
 
 
 def folded(text: str, wide: int) -> str:
-    """Return a text in lines of at most `wide` columns: broken between its parts, never in one that has place; one that
-    has none after a hyphen or a stroke, else where the line ends.
+    """Return a text in lines of at most `wide` columns, broken between parts; a part that is too long is broken after a
+    hyphen or a stroke, else at the end of the line.
     """
     lines: list[str] = []
     for line in text.splitlines() or [""]:
@@ -525,7 +523,7 @@ def folded(text: str, wide: int) -> str:
 
 
 def _pieces(line: str, wide: int) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a line, each with what stands before it: a blank, or nothing within a word that is cut."""
+    """Yield the parts of a line, each with its separator: a blank, or "" within a word that is cut."""
     from rich.cells import chop_cells
 
     for unit in units(line):

@@ -1,1 +1,1 @@
-"""What is reviewed: items with drafts of verdicts, and which of them a reviewer goes through."""
+"""Items for review, with drafts of verdicts, and their selection by filters and samples."""

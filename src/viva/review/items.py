@@ -1,6 +1,6 @@
-"""What is reviewed: one answer, with a draft verdict for each of its aspects.
+"""Items for review: one answer each, with a draft verdict for every aspect; and names of reviewers.
 
-What a reviewer may be called.
+Filters select the items of a reviewer, by tags or as a random sample.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from viva.visible import escape_invisible
 
 
 def name_problem(name: str) -> str:
-    """Return what is wrong with a reviewer's name, as a sentence; empty when nothing is."""
+    """Return the error in a reviewer's name, as a sentence; "" if there is none."""
     if not name:
         return "Please give your name: it stands beside every mark of yours."
     if len(name) > 60:
@@ -31,23 +31,23 @@ def name_problem(name: str) -> str:
 
 
 DECIDED = "decided"
-"""The tag that is not in `about`: who decided a draft."""
+"""The tag of a draft's decider, which is not in `about`."""
 UNCERTAINTY = "uncertainty"
-"""The tag by which a sample has more of the answers that judges are less sure of."""
+"""The tag of judges' certainty; a sample by it has more of the uncertain answers."""
 _FAR = 0.5
-"""Judges that are at least so far apart, a share of the full mark, are far apart."""
+"""The least distance of judges "far apart", as a share of the full mark."""
 THOUGHT = 20_000
 OUTCOME = "outcome"
 FINER = "of these"
-"""What of the answers with an outcome it is (`viva.runs.answers`)."""
+"""The tag that subdivides an outcome (`viva.runs.answers`)."""
 TELLING = (OUTCOME, FINER, DECIDED)
-"""Tags that say what the verdict is: hidden from who reviews blind."""
+"""Tags that reveal the verdict: hidden in blind review."""
 UNTAGGED = ("question", "sample")
-"""What of `about` tells an answer from others, and groups none."""
+"""Fields of `about` that identify an answer and are no tags."""
 
 
 class Item(Struct, frozen=True, kw_only=True):
-    """One answer to review. All its texts are hostile.
+    """One answer to review. All its texts are untrusted.
 
     `key` is `viva.engine.reviews.item_key`. `about` says which answer it is, for people (exam, model, question,
     sample), and its tags (type, discipline, ...). `disagreement` is how far apart the judges are (`spread`).
@@ -61,14 +61,14 @@ class Item(Struct, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
     drafts: tuple[ReviewItem, ...]
     thought: str = ""
-    """How the examinee's thought before its reply began: `THOUGHT` characters at most. Nobody marks it."""
+    """The start of the model's reasoning before its reply, at most `THOUGHT` characters. It is not marked."""
     thought_size: str = ""
     disagreement: float = 0.0
     editable: bool = False
     code: bool = False
 
     def values(self, tag: str) -> tuple[str, ...]:
-        """Return the item's values of a tag; its aspects can have been decided by several."""
+        """Return the item's values of a tag; several where its aspects have different deciders."""
         if tag == DECIDED:
             return tuple(sorted({str(draft.decided) for draft in self.drafts if draft.decided}))
         if tag == UNCERTAINTY:
@@ -76,8 +76,8 @@ class Item(Struct, frozen=True, kw_only=True):
         return (self.about[tag],) if tag in self.about else ()
 
     def _uncertainty(self) -> str:
-        """Return how sure the judges are: how far two of them are apart on an aspect, else whether a mark is not at an
-        end.
+        """Return the certainty of the judges: by their largest distance on an aspect, else by marks between the
+        ends.
         """
         if self.disagreement > 0:
             return "far apart" if self.disagreement >= _FAR else "near"
@@ -86,14 +86,12 @@ class Item(Struct, frozen=True, kw_only=True):
 
 
 def spread(opinions: Sequence[Mapping[str, float]]) -> float:
-    """Return how far apart the judges are: the largest distance of two on any aspect; 0 where fewer than two spoke."""
+    """Return the largest distance of two judges on any aspect; 0 for fewer than two opinions."""
     return max((max(given.values()) - min(given.values()) for given in opinions if len(given) > 1), default=0.0)
 
 
 def tags(items: Sequence[Item], most: int = 80) -> dict[str, tuple[str, ...]]:
-    """Return the tags that can tell items apart, with their values in order: those with two or more, and at most
-    `most`.
-    """
+    """Return the tags with 2 to `most` different values, and these in order."""
     names = [name for name in dict.fromkeys(name for item in items for name in item.about) if name not in UNTAGGED]
     tags_of: dict[str, tuple[str, ...]] = {}
     for name in dict.fromkeys((*names, DECIDED)):
@@ -106,14 +104,14 @@ def tags(items: Sequence[Item], most: int = 80) -> dict[str, tuple[str, ...]]:
 K = TypeVar("K", bound=Any)
 
 ERRORS = {"sure": 0.2, "between marks": 0.35, "near": 0.35, "far apart": 0.5}
-"""What is expected of the standard deviation of an expert's mark about the verdict, a share of the full mark, by
-`Item.values(UNCERTAINTY)`. Only how many are drawn rests on it: whatever the true ones, the estimate is unbiased."""
+"""Expected standard deviation of an expert's mark about the verdict, a share of the full mark, by
+`Item.values(UNCERTAINTY)`. It only sets the numbers drawn: the estimate is unbiased whatever the true ones."""
 LEAST = 5
-"""Items of each value of `UNCERTAINTY` that are drawn at least: the estimate takes its variance from them."""
+"""The fewest items drawn of each value of `UNCERTAINTY`, for the estimate of the variance."""
 
 
 def read_size(text: str) -> int | float:
-    """Return how large a sample is: a number of items ("30"), or a share ("0.1", "10%"). Raises DataError."""
+    """Return the size of a sample: a number of items ("30"), or a share ("0.1", "10%"). Raises DataError."""
     wrong = DataError(f"a sample of {text!r} cannot be drawn: give a number of items (30) or a share (0.1 or 10%)")
     if len(text) > 20:
         raise DataError("the size of the sample is too long to be a number: give a number (30) or a share (0.1)")
@@ -155,8 +153,8 @@ def sample_items(items: Sequence[Item], size: int | float, seed: int, by: str = 
 
 
 def allocated(sizes: Mapping[K, int], wanted: int, weights: Mapping[K, float], least: int) -> dict[K, int]:
-    """Return how many of each group are drawn: in proportion to its weight, by largest remainders, but `least` at
-    least, of a smaller group all. A group cannot give more than it has: what is left over is shared by the others.
+    """Return the number drawn of each group: in proportion to its weight, by largest remainders, but at least `least`
+    (all of a smaller group) and at most its size; the others share what it cannot give.
     """
     counts = {name: size for name, size in sizes.items() if size <= least}
     while rest := {name: size for name, size in sizes.items() if name not in counts}:
@@ -183,11 +181,11 @@ Order = Literal["given", "disagreement"]
 ORDERS: tuple[Order, ...] = ("given", "disagreement")
 Todo = Literal["all", "mine", "short"]
 TODOS: tuple[Todo, ...] = ("all", "mine", "short")
-"""Everything; what I have not marked yet; of that, what has fewer reviewers than it should."""
+"""All items; those not yet marked by this reviewer; of these, those with too few reviewers."""
 
 
 class Filter(Struct, frozen=True, kw_only=True):
-    """What a reviewer chose. `tags`: tag → value. `sample`: "", "30", "0.1" or "10%", by seed and tag `by`."""
+    """A reviewer's selection. `tags`: tag → value. `sample`: "", "30", "0.1" or "10%", by seed and tag `by`."""
 
     tags: dict[str, str] = {}
     sample: str = ""
@@ -200,9 +198,7 @@ class Filter(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, query: Mapping[str, str], blind: bool) -> Filter:
-        """Return the filter of a query string; `blind` where that does not say. Raises DataError for what makes no
-        sense.
-        """
+        """Return the filter of a query string; `blind`: its default. Raises DataError for invalid values."""
         tags = {name.removeprefix("t."): value for name, value in query.items() if name.startswith("t.") and value}
         hidden = query.get("blind", "1" if blind else "0") == "1"
         if hidden:
@@ -227,7 +223,7 @@ class Filter(Struct, frozen=True, kw_only=True):
         )
 
     def query(self, **changes: object) -> str:
-        """Return the query string that says the same, or with changes."""
+        """Return the query string of the filter, with changes."""
         changed = msgspec.structs.replace(self, **changes) if changes else self
         pairs: list[tuple[str, str | int]] = [(f"t.{name}", value) for name, value in changed.tags.items()]
         if changed.sample:
@@ -251,7 +247,7 @@ class Filter(Struct, frozen=True, kw_only=True):
         return name + (f":{urlencode(self.tags, errors='replace')}" if self.tags else "")
 
     def select(self, items: Sequence[Item]) -> tuple[Item, ...]:
-        """Return the items, in order, without regard to who marked what. A sample is drawn from what the tags leave."""
+        """Return the items, in order, whoever marked them. A sample is drawn from the items selected by tags."""
         selected = [item for item in items if all(value in item.values(tag) for tag, value in self.tags.items())]
         if self.sample:
             selected = sample_items(selected, read_size(self.sample), self.seed, self.by)

@@ -158,8 +158,7 @@ def _assumed(thoughts: Mapping[str, int]) -> Iterator[str]:
     if assumptions:
         yield (
             f"Models that reason are assumed to think for so many tokens before a reply: {assumptions}; real "
-            "thoughts differ "
-            f"tenfold: a run with {option('limit', '20')} shows theirs."
+            f"thoughts differ tenfold: a run with {option('limit', '20')} shows theirs."
         )
 
 

@@ -570,8 +570,7 @@ def canary_notes(marks_by_judge: Sequence[CanaryMarks]) -> list[str]:
     """Return a note for every judge whose marks of known answers differ."""
     return [
         f"{marks.judge} gave {percent(marks.agreement, 0)} % of the canaries of {marks.exam} their known "
-        "marks: read its "
-        "verdicts with care."
+        "marks: read its verdicts with care."
         for marks in marks_by_judge
         if marks.agreement is not None and marks.agreement < POOR
     ]

@@ -151,8 +151,10 @@ def progress_of(
     came = {name: count for name, stage in stages.items() if (count := len(stage.answered) + len(stage.failed))}
     ungraded = sum(each_result.answers.get("ungraded", 0) for each_result in results)
     lacking = _lacking(record, stages)
-    # Only verdicts never asked for count: an existing one may be `none`, which is final.
-    unasked = bool(record.judges) and not lacking and ungraded > came.get("annotations", 0)
+    # Verdicts that were never asked for: of those that came some decided; the others can be `none`, which is final.
+    decided = sum(by.get("judge", 0) for scored in results for by in scored.decided.counts.values())
+    wanted = (ungraded + decided + len(record.canaries)) * len(record.judges) * record.judge_samples
+    unasked = bool(ungraded) and not lacking and wanted > came.get("annotations", 0)
     # A resume cannot get answers missing from a file; without a judge, ungraded answers are final.
     ended = not (left or failed > absent or lacking or unasked)
     counts = {

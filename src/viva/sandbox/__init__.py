@@ -4,7 +4,7 @@
     execution = await sandbox.run(Execute(question="q", sample=0, language="python", program=..., test=...))
     execution.verdict   # "passed", "failed", "compile", "timeout", "limit", "toolchain"
 
-**Isolation.** Every program gets a world of its own, made by bubblewrap and thrown away: new namespaces of every kind
+**Isolation.** Every program gets a new bubblewrap sandbox, used once: new namespaces of every kind
 (no network, no other processes, no neighbours), the system read-only, empty folders in memory as the only ones it can
 write, no home and no environment of this machine, an unprivileged identity without any capability also when Viva runs
 as root, a list of allowed system calls (seccomp.toml), and limits on time, memory, processes, file size, disk, open
@@ -17,23 +17,23 @@ time by the clock in which it does not wait for a processor that others keep bus
 machine turns nothing into a timeout; by the clock alone no program gets more than three times its seconds, or ten more.
 
 **Proof.** With `proof="completion"` a program passes only if its test ran to its last statement: proof.py says how
-that is proved. What unittest's runners find counts as an assertion; a test's own exit with 0 is its end in a process of
-its own, and where it shares one with its program it does not pass. `proof="exit"` is
-the published rule, and changes nothing in a program: whoever exits with status 0 passes.
+that is proved. Failures in unittest's runners count as failed assertions. A test that itself exits with 0 has ended if
+it runs in a separate process, and does not pass if it shares one with its program. `proof="exit"` is the published
+rule, and changes nothing in a program: one that exits with status 0 passes.
 
-**Two processes.** What decides is not in the program's process where that can be: Viva itself compares the values of
+**Two processes.** Where possible, the verdict is decided outside the program's process: Viva itself compares values of
 calls (calls.py; narrow.py reads tests as calls), or the test runs in a second sandbox and calls stubs of the program's
 names (harness/link.py, link.R, peer.js). `Execution.isolation` says "separate" then, and "shared" where a test must
 live with its program, or where the program's own code decided a comparison.
 
 **What it does not protect against.**
 
-- A defect of the kernel: there is one for all. The filter takes away what attacks usually begin with; who needs more
-  runs Viva in a virtual machine.
+- A defect of the kernel, which all programs share. The filter removes what attacks usually begin with; for more, run
+  Viva in a virtual machine.
 - Side channels and noise: programs share processors, caches and the memory bus with everything else. They can read
   /usr, and see the machine's kernel and processors.
 - Overshoot. Where this user may make control groups (cgroups.py; `viva doctor` says so), the kernel holds memory,
-  processes and CPU time of a whole tree. Elsewhere they are looked at some thirty times a second: a tree can exceed
+  processes and CPU time of a whole tree. Elsewhere they are polled some thirty times a second: a tree can exceed
   its limit for that long, each process by no more than its own limit, and kernel memory behind pipes and sockets is
   bounded by the number of processes and descriptors only.
 - A program that shares a process with its test: it may replace what the test compares with, return an object that

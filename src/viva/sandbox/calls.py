@@ -14,7 +14,7 @@ at, so that nothing in the program's process learns from the next call whether t
 
 Values have the form of values.py.
 
-The replies are the program's: any bytes at all may come, at any time. A line is at most MAX_LINE long,
+Replies are untrusted: any bytes may come, at any time. A line is at most MAX_LINE long,
 and the first wrong one ends the conversation.
 """
 
@@ -32,11 +32,11 @@ from viva.types import Call
 MAX_LINE = 16_000_000
 """Bytes of one reply."""
 UNABLE = "is not to be called: "
-"""Of a call whose function the answerer knows no way to call, behind `calling`."""
+"""Message, behind `calling`, on a function that the answerer cannot call."""
 
 
 class CallConversation(Conversation):
-    """Viva's side of the calls: `proved` as soon as every call came to what it must; `failure` says why not early."""
+    """Viva's side of the calls: `proved` once every call gave what it must; `failure` says as soon as one did not."""
 
     def __init__(self, calls: Sequence[Call], *, words: bool = False) -> None:
         super().__init__(proved=False)
@@ -46,7 +46,7 @@ class CallConversation(Conversation):
         self._line = bytearray()
 
     def heard(self, chunk: bytes) -> None:
-        """Take what came, and judge each reply that is whole; before the first, send all calls."""
+        """Receive bytes, and judge each complete reply; all calls are sent before the first."""
         self.said = (self.said + chunk)[:2000]
         if self.failure:
             return
@@ -107,13 +107,13 @@ class CallConversation(Conversation):
 
 
 def calling(calls: Sequence[Call], number: int) -> str:
-    """Return what a message about one of the calls begins with."""
+    """Return the beginning of a message about one of the calls."""
     call = calls[number - 1]
     return f"call {number} of {len(calls)}, {call.call}({', '.join(map(shown, call.args))}),"
 
 
 def checked_reply(reply: object, number: int) -> dict[str, object]:
-    """Return what an answerer said, if it is a mapping with the right `id`. Raises Malformed."""
+    """Return an answerer's reply, if it is a mapping with the right `id`. Raises Malformed."""
     if not isinstance(reply, dict) or len(reply) != 2 or type(reply.get("id")) is not int or reply["id"] != number:
         raise Malformed(f"{shown(reply)} is no reply to call {number}")
     return reply

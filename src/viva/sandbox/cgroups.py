@@ -37,7 +37,7 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 class Footprint(msgspec.Struct, frozen=True):
-    """What a tree of processes takes at a moment: processes and threads, resident bytes, CPU seconds.
+    """Resources of a tree of processes at one moment: processes and threads, resident bytes, CPU seconds.
 
     `waited` says of each task (a thread, by its id) how many seconds in its life it was ready to run and others kept
     the processors; `runnable` whether one computes or waits like that now. `processes`: those found, youngest first.
@@ -58,7 +58,7 @@ def _tasks(pid: int) -> list[str]:
 
 
 def children(pid: int) -> list[int]:
-    """List the processes that one has started or adopted."""
+    """List the processes that a process has started or adopted."""
     pids: list[int] = []
     for task in _tasks(pid):
         with suppress(OSError):
@@ -67,7 +67,7 @@ def children(pid: int) -> list[int]:
 
 
 def tree(root: int) -> list[int]:
-    """Return the process and all its descendants; those that died meanwhile are left out."""
+    """Return the process and all its descendants; those that end meanwhile are left out."""
     pids, queue = [], [root]
     while queue:
         pid = queue.pop()
@@ -77,13 +77,13 @@ def tree(root: int) -> list[int]:
 
 
 def _bytes(pid: int, file: str, name: bytes) -> int:
-    """Return the number of bytes that a line of a file of a process's has in kilobytes; 0 without such a line."""
+    """Return, in bytes, the kilobytes on the line `name` of /proc/PID/FILE; 0 without such a line."""
     lines = Path(f"/proc/{pid}/{file}").read_bytes().splitlines()
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(name)), 0)
 
 
 def footprint(roots: Sequence[int], *, memory_limit: int) -> Footprint:
-    """Return what the trees under `roots` take, page tables too: a way to take much with hardly any resident page.
+    """Return the resources of the trees under `roots`, with page tables, which can be large with few resident pages.
 
     Shared pages count once for each process unless that would exceed the limit.
     """
@@ -102,7 +102,7 @@ def footprint(roots: Sequence[int], *, memory_limit: int) -> Footprint:
                 words = Path(f"/proc/{pid}/task/{task}/schedstat").read_bytes().split()
                 waited[int(task)] = int(words[1]) / 1e9
     if sum(resident.values()) > memory_limit and len(resident) > 1:
-        for pid, size in resident.items():  # shared pages divided among their users: dear to compute, but fair
+        for pid, size in resident.items():  # shared pages divided among their users: expensive, but fair
             with suppress(OSError, ValueError, IndexError):
                 fair = _bytes(pid, "smaps_rollup", b"Pss:")
                 resident[pid] = fair + _bytes(pid, "status", b"VmPTE:") if fair else size
@@ -122,8 +122,7 @@ class Clock:
         self._lost = 0.0
 
     def own(self, elapsed: float, taken: Footprint) -> float:
-        """Seconds that count after `elapsed` by the clock. Of several tasks that wait at once, the longest wait
-        counts."""
+        """Return the seconds that count of `elapsed`; of tasks waiting at once, only the longest wait is taken off."""
         gains = [seconds - self._waited.get(task, 0.0) for task, seconds in taken.waited.items()]
         self._waited = taken.waited
         self._lost = min(elapsed, self._lost + max(0.0, *gains, 0.0))
@@ -131,8 +130,8 @@ class Clock:
 
 
 def inodes(processes: Iterable[int], folders: Sequence[str]) -> int:
-    """The most files in one of the programs' own folders, which are mounts of their own, seen through the roots of
-    processes that are inside and still there; 0 if none is."""
+    """Return the largest number of files in one of a program's folders (separate mounts), seen through the roots of its
+    live processes; 0 without any."""
     most, seen = 0, set[int]()
     for process in processes:
         with suppress(OSError):
@@ -147,7 +146,7 @@ def inodes(processes: Iterable[int], folders: Sequence[str]) -> int:
 
 
 CONTROLLERS = ("memory", "pids", "cpuacct")
-"""Those of version 1; version 2 counts CPU time without a controller."""
+"""Controllers of version 1; version 2 counts CPU time without one."""
 HOW = "root has them where /sys/fs/cgroup can be written; others by systemd-run --user --scope -p Delegate=yes viva ..."
 _PREFIX = "viva-"
 _OWN = "viva-itself"
@@ -157,7 +156,7 @@ _LIMITS = {
     1: {"memory.limit_in_bytes": "{}", "memory.memsw.limit_in_bytes": "{}"},
     2: {"memory.max": "{}", "memory.swap.max": "0", "memory.oom.group": "1"},
 }
-"""By version, what the files of a group are told; all but the first where the kernel has them."""
+"""By version, the values of a group's files; all but the first are optional in the kernel."""
 _COUNTED = {
     1: ("cpuacct", "cpuacct.usage", "", 1e9, "memory.oom_control"),
     2: ("memory", "cpu.stat", "usage_usec ", 1e6, "memory.events"),
@@ -166,7 +165,7 @@ _COUNTED = {
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """What a group has taken: CPU seconds of all that ever ran in it, and whether the kernel killed for memory."""
+    """Resources used by a group: CPU seconds of all that ever ran in it, and whether the kernel killed for memory."""
 
     cpu: float
     out_of_memory: bool
@@ -198,7 +197,7 @@ class Group:
             (self._by_controller["pids"] / "pids.max").write_text(str(tasks))
 
     def adopt(self, root: int) -> None:
-        """Put a process in with all its descendants, those too that are forked meanwhile; who is gone is no error."""
+        """Put a process in with all its descendants, those forked meanwhile too; one that has ended is no error."""
         for _ in range(_ATTEMPTS):
             outside = set(tree(root)) - self.members()
             for process in outside:
@@ -217,7 +216,7 @@ class Group:
         return pids
 
     def usage(self) -> Usage:
-        """Return what it has taken so far."""
+        """Return the resources used so far."""
         controller, file, name, second, events = _COUNTED[self._version]
         killed = _number(self._by_controller["memory"] / events, "oom_kill ")
         return Usage(_number(self._by_controller[controller] / file, name) / second, killed > 0)
@@ -234,7 +233,7 @@ class Group:
             while True:
                 try:
                     folder.rmdir()
-                except OSError as error:  # processes that died are counted for a moment still
+                except OSError as error:  # dead processes are still counted for a moment
                     if isinstance(error, FileNotFoundError) or time.monotonic() > deadline:
                         break
                     time.sleep(0.001)
@@ -243,7 +242,7 @@ class Group:
 
 
 class Groups:
-    """Where groups can be made: by controller, the folder that they are made in."""
+    """The folders in which groups can be made, by controller."""
 
     def __init__(self, version: int, parents: Mapping[str, Path]) -> None:
         self.version, self._parents = version, dict(parents)
@@ -275,7 +274,7 @@ def group_for(*, memory: int, tasks: int) -> Group | None:
 
 @cache
 def find() -> Groups | str:
-    """Return where this process may make groups, tried once with a real one; or why it may not, in a few words."""
+    """Return where this process may make groups, tried once with a real one; or in a few words why it may not."""
     groups = locate(Path("/"))
     if isinstance(groups, str):
         return groups
@@ -290,7 +289,7 @@ def find() -> Groups | str:
 
 
 def _holds(group: Group) -> bool:
-    """Return whether a process that is put in is inside."""
+    """Return whether a process that is put in becomes a member."""
     with subprocess.Popen(["/bin/sleep", "20"]) as sleeping:
         group.adopt(sleeping.pid)
         held = sleeping.pid in group.members()
@@ -321,7 +320,7 @@ def locate(root: Path) -> Groups | str:
 
 
 def _gives_controllers(parent: Path, *, may_move: bool) -> bool:
-    """Whether children of this group have the controllers; for our own, after giving them if we are alone in it."""
+    """Tell whether this group's children have the controllers; for our own, after giving them if we are alone in it."""
     if not os.access(parent, os.W_OK):
         return False
     given = parent / "cgroup.subtree_control"
@@ -343,7 +342,7 @@ def _gives_controllers(parent: Path, *, may_move: bool) -> bool:
 
 
 def _mounts(root: Path) -> dict[str, tuple[str, str]]:
-    """By controller ("" for version 2): which group is mounted, and where (proc_pid_mountinfo(5))."""
+    """Return by controller ("" for version 2) the mounted group and its mount point (proc_pid_mountinfo(5))."""
     mounts: dict[str, tuple[str, str]] = {}
     for line in _read(root / "proc/self/mountinfo").splitlines():
         before, _, after = line.partition(" - ")
@@ -359,7 +358,7 @@ def _mounts(root: Path) -> dict[str, tuple[str, str]]:
 
 
 def _own(root: Path) -> dict[str, str]:
-    """By controller ("" for version 2): our own group (cgroups(7), /proc/pid/cgroup)."""
+    """Return by controller ("" for version 2) our own group (cgroups(7), /proc/pid/cgroup)."""
     paths = {}
     for line in _read(root / "proc/self/cgroup").splitlines():
         _, _, rest = line.partition(":")

@@ -1,10 +1,10 @@
-"""Source code written for the calls of one program, where a language cannot call by name.
+"""Source code generated for the calls of one program, in languages that cannot call by name.
 
-A driver knows the calls, never what they must come to. Go gets a table of functions, C++ a table of calls: it has
+A driver knows the calls, never their expected results. Go gets a table of functions, C++ a table of calls: it has
 overloaded functions and templates, so that the arguments say which function is meant. Java and C# look methods up by
 reflection; Java wants a file named for its class.
 
-Regular expressions suffice here: nothing rests on them but whether an honest program compiles.
+Regular expressions suffice here: only whether an honest program compiles depends on them.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ def _java(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
 def _go(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
     """Return the program as package main, and the functions of the calls, one by one.
 
-    One that the program does not name is nil; one with type parameters is called with the types that the arguments have
-    by themselves.
+    One that the program does not name is nil; one with type parameters is instantiated with the arguments' own types.
     """
     names = _called(program, calls)
     table = ""
@@ -56,7 +55,7 @@ def _go(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
 
 
 def _cpp(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
-    """Return the program between what reads arguments and a table of the calls."""
+    """Return the program between the reader of arguments and the table of the calls."""
     functions: dict[str, str] = {}
     names = _called(program, calls)
     rows = ""
@@ -73,7 +72,7 @@ def _cpp(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
 
 
 def _called(program: str, calls: Sequence[Call]) -> set[str]:
-    """Return the names that are called and of which the program has at least the last word."""
+    """Return the called names of which the program contains at least the last word."""
     words = set(re.findall(r"\w+", program))
     names = {call.call for call in calls}
     return {name for name in names if _NAME.fullmatch(name) and name.rpartition(".")[2] in words}
@@ -104,7 +103,7 @@ def _go_type(value: object) -> str:  # noqa: PLR0911  a list of cases
 
 
 def _go_common(items: Iterable[object]) -> str:
-    """Return the one type of all items, for numbers of both kinds a float."""
+    """Return the common type of all items; of integers and floats, float."""
     first, *more = sorted({_go_type(item) for item in items})
     return first if not more else "float64" if [first, *more] == ["float64", "int"] else "interface{}"
 
@@ -113,9 +112,9 @@ _CPP_NUMBERS = ("int", "long long", "unsigned long long", "double")
 
 
 def _cpp_function(call: Call, program: str) -> str:
-    """The body of a function that makes a call: by address, or by name with arguments of the first types that fit.
+    """Return the body of a function that makes a call: by address, or by name with the first types that fit.
 
-    A class has no address, and makes an object, which is no value."""
+    A class has no address, and what it makes is an object and no value."""
     name = "::" + call.call.replace(".", "::")
     addressed = (
         f"decltype({{entry}}::by_address(&{name}, {{entry}}n)) {{ return {{entry}}::by_address(&{name}, {{entry}}n); }}"

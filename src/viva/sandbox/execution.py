@@ -1,4 +1,4 @@
-"""One request made into a command, its files, its limits, and the verdict on how it ended."""
+"""From a request to a command with files and limits, and from its ending to a verdict."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ from viva.types import Execute, Execution, Isolation, Verdict
 
 _MB = 1024 * 1024
 _ANOTHER_EACH_TIME = re.compile(r"\b0x[0-9a-fA-F]{9,16}\b|(?<=<)[0-9a-f]{32}(?=>:0)")
-"""Where something lies in memory, and what Mono calls a program that it has compiled."""
+"""Output that differs in every run: memory addresses, and Mono's names of programs that it has compiled."""
 
 
 class _Process(msgspec.Struct, frozen=True):
-    """A process to start: the script inside, the files in its folder and Viva's own beside it, its end of the link."""
+    """A process to start: its script, the files in its folder and Viva's own, its end of the link."""
 
     mode: str
     commands: str
@@ -66,7 +66,7 @@ class _Process(msgspec.Struct, frozen=True):
 
 
 class Plan:
-    """One request, made into a command, its files, and the verdict on how it ended."""
+    """One request: its command, its files, and the verdict on its ending."""
 
     def __init__(self, request: Execute, row: Language) -> None:
         self.request, self.row = request, row
@@ -105,13 +105,13 @@ class Plan:
 
     @property
     def isolation(self) -> Isolation:
-        """Whether what decides the verdict is in another process than the program."""
+        """Whether the verdict is decided in another process than the program's."""
         if self.request.calls or (self.separate and not self.conversation.asked):
             return "separate"
         return "shared" if self.proved else ""
 
     def _texts(self) -> dict[str, str]:
-        """Return the program, with its test where they are one file, what lies next to it, and what its calls need."""
+        """Return the program (with its test if they are one file), the files next to it, and its calls' driver."""
         request, row = self.request, self.row
         program, texts = request.program, dict[str, str]()
         if request.calls:
@@ -135,8 +135,7 @@ class Plan:
         return texts
 
     def _joined(self, program: str, test: str) -> str:
-        """Program and test as one file, with nothing between them that an open comment or text could swallow the test
-        by."""
+        """Join program and test in one file, so that an open comment or string cannot swallow the test."""
         if not self.row.renamed or not re.search(self.row.renamed, test):
             program = self._renamed(program)
         else:
@@ -144,7 +143,7 @@ class Plan:
         return f"{program}\n{self.row.separator}\n{test}"
 
     def _renamed(self, text: str) -> str:
-        """Return a text whose entry point has the name that the harness calls."""
+        """Return a text with its entry point renamed to what the harness calls."""
         return re.sub(self.row.renamed, self._filled(self.row.renamed_to), text) if self.row.renamed else text
 
     def _filled(self, text: str) -> str:
@@ -163,15 +162,15 @@ class Plan:
         )
 
     def _removed(self) -> list[str]:
-        """Return the files beside the program that are gone before it starts."""
+        """Return the files that are removed before the program starts."""
         needed = self.way.prepared is not None and self.way.prepared.kept
         return [name for name in (*self.sources, *(() if needed else self.prepared)) if self.entry in name]
 
     def _attended(self, begin: Callable[[_Process], Started], bounds: Bounds, stop: int) -> Execution:
-        """Start by `begin`, in a control group where this user may make one, and stay to the end.
+        """Start by `begin`, in a control group where this user may make one, and watch until the end.
 
-        Its memory has room for full folders beside full processes; its tasks for those of the sandbox itself: of
-        the program's alone, `prlimit` and polling keep count. Raises OSError where the warm interpreter cannot fork,
+        The group's memory limit has room for full folders and full processes, its limit of tasks for the sandbox's
+        own: the program's are limited by `prlimit` and polling. Raises OSError where the warm interpreter cannot fork,
         VivaError where isolation breaks down.
         """
         capacity = 3 * limits().disk * _MB
@@ -199,7 +198,7 @@ class Plan:
         return Execution(verdict, detail, round(ending.seconds, 4), round(ending.cpu, 4), self.isolation)
 
     def _started(self, start: Callable[[_Process], Started]) -> list[Started]:
-        """Return the program, or its test and the program, with pipes between them."""
+        """Start the program, or its test and the program with pipes between them."""
         separate = self.separate
         if separate is None:
             mode = "calls" if self.request.calls else self.request.proof
@@ -223,7 +222,7 @@ class Plan:
             for descriptor in descriptors:
                 os.close(descriptor)
         program, test = started
-        with suppress(OSError):  # it may have ended already, which the test's conversation tells
+        with suppress(OSError):  # it may have ended already, which the test's conversation reports
             os.write(program.source, b"go\n")
         program.close_source()
         return [test, program]
@@ -234,13 +233,13 @@ class Plan:
         return {**process.sources, **self.prepared, **given}
 
     def _all_files(self, process: _Process) -> dict[str, bytes | int]:
-        """Return the same by their paths, and the harness's own, of which archives are descriptors."""
+        """Return these files and the harness's own by path; archives are descriptors."""
         own = {name: harness_file(name).encode() for name in process.harness}
         parts: dict[str, Mapping[str, bytes | int]] = {"/box": self._files(process), "/viva": {**self.archives, **own}}
         return {f"{folder}/{name}": content for folder, files in parts.items() for name, content in files.items()}
 
     def isolated(self, slot: int, stop: int) -> Execution:
-        """Run behind walls."""
+        """Run in a new sandbox."""
 
         def begin(process: _Process) -> Started:
             opened: list[int] = []
@@ -275,14 +274,14 @@ class Plan:
         )
 
     def on_the_host(self, stop: int) -> Execution:
-        """Run without walls, in a temporary folder, under the limits of single processes."""
+        """Run without isolation, in a temporary folder, under the limits of single processes."""
         with tempfile.TemporaryDirectory(prefix="viva-unsafe-", ignore_cleanup_errors=True) as folder:
             self.words["{packages}"] = str(package_folder() or "/nonexistent")
             variables = environment(self.row, self.words["{packages}"]) | {"HOME": folder, "TMPDIR": folder}
             bounds = msgspec.structs.replace(self.bounds, tasks=0, inodes=0)  # they would count this user's others
 
             def moved(text: str, mode: str) -> str:
-                """Return a command, path or setting with the folders that are inside elsewhere."""
+                """Return a command, path or setting with the sandbox's folders replaced by those on the host."""
                 return re.sub(r"(?<![\w/])/(viva|box)/", rf"{folder}/{mode}/\1/", text)
 
             def begin(process: _Process) -> Started:
@@ -300,7 +299,7 @@ class Plan:
             return self._attended(begin, bounds, stop)
 
     def _verdict(self, ending: Ending) -> tuple[Verdict, str]:  # noqa: PLR0911  a list of cases
-        """Return what the way it ended says about the program, and why."""
+        """Return the verdict on an ending, and the reason."""
         text = self._repeatable(ending.output)
         if ending.failure:
             failure = self._repeatable(ending.failure.encode(errors="replace"))
@@ -312,7 +311,7 @@ class Plan:
                 seconds=self.request.seconds,
                 wall=self.bounds.wall,
                 memory=self.row.memory,
-                text=limits().output,
+                output=limits().output,
                 processes=self.row.processes,
                 inodes=self.bounds.inodes,
             )
@@ -330,24 +329,24 @@ class Plan:
         return "failed", f"it ended before its test did; {text}"
 
     def _repeatable(self, output: bytes) -> str:
-        """Return what was printed, without what is another each time: the harness's one-time name, addresses."""
+        """Return the output without what differs in every run: the harness's one-time name, addresses."""
         text = output.decode(errors="replace").strip().replace(self.entry, "viva")
         return _ANOTHER_EACH_TIME.sub("…", text)
 
 
 def meant(packages: Mapping[str, str], test: str) -> dict[str, str]:
-    """The packages of the library that a test uses by their own names: for each a line that names something of it."""
+    """Return for each standard package that a test uses by its own name a line of Go that uses it, too."""
     used = {name: item for name, item in packages.items() if re.search(rf"\b{name}\s*\.\s*[A-Z]", test)}
     return {name: f"\nvar _ = {name}.{item}\n" for name, item in used.items()}
 
 
 def _moved_up(descriptor: int) -> int:
-    """Return the same under a number that no shell script uses."""
+    """Move a descriptor to a number that no shell script uses."""
     high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 100)
     os.close(descriptor)
     return high
 
 
 def _encoded(text: str) -> bytes:
-    """UTF-8, whatever the text holds: a lone surrogate becomes a question mark."""
+    """Encode a text as UTF-8; a lone surrogate becomes a question mark."""
     return text.encode("utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""The walls: what bubblewrap is told to build around a program, and whether it can be built on this machine.
+"""The sandbox that bubblewrap builds around a program, and whether this machine can build it.
 
 As root, Viva gives up everything first: `setpriv` changes to an unprivileged uid without groups or capabilities, and
 only then does bubblewrap make its namespaces, so that no capability of the machine's root exists inside at any time.
@@ -33,16 +33,16 @@ _MB = 1024 * 1024
 
 
 class NoIsolationError(VivaError):
-    """Isolation is not to be had on this machine; nothing was run."""
+    """Isolation is not available on this machine; nothing was run."""
 
 
 def slot_uid(slot: int) -> int | None:
-    """Return the uid that a slot's programs have on this machine; None for Viva's own."""
+    """Return the uid of a slot's programs on this machine; None where it is Viva's own."""
     return FIRST_UID + slot if os.geteuid() == 0 else None
 
 
 def drop_privileges(slot: int) -> list[str]:
-    """Return the words in front of bubblewrap: as root, become nobody in particular; in any case, die with Viva."""
+    """Return the words in front of bubblewrap: change from root to the slot's uid, and always die with Viva."""
     dying = ["/usr/bin/setpriv", "--pdeathsig", "KILL"]
     uid = slot_uid(slot)
     if uid is None:
@@ -68,11 +68,11 @@ def _system() -> tuple[str, ...]:
 
 
 def walled(slot: int, *, disk: int, told: str = "", nested: bool = False, inside: Sequence[str] = ()) -> list[str]:
-    """Return the words in front of a command behind walls, with more that bubblewrap shall do `inside`.
+    """Return bubblewrap's words in front of a command, with further ones, `inside`.
 
-    It tells the descriptor `told` the pid of the first process there. Every namespace is new; `nested` leaves making
-    more of them to a filter installed later. The system is read-only: nothing but three folders in memory of `disk` MB,
-    the program's own, can be written, and it starts in one of them.
+    bubblewrap writes the pid of the first process inside to the descriptor `told`. Every namespace is new; `nested`
+    leaves making more of them to a filter installed later. The system is read-only: nothing but three folders in memory
+    of `disk` MB, the program's own, can be written, and it starts in one of them.
     """
     words = ["/usr/bin/bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv"]
     words += ["--uid", str(INSIDE_UID), "--gid", str(INSIDE_UID), "--hostname", "viva"]
@@ -87,7 +87,7 @@ def walled(slot: int, *, disk: int, told: str = "", nested: bool = False, inside
 
 @cache
 def isolation_problem() -> str:
-    """Why programs cannot be isolated on this machine, or "" where they can. Tried once, with a harmless program."""
+    """Return why programs cannot be isolated on this machine, or "". Tried once, with a harmless program."""
     for tool, package in (("bwrap", "bubblewrap"), ("setpriv", "util-linux"), ("prlimit", "util-linux")):
         if not Path("/usr/bin", tool).exists():
             elsewhere = shutil.which(tool)
@@ -152,7 +152,7 @@ def syscall_filter(language: str, machine: str = "") -> bytes:
         program += [_instruction(_GREATER_EQUAL, arch["x32"], 0, 1), _ending("ENOSYS")]
     rules = {
         name: [_ending("")] for name in names if name in numbers
-    }  # an older processor has calls that newer ones lack
+    }  # older architectures have calls that newer ones lack
     for name, rule in table["looked_into"].items():
         values = rule["values"]
         tests = [_instruction(_TESTS[rule["test"]], value, len(values) - number) for number, value in enumerate(values)]

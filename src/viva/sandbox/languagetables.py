@@ -16,13 +16,13 @@ import msgspec
 from viva.files import shipped_table, shipped_text
 
 FOLDERS = ("/usr/local/lib/viva", "~/.local/share/viva/toolchains")
-"""Where packages that the system has none of are looked for: the machine's folder, then the user's own."""
+"""Folders with packages that the system lacks: the machine's, then the user's own."""
 
 _DPKG = Path("/var/lib/dpkg")
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What every language is limited to, files of the system as well. Sizes in bytes (`output`) or MB."""
+    """Limits of every language, and files of the system. Sizes in bytes (`output`) or MB."""
 
     output: int
     disk: int
@@ -35,7 +35,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is compiled once for all programs; languages.toml explains the fields."""
+    """Parts that are compiled once for all programs; languages.toml explains the fields."""
 
     compile: tuple[str, ...]
     sources: dict[str, str]
@@ -129,7 +129,7 @@ def canonical(language: str) -> str:
 
 @cache
 def package_folder() -> Path | None:
-    """The folder with `node_modules` and `python` that the sandbox shows; as root, one that others can read as well."""
+    """Return the folder with `node_modules` and `python` shown to programs; as root, one that others can read, too."""
     for name in FOLDERS:
         folder = Path(name).expanduser()
         if folder.is_dir() and (os.geteuid() != 0 or not folder.is_relative_to("/root")):
@@ -138,24 +138,24 @@ def package_folder() -> Path | None:
 
 
 PACKAGES_INSIDE = "/opt/viva"
-"""Where that folder appears inside."""
+"""Path of that folder in the sandbox."""
 
 
 def shown() -> list[str]:
-    """Return words that show it to programs."""
+    """Return bubblewrap's words that show that folder to programs."""
     folder = package_folder()
     return ["--ro-bind", str(folder), PACKAGES_INSIDE] if folder else []
 
 
 def environment(row: Language, packages: str = PACKAGES_INSIDE) -> dict[str, str]:
-    """Return the variables of a language's programs."""
+    """Return the environment variables of a language's programs."""
     base = {"PATH": "/usr/bin:/bin", "HOME": "/box", "LANG": "C.UTF-8", "USER": "nobody"}
     base["TMPDIR"] = "/tmp"  # noqa: S108  the sandbox's own
     return base | {name: value.replace("{packages}", packages) for name, value in row.environment.items()}
 
 
 def missing_parts(name: str) -> tuple[str, ...]:
-    """Which programs and node packages a language lacks on this machine; optional libraries are not looked for."""
+    """Return the programs and node packages that a language lacks on this machine, optional libraries aside."""
     row = languages()[name]
     gone = [need for need in row.needs if not Path(need).exists()]
     folder = package_folder()
@@ -167,7 +167,7 @@ def missing_parts(name: str) -> tuple[str, ...]:
 
 
 def not_there(language: str) -> str:
-    """Return what to say where no machine can run a language."""
+    """Return the message for a language that no machine can run."""
     name = canonical(language)
     if not name:
         return f"Viva runs no {language}: {', '.join(languages())}"
@@ -179,7 +179,7 @@ def _is_there(package: str) -> bool:
 
 
 def missing_packages(packages: tuple[str, ...]) -> tuple[str, ...]:
-    """Return which Debian packages are not installed; none where there is no dpkg, which could not tell."""
+    """Return the Debian packages that are not installed; none where there is no dpkg."""
     if not _DPKG.is_dir():
         return ()
     folder = _DPKG / "info"
@@ -193,7 +193,7 @@ def missing_packages(packages: tuple[str, ...]) -> tuple[str, ...]:
 def install_command(names: tuple[str, ...] | None = None, *, optional: bool = False) -> str:
     """Return one shell command that installs all that these languages (all for None) need on Debian and its relatives.
 
-    As root it serves everybody; as another user it puts what Debian has none of into that user's own folder.
+    As root it installs for all users; as another user it puts what Debian lacks into that user's folder.
     """
     rows = [languages()[name] for name in names] if names is not None else list(languages().values())
     debian = dict.fromkeys(["bubblewrap", "util-linux", *(package for row in rows for package in row.packages)])
@@ -214,7 +214,7 @@ def install_command(names: tuple[str, ...] | None = None, *, optional: bool = Fa
 class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
     """One language on this machine.
 
-    `missing` keeps it from running at all; `optional` are Debian packages whose absence only some programs notice;
+    Without `missing` it cannot run; `optional` are Debian packages that only some programs need;
     `install` is the command that brings both.
     """
 

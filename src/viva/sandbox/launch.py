@@ -1,4 +1,4 @@
-"""One program from start to end, blocking: start it, feed it, watch it, stop it, and say how it ended.
+"""One program from start to end, blocking: start it, feed it, watch it, stop it, and return how it ended.
 
 Three pipes lead in and out; what the program prints goes to one of them. Through the other two Viva talks to its own
 harness (see `proof.py`); a program run as published has neither. Whatever happens, when `attend` returns no process
@@ -30,21 +30,21 @@ from viva.sandbox.proof import RUNNING, Conversation
 COMPILE_FAILED = 97
 """The exit status of the script below when a compile command fails."""
 FORBIDDEN = 96
-"""The same when the program defines what only the language's own library may (see languages.toml)."""
+"""The exit status when the program defines what only the language's own library may (see languages.toml)."""
 INFO = "{info}"
-"""Stands in a command for the descriptor that bubblewrap's --info-fd wants."""
+"""Placeholder in a command for the descriptor of bubblewrap's --info-fd."""
 TAIL = 4000
 _PR_SET_CHILD_SUBREAPER = 36
 _POLL = 0.03
 _SELDOM = 0.1
-"""Seconds between two looks at a program: always, and at most where a control group holds it as well."""
+"""Seconds between two polls of a program: always, and the most where a control group limits it as well."""
 _LAST_WORDS = 0.5
 """Seconds that a program has to end by itself when it has failed already."""
 _FOLDERS = ("box", "tmp", "dev/shm")
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """What ends a program, besides what all are limited to. `own` and `wall` in seconds, `memory` in bytes, 0 for no
+    """The limits of one program, besides those of all. `own` and `wall` in seconds, `memory` in bytes, 0 for no
     limit."""
 
     own: float
@@ -56,7 +56,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How it ended: the exit status as a shell counts it, and whether it was `stopped` (time, memory, ...) or
+    """How a program ended: exit status in the shell's convention, whether it was `stopped` (time, memory, ...) or
     `proved`."""
 
     status: int
@@ -65,20 +65,20 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     proved: bool
     output: bytes
     said: bytes
-    """What came through the harness's pipe: the isolation's own complaint, if it failed."""
+    """Bytes from the harness's pipe; if isolation failed, its complaint."""
     failure: str
-    """What was wrong with what it replied (hostile text)."""
+    """Fault in its reply (untrusted text)."""
     seconds: float
     cpu: float
 
 
 def wall_seconds(seconds: float) -> float:
-    """Return how long a program may take by the clock: three times its own limit, at least ten seconds more."""
+    """Return the seconds that a program may take by the clock: three times its own limit, at least ten seconds more."""
     return max(3 * seconds, seconds + 10)
 
 
 def resource_limits(bounds: Bounds) -> dict[str, tuple[int, int]]:
-    """The limits of each single process, soft and hard, by their names; never above what this process itself has."""
+    """Return the soft and hard limits of each single process by name; never above those of this process itself."""
     cpu = int(bounds.own) + 2
     wanted = {**limits().process, "CPU": (cpu, cpu + 1)}
     sizes = {"NPROC": bounds.tasks, "AS": bounds.address_space}
@@ -97,7 +97,7 @@ def limited(bounds: Bounds) -> list[str]:
 def script(
     compiling: Sequence[str], running: Sequence[str], *, proved: bool, remove: Sequence[str] = (), check: str = ""
 ) -> str:
-    """The shell script that runs inside. It waits for a word from Viva: if Viva died meanwhile, it never comes."""
+    """Return the shell script that runs inside. It first waits for a word from Viva, which never comes if Viva died."""
     lines = ["exec 3<&0 4>&2 </dev/null 2>&1", "read -r word <&3 || exit 1"]
     if compiling:
         lines.append(f"{shlex.join(compiling)} 3<&- 4>&- || exit {COMPILE_FAILED}")
@@ -113,8 +113,7 @@ def script(
 
 
 class Started:
-    """A program that runs: its outermost process, and Viva's ends of its three pipes, which belong to it from now
-    on."""
+    """A running program: its outermost process, and Viva's ends of its three pipes, which it owns."""
 
     def __init__(self, pid: int, source: int, output: int, answers: int) -> None:
         self.pid, self.source, self.output, self.answers = pid, source, output, answers
@@ -123,7 +122,7 @@ class Started:
         self._open = {source, output, answers}
 
     def finished(self) -> bool:
-        """Return whether it ended, so that `wait` returns at once."""
+        """Return whether it has ended, so that `wait` returns at once."""
         raise NotImplementedError
 
     def complaint(self) -> bytes:
@@ -135,24 +134,24 @@ class Started:
         return b""
 
     def wait(self) -> tuple[int, float]:
-        """Wait for its end: the exit status as a shell counts it, the CPU seconds of all its processes."""
+        """Wait for its end; return exit status, in the shell's convention, and CPU seconds of all its processes."""
         raise NotImplementedError
 
     def close_source(self) -> None:
-        """Nothing more is to be said: the program reads the end of its pipe."""
+        """Close the pipe to the program, which then reads its end."""
         if self.source in self._open:
             self._open.remove(self.source)
             os.close(self.source)
 
     def close(self) -> None:
-        """Give the descriptors back."""
+        """Close the descriptors."""
         for descriptor in self._open:
             os.close(descriptor)
 
 
 def pipes(owner: int | None) -> tuple[list[int], list[int]]:
-    """Viva's ends of a program's three pipes, and its own; they belong to this uid, or it could not open them by name,
-    as /dev/stdout is."""
+    """Open a program's three pipes: return Viva's ends and the program's. They belong to uid `owner`, or the program
+    could not open them by name, as /dev/stdout."""
     into, source = os.pipe2(os.O_CLOEXEC)
     output, printing = os.pipe2(os.O_CLOEXEC)
     answers, answering = os.pipe2(os.O_CLOEXEC)
@@ -174,7 +173,7 @@ class Spawned(Started):
         folder: str | None = None,
         owner: int | None = None,
     ) -> None:
-        """`keep_open` are descriptors that the command inherits, `owner` the uid that the pipes shall belong to."""
+        """`keep_open` are descriptors that the command inherits, `owner` is the uid that owns the pipes."""
         self._told, tell = os.pipe()
         self._group = folder is not None
         ours, theirs = pipes(owner)
@@ -200,13 +199,13 @@ class Spawned(Started):
         self.ending = os.pidfd_open(self.pid)
 
     def finished(self) -> bool:
-        """Return whether it ended."""
+        """Return whether it has ended."""
         with suppress(ChildProcessError):
             return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         return True
 
     def wait(self) -> tuple[int, float]:
-        """Return the status of the command, the CPU seconds of everything inside."""
+        """Wait for its end; return the command's exit status and the CPU seconds of everything inside."""
         _, status, usage = os.wait4(self.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         self._process.returncode = code
@@ -217,14 +216,14 @@ class Spawned(Started):
         return (code if code >= 0 else 128 - code), max(usage.ru_utime + usage.ru_stime, inside)
 
     def close(self) -> None:
-        """Give the descriptors back."""
+        """Close the descriptors."""
         super().close()
         os.close(self.ending)
         os.close(self._told)
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of what its children leave behind.
+    """Make this process the parent of its children's orphans.
 
     bubblewrap ends as soon as it knows the exit status, a moment before the first process inside is gone; only its
     parent can wait for that, and learn how much CPU time the whole tree took.
@@ -233,7 +232,7 @@ def adopt_orphans() -> None:
 
 
 def reap_first_inside(told: int) -> float:
-    """Wait for the first process inside, whose pid bubblewrap wrote to this pipe; the CPU seconds of all inside."""
+    """Wait for the first process inside, whose pid bubblewrap wrote to `told`; return the CPU seconds of all inside."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         os.set_blocking(told, False)
         _, _, usage = os.wait4(int(json.loads(os.read(told, 1000))["child-pid"]), 0)
@@ -253,7 +252,7 @@ def in_memory(content: bytes) -> int:
 def furnished(
     files: Mapping[str, bytes | int], environment: Mapping[str, str], rules: bytes, opened: list[int]
 ) -> list[str]:
-    """bubblewrap's words for files by their paths, for variables, and for a filter; their descriptors are `opened`."""
+    """Return bubblewrap's words for files by path, variables and a filter; their descriptors are added to `opened`."""
 
     def passed(content: bytes | int) -> str:
         again = os.O_RDONLY | os.O_CLOEXEC
@@ -266,7 +265,7 @@ def furnished(
 
 
 def kill(started: Started) -> None:
-    """Kill all that is inside, the first process of the pid namespace among it: the kernel then kills the others at
+    """Kill all processes inside, among them the first of the pid namespace: the kernel then kills the others at
     once. The outermost process notices, and ends by itself."""
     deadline = time.monotonic() + 2
     while not started.finished() and time.monotonic() < deadline:
@@ -280,14 +279,14 @@ def kill(started: Started) -> None:
 
 
 def abandon(started: Started) -> None:
-    """End it, and wait for that."""
+    """Kill a program, wait for its end, and close its pipes."""
     kill(started)
     started.wait()
     started.close()
 
 
 class Watching:
-    """The state of one run."""
+    """The state of watching one program."""
 
     def __init__(
         self,
@@ -297,10 +296,10 @@ class Watching:
         stop: int,
         group: Group | None = None,
     ) -> None:
-        """Of a test and its program, each in a process of its own, the test comes first: with it, all ends.
+        """Of a test and its program in two processes, the test comes first: when it ends, all ends.
 
         `stop` is a descriptor that becomes readable when the caller no longer wants the answer; the ending then says
-        "cancelled". `group`, where there is one, is the program's control group, and gone afterwards.
+        "cancelled". `group`, if any, is the program's control group, which is removed at the end.
         """
         self.members, self.bounds, self.conversation, self.stop, self.group = members, bounds, conversation, stop, group
         self.started = started = members[0]
@@ -319,7 +318,7 @@ class Watching:
             os.set_blocking(descriptor, False)
 
     def attend(self) -> Ending:
-        """Stay with a program to its end, and end it where it must be."""
+        """Watch a program until it ends or must be stopped; return its ending."""
         complaint = b""
         try:
             self._until_the_end()
@@ -339,7 +338,7 @@ class Watching:
         )
 
     def _until_the_end(self) -> None:
-        """Carry bytes and look around until the program ends or must be stopped."""
+        """Transfer bytes and check limits until the program ends or must be stopped."""
         started = self.started
         for output in self.outputs:
             self.selector.register(output, selectors.EVENT_READ, partial(self._read_output, output))
@@ -349,7 +348,7 @@ class Watching:
         self._write()
         looked = time.monotonic()
         while not self.stopped and not self.ended:
-            # Of a short program every look is a part of what it costs.
+            # For a short program, polls are a large part of the cost.
             pause = min(_SELDOM, max(_POLL, (looked - self.begun) / 2)) if self.group else _POLL
             for key, _ in self.selector.select(max(0.0, looked + pause - time.monotonic())):
                 key.data()
@@ -359,7 +358,7 @@ class Watching:
                 looked = now
 
     def _bury(self) -> tuple[int, float]:
-        """Kill what is left, wait for it, close every pipe; the exit status and the CPU seconds of all its
+        """Kill what is left, wait for it, close every pipe; return the exit status and the CPU seconds of all its
         processes."""
         if self.ended:
             while self._read_answer():
@@ -430,7 +429,7 @@ class Watching:
         return chunk
 
     def _look(self) -> None:
-        """Compare what the tree takes with what it may."""
+        """Compare the tree's resources with its limits."""
         bounds, elapsed = self.bounds, time.monotonic() - self.begun
         if self.conversation.failure:
             self.failed_at = self.failed_at or elapsed

@@ -1,4 +1,4 @@
-"""Tests in languages with types, and in Ruby, as calls: those that are made of narrow forms.
+"""Tests in statically typed languages and Ruby read as calls, if they consist of narrow forms.
 
 A call on literals that is compared with a literal, exactly or within a tolerance, is a `Call`; where all of a test's
 statements are such, Viva asks for the calls (calls.py) and no process of the program knows what they should come to.
@@ -32,11 +32,11 @@ LONGEST: Final = 50_000
 _PATH = re.compile(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*", re.ASCII)
 _NUMBER = re.compile(r"(-?\d[\d_']*(?:\.\d+)?(?:[eE][+-]?\d+)?)[fFdDmMlLuU]*")
 _FAILURE = re.compile(r"(?:!|[( ]\s*(?:-?[1-9]\d*|false|EXIT_FAILURE)\s*\)?)$")
-"""The end of what exits with a status that is not 0."""
+"""The end of a call that exits with a status other than 0."""
 _STREAMED = re.compile(r"(?:std\s*::\s*)?c(?:out|err)(?:\s*<<\s*(?:(?:std\s*::\s*)?endl)?)*\s*")
 _ESCAPES = re.compile(r"(?:[^\\\n]|\\[nt\"'\\r])*")
 _ARITHMETIC = re.compile(r"\b(?:bool|char|short|int|long|float|signed|unsigned|\w+_t)$")
-"""Types in C++ that change what they are given: 4.7 as an int is 4."""
+"""Types in C++ that convert their values: 4.7 as an int is 4."""
 _SAME = {"true": True, "false": False, "null": None, "nil": None, "null_literal": None, "nullptr": None, "NULL": None}
 
 
@@ -57,7 +57,7 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Invocation(NamedTuple):
-    """A call: its name with that of its owner, if it is made of names; the owner; the method; the arguments."""
+    """A call: its path, if it is made of names alone; the owner; the method; the arguments."""
 
     path: str = ""
     owner: Node | None = None
@@ -66,12 +66,12 @@ class _Invocation(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The path as the tables have it."""
+        """The path as written in the tables."""
         return self.path.replace("std::", "")
 
 
 class _WideError(Exception):
-    """A test, or a part of it, that is of no narrow form; its text says which."""
+    """A test, or a part of it, that has no narrow form; the message says which."""
 
 
 @cache
@@ -101,12 +101,12 @@ def readable(language: str) -> bool:
 
 
 def as_calls(language: str, test: str) -> tuple[tuple[Call, ...], str]:
-    """The calls of a test, none where it is of other forms, and what the program lacks at its end without the test."""
+    """Return the calls of a test, () where it has other forms, and code that the program then needs at its end."""
     return _read(language, test)[:2]
 
 
 def proposed(language: str, test: str) -> tuple[list[dict[str, object]], str]:
-    """A test's calls as a question file has them, or none and why: what runs in the program's process, `shared`."""
+    """Return a test's calls as a question file has them, or none and the reason."""
     if language not in _rows():
         return [], shared_reason(language, test)
     calls, closing, why = _read(language, test)
@@ -116,7 +116,7 @@ def proposed(language: str, test: str) -> tuple[list[dict[str, object]], str]:
 
 
 def _written_out(call: Call) -> dict[str, object]:
-    """Return a call as in a question file. What only had to hold comes to true there, what must not to false."""
+    """Return a call as in a question file. One that only had to hold returns true there, one that must not false."""
     if call.truth and call.returns is UNSET:
         call = replace(call, returns=call.truth in ("true", "given"))
     return {key: value for key, value in msgspec.to_builtins(call).items() if key != "truth"}
@@ -124,7 +124,7 @@ def _written_out(call: Call) -> dict[str, object]:
 
 @lru_cache(maxsize=256)
 def _read(language: str, test: str) -> tuple[tuple[Call, ...], str, str]:
-    """As `as_calls`, and why there are none."""
+    """Return the result of `as_calls`, and the reason where there are no calls."""
     known = _overlay().get(hashlib.sha256(test.encode("utf-8", "replace")).hexdigest()[:24])
     if known is not None:
         return known, "", ""
@@ -160,12 +160,12 @@ def _parts(node: Node) -> list[Node]:
 
 
 def _field(node: Node, *names: str) -> Node | None:
-    """Return the node under the first of these names that there is something under."""
+    """Return the node in the first of these fields that is set."""
     return next((inner for name in names if (inner := node.child_by_field_name(name)) is not None), None)
 
 
 def _needed(node: Node, *names: str) -> Node:
-    """Return the same. Raises _WideError where there is none."""
+    """Return the node in the first of these fields that is set. Raises _WideError where none is."""
     inner = _field(node, *names)
     if inner is None:
         raise _WideError
@@ -179,7 +179,7 @@ def _operator(node: Node) -> str:
 
 
 def _collected(kind: str, items: list[object]) -> object:
-    """Items as the kind of collection that a type or a function of a library's makes of them. Raises _WideError."""
+    """Return items as the collection that a type or library function makes of them. Raises _WideError."""
     name = re.split(r"[<\[ ]", kind)[0]
     tag = next((tag for tag in ("$map", "$tuple", "$set") if name in _types()[tag]), "")
     if tag == "$map" and not all(isinstance(item, list) and len(item) == 2 for item in items):
@@ -188,7 +188,7 @@ def _collected(kind: str, items: list[object]) -> object:
 
 
 class _Reader:
-    """Reads one test."""
+    """Reader of one test."""
 
     def __init__(self, language: str, row: _Words) -> None:
         self.language, self.row = language, row
@@ -198,7 +198,7 @@ class _Reader:
         self.closing, self.includes = "", ""
 
     def of_file(self, root: Node) -> tuple[tuple[Call, ...], str]:
-        """Return all calls, and what the program lacks at its end. Raises _WideError."""
+        """Return all calls, and code that the program needs at its end. Raises _WideError."""
         self._block(root if self.language == "ruby" else self._main(root))
         if not self.calls or any(isinstance(value, Call) for value in self.known.values()):
             raise _WideError
@@ -250,7 +250,7 @@ class _Reader:
                 raise _WideError
 
     def _conditional(self, node: Node) -> None:
-        """`if (f(3) != 4) throw ...`, without an else."""
+        """Read `if (f(3) != 4) throw ...`, without an else."""
         if _field(node, "alternative") is not None or not self._fails(_needed(node, "consequence", "body")):
             raise _WideError
         self._holds(_needed(node, "condition"), node.type.startswith("unless"))
@@ -280,7 +280,7 @@ class _Reader:
         return _STREAMED.fullmatch(re.sub(r'"(?:[^"\\]|\\.)*"', " ", _text(inner))) is not None
 
     def _declared(self, node: Node) -> None:
-        """A name for a literal, or for what one call comes to."""
+        """Read the declaration of a name for a literal, or for the result of one call."""
         declarator = node
         while _is(declarator, "declared"):
             if any(child.type == "," for child in declarator.children):
@@ -298,7 +298,7 @@ class _Reader:
         self.known[_text(name)] = meant
 
     def _converted(self, asked: Call, kind: str, text: str) -> Call:
-        """A call of a function at the program's end, which converts what the program's comes to, as the test does."""
+        """Return a call of a function, added at the program's end, that converts a result as the test does."""
         if not self.known.keys().isdisjoint(re.findall(r"\w+", text)):
             raise _WideError
         name = re.sub(r"\W+", "_", f"{asked.call}_as_{kind}_{len(self.known)}")
@@ -308,7 +308,7 @@ class _Reader:
     # -- expressions
 
     def _called(self, node: Node) -> _Invocation:
-        """Return what is called, on what, and with what; nothing for anything else."""
+        """Return owner, method and arguments of a call; empty ones for any other node."""
         if not _is(node, "calling") or _field(node, "block") is not None:
             return _Invocation()
         function, given = _field(node, "function"), _field(node, "arguments")
@@ -342,7 +342,7 @@ class _Reader:
         return self._literal(node, kind)
 
     def _give(self, given: Sequence[Node]) -> None:
-        """What a function may have changed that was given it by name means nothing certain afterwards."""
+        """Mark names that are given to a function: it may have changed their values."""
         for node in given:
             value = self.known.get(_text(node)) if node.type == "identifier" else None
             if isinstance(value, (list, dict)) or (isinstance(value, str) and self.language == "ruby"):
@@ -397,7 +397,7 @@ class _Reader:
         return value
 
     def _written(self, node: Node, text: str) -> object:
-        """Return what a text or a character is, if all that is escaped in it is the same in every language."""
+        """Return the value of a string or character literal, if its escapes mean the same in every language."""
         quote, inner = text[0], text[1:-1]
         raw = quote == "`" or (self.language == "ruby" and quote == "'")
         if text.startswith('"""') or quote not in "\"'`" or "interpolation" in {child.type for child in node.children}:
@@ -421,7 +421,7 @@ class _Reader:
     # -- conditions
 
     def _holds(self, node: Node, truth: bool) -> None:
-        """The calls of a condition that must be `truth`. Raises _WideError."""
+        """Read the calls of a condition that must be `truth`. Raises _WideError."""
         node = self._inner(node)
         operator = _operator(node) if _is(node, "binary") else ""
         if _is(node, "unary") and _operator(node) in ("!", "not"):
@@ -458,17 +458,17 @@ class _Reader:
             self.calls.append(replace(asked, **meant))
 
     def _sides(self, left: Node, right: Node) -> tuple[Call, object]:
-        """Return the call that is compared, and what with. Raises _WideError."""
+        """Return the call and the value of a comparison. Raises _WideError."""
         asked, value = self._value(left), self._value(right)
         if isinstance(value, Call):
             asked, value, right = value, asked, left
-        if not isinstance(asked, Call) or self._plain(right) != value:  # which the call may have changed
+        if not isinstance(asked, Call) or self._plain(right) != value:  # the call may have changed it
             raise _WideError
         return asked, value
 
     def _same(self, left: Node, right: Node, *, by_operator: bool = False) -> None:
         asked, value = self._sides(left, right)
-        if self.language == "cpp" and value in (0, 1):  # which a bool equals as well
+        if self.language == "cpp" and value in (0, 1):  # a bool equals it as well
             self.calls.append(replace(asked, returns=value, truth="true" if value else "false"))
             return
         compared = isinstance(value, (list, dict)) or (isinstance(value, str) and self.language == "java")
@@ -477,7 +477,7 @@ class _Reader:
         self.calls.append(replace(asked, returns=value))
 
     def _near(self, left: Node, right: Node) -> None:
-        """`abs(f(3) - 2.5) < 1e-9`."""
+        """Read `abs(f(3) - 2.5) < 1e-9`."""
         within, left = self._literal(self._inner(right)), self._inner(left)
         called = self._called(left)
         if called.name in self.row.near and len(called.args) == 1:
@@ -495,4 +495,4 @@ class _Reader:
 
 
 class _Spent:
-    """What a name means that was looked at once: whoever looks twice may see the same, or call twice."""
+    """Value of a name that was used once: a second use may mean the same value, or another call."""

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 from viva.types import VALUE_TAGS
 
 MAX_BRACKETS = 1_000_000
-"""Lists and maps in one line: of more, 16 MB would take 450 MB and seconds."""
+"""Most lists and maps in one line; without it, a line of 16 MB could take 450 MB of memory and seconds."""
 MAX_DEPTH = 64
 """Lists and maps inside one another."""
 SHOWN = 200
@@ -37,7 +37,7 @@ class Malformed(ValueError):  # noqa: N818  what it says is all about the value
 
 
 def read_json(line: bytes) -> object:
-    """JSON of at most MAX_DEPTH and MAX_BRACKETS, without the numbers that JSON has not. Raises Malformed."""
+    """Read JSON of at most MAX_DEPTH and MAX_BRACKETS, without NaN and infinities. Raises Malformed."""
     if line.count(b"[") + line.count(b"{") > MAX_BRACKETS:
         raise Malformed(f"more than {MAX_BRACKETS:,} brackets")
     try:
@@ -82,7 +82,7 @@ def words(value: object) -> str:
 
 
 def read_words(line: bytes) -> object:
-    """A value from words, of at most MAX_DEPTH and MAX_BRACKETS; a text that is none is bytes. Raises Malformed."""
+    """Read a value from words, of at most MAX_DEPTH and MAX_BRACKETS; invalid text becomes bytes. Raises Malformed."""
     if sum(line.count(f" {letter}".encode()) for letter in ("l", *_LETTERS.values())) > MAX_BRACKETS:
         raise Malformed(f"more than {MAX_BRACKETS:,} brackets")
     given = (word[0] for word in re.finditer(r"\S+", line.decode("ascii", "replace")))
@@ -123,7 +123,7 @@ def _next_value(given: Iterator[str], depth: int) -> object:
 
 
 def tagged(value: dict[str, object]) -> tuple[str, object]:
-    """The tag of an object and what is under it; ("", None) for a map. Raises Malformed for what is no known tag."""
+    """Return the tag of an object and its content; ("", None) for a map. Raises Malformed for an unknown tag."""
     names = [key for key in value if key.startswith("$") and not key.startswith("$$")]
     if not names:
         return "", None
@@ -133,11 +133,11 @@ def tagged(value: dict[str, object]) -> tuple[str, object]:
 
 
 Form: TypeAlias = tuple[str, Any]
-"""What kind of value it is, and the value without its tag: lists of forms, sets of keys, maps of keys to forms."""
+"""The kind of a value, and the value without its tag: lists of forms, sets of keys, maps of keys to forms."""
 
 
 def form(value: object) -> Form:  # noqa: PLR0911  a list of kinds
-    """The form of a value. Raises Malformed for a tag that is unknown, or has under it what does not belong there.
+    """Return the form of a value. Raises Malformed for a tag that is unknown or has the wrong content.
 
     It is no deeper than MAX_DEPTH.
     """
@@ -168,11 +168,11 @@ def form(value: object) -> Form:  # noqa: PLR0911  a list of kinds
 
 
 def _key(value: Form) -> Form:
-    """Return a form that can be looked up: equal ones have equal keys."""
+    """Return a hashable form: equal forms have equal keys."""
     kind, inner = value
     if kind in _LISTS:
         return "list", tuple(map(_key, inner))
-    if kind == "number":  # as text: whoever chooses numbers can make their hashes collide
+    if kind == "number":  # as text: hashes of chosen numbers can be made to collide
         return kind, str(int(inner)) if isinstance(inner, int) or inner.is_integer() else str(inner)
     if kind == "map":
         return kind, frozenset((key, _key(item)) for key, item in inner.items())
@@ -211,6 +211,6 @@ def shown(value: object) -> str:
     """Return a value on one line of a message."""
     try:
         text = json.dumps(value, ensure_ascii=False)
-    except ValueError:  # an integer of more digits than are written
+    except ValueError:  # an integer with more digits than Python converts to text
         text = "a number of many digits"
     return text if len(text) <= SHOWN else text[:SHOWN] + "…"

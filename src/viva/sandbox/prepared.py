@@ -1,10 +1,10 @@
-"""Parts of the harness that are compiled once and not beside every program: classes, objects, a compiler's archive.
+"""Parts of the harness compiled once and not with every program: classes, objects, a compiler's archive.
 
 They are Viva's own text, hence compiled outside of any sandbox, under a name that is as long as the one-time name of a
 run: that then takes its place in the bytes. Class files and object files keep their lengths by that, and all else. An
 archive (Java: of the classes that its compiler itself consists of) has no such name and is the same for all.
 
-What was compiled is kept in the user's cache with a hash: a Java machine dies of an archive of which half is missing.
+The results are kept in the user's cache with a hash: a Java machine crashes on a truncated archive.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _COMPILING = threading.Lock()
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """What a preparation left: files that have the run's name in theirs, and archives, without it, as descriptors."""
+    """Results of a preparation: files whose names contain the run's name, and other ones (archives) as descriptors."""
 
     named: Mapping[str, bytes]
     archives: Mapping[str, int]
@@ -44,7 +44,7 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 def prepared(preparation: Preparation) -> Prepared:
-    """Return what it leaves, compiled where it is not kept. Raises VivaError with what the compiler says."""
+    """Return the results of a preparation, compiled unless cached. Raises VivaError with the compiler's message."""
     with _COMPILING:
         return _prepared(msgspec.json.encode(preparation, order="sorted"))
 
@@ -71,7 +71,7 @@ def _prepared(encoded: bytes) -> Prepared:
 
 
 def _kept(path: Path) -> dict[str, bytes] | None:
-    """Return what was kept there; None where that is not what was written."""
+    """Return the cached results; None where they are missing or damaged."""
     with suppress(OSError, *UNREADABLE):
         content = read_regular(path, _MOST)
         if hashlib.sha256(content[_DIGEST:]).hexdigest().encode() == content[:_DIGEST]:

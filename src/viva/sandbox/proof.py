@@ -1,4 +1,4 @@
-"""How it is proved that a test ran to its end, and the words that Viva and its harness exchange.
+"""Proof that a test ran to its end: the words that Viva and its harness exchange.
 
     shell inside  →  Viva      run            compiled; from here on the program may run
     Viva          →  harness   KEY p t        a random key, and where the harness runs the sources itself, their lengths
@@ -11,8 +11,8 @@ A test in a process of its own says "KEY asked" where code of the program's deci
 and "shared" before all else where it runs the program itself after all (harness/form.js decides by the test alone).
 
 Key and secret are new for every run, and neither is on disk, in an argument or in the environment. The harness takes
-the key out of the pipe before the first line of the program; who does not know the key gets no secret, and has one
-attempt: any other byte in this pipe, and the run counts as not proved.
+the key out of the pipe before the first line of the program; a sender that does not know the key gets no secret, and
+has one attempt: after any other byte in this pipe the run counts as not proved.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ SHARED = b"shared\n"
 
 
 class Conversation:
-    """Viva's side, fed with what comes out of the pipe. `to_send` is what is waiting to go in; when it is `finished`,
-    there will be no more of that."""
+    """Viva's side, given what comes out of the pipe. `to_send` are bytes that wait to go in; once `finished`, no more
+    will come."""
 
     def __init__(self, *, proved: bool, program: bytes = b"", test: bytes = b"") -> None:
         self.to_send = b"go\n"
@@ -42,7 +42,7 @@ class Conversation:
         self._scripts = [RUNNING + b"".join(line) + self._ending for line in lines] if proved else [RUNNING]
 
     def heard(self, chunk: bytes) -> None:
-        """Take what came; answer a word that is right and complete."""
+        """Receive bytes; answer a word that is right and complete."""
         self.said = (self.said + chunk)[:2000]
         self._scripts = [script for script in self._scripts if script.startswith(self.said)]
         begun = bool(self._scripts) and self.said.startswith(RUNNING)

@@ -1,4 +1,4 @@
-"""The sandbox of a worker somewhere else: what `viva.distributed` calls a recipe."""
+"""The sandbox of a remote worker: a recipe in the sense of `viva.distributed`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from viva.sandbox.sandbox import Sandbox
 from viva.types import Execute, Execution
 
 SLOTS = 1000
-"""Places that have slots of their own on a machine; further ones share them, as two commands at once do."""
+"""Places with separate slots on a machine; further ones share slots, as two concurrent commands do."""
 
 
 def remote_sandbox(place: int, unsafe_host_execution: bool) -> Callable[[Execute], Execution]:
@@ -21,7 +21,7 @@ def remote_sandbox(place: int, unsafe_host_execution: bool) -> Callable[[Execute
 
 
 class RemoteSandbox:
-    """Runs programs one after the other, all on one event loop."""
+    """Sandbox that runs programs one after the other, all on one event loop."""
 
     def __init__(self, place: int, unsafe_host_execution: bool) -> None:
         self._sandbox = Sandbox(
@@ -30,7 +30,7 @@ class RemoteSandbox:
         self._loop = asyncio.new_event_loop()
 
     def report(self) -> dict[str, tuple[tuple[str, ...], str]]:
-        """Return the languages that can be run here: the packages that each lacks, and a hash of what it is made of."""
+        """Return the languages that can be run here: the packages that each lacks, and a digest of its toolchain."""
         return {
             name: (missing_packages((*row.packages, *row.optional_packages)), _made_of(row))
             for name, row in languages().items()
@@ -38,7 +38,7 @@ class RemoteSandbox:
         }
 
     def __call__(self, request: Execute) -> Execution:
-        """Run one."""
+        """Run one program."""
         return self._loop.run_until_complete(self._sandbox.run(request))
 
 

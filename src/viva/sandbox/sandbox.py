@@ -23,14 +23,14 @@ from viva.scorers.rubric.packages import missing_package, probe
 from viva.types import Execute, Execution
 
 _PATIENCE = 3
-"""How often the warm interpreter may fail before every program gets a cold one."""
+"""Failures of the warm interpreter after which every program gets a cold one."""
 
 
 class Sandbox:
-    """Runs programs in isolation (see the package's docstring), at most `jobs` at once, one a processor by default.
+    """Runner of isolated programs (see the package's docstring), at most `jobs` at once, one a processor by default.
 
-    `unsafe_host_execution` runs them without isolation where it is not to be had: with everything that this user may
-    read, write and reach. Raises NoIsolationError when isolation is missing and that was not asked for. Sandboxes of
+    `unsafe_host_execution` runs them without isolation where it is not available: with all rights of this user.
+    Raises NoIsolationError when isolation is missing and that was not asked for. Sandboxes of
     several processes on one machine have different slots: `first_slot` on, `jobs` and one more.
     """
 
@@ -64,7 +64,7 @@ class Sandbox:
 
     async def run(self, request: Execute) -> Execution:
         """Compile and run one program. Raises DataError for a request that makes no sense, VivaError when isolation
-        breaks down; a program's misdeeds are a verdict."""
+        breaks down; whatever a program does becomes a verdict."""
         reason = self.unavailable(request.language)
         if reason:
             return Execution("toolchain", reason)
@@ -88,14 +88,14 @@ class Sandbox:
             self._slots.put_nowait(slot)
 
     async def close(self) -> None:
-        """End everything that is still kept running."""
+        """End all warm interpreters and threads."""
         with self._starting:
             for imports in tuple(self._zygotes):
                 self._zygotes.pop(imports).close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, request: Execute, slot: int, stop: int) -> Execution:
-        """Run it; where it lacks a package, find out whether this machine does."""
+        """Run a program; where it fails for a missing package, find out whether this machine lacks it."""
         execution = self._asked(request, slot, stop) or self._once(request, slot, stop)
         if execution.verdict in ("failed", "compile") and request.proof == "completion":
             language = canonical(request.language)
@@ -105,8 +105,8 @@ class Sandbox:
         return execution
 
     def _asked(self, request: Execute, slot: int, stop: int) -> Execution | None:
-        """How it fares where its test is asked as calls; None where the test is not made of them, or the program not of
-        what can be called: then it shares a process with its test, and the verdict says so."""
+        """Run a program with its test read as calls; None where the test cannot be read so, or the program cannot be
+        called: then they share a process, and the verdict says so."""
         language = canonical(request.language)
         calls, closing = as_calls(language, request.test) if request.proof == "completion" else ((), "")
         if not calls:
@@ -117,12 +117,12 @@ class Sandbox:
         execution = self._once(asked, slot, stop)
         if execution.verdict == "compile":
             return None
-        # The program may have written the rest of it.
+        # Only the beginning: the program may have written the rest of the message.
         beginnings = tuple(f"{calling(calls, number)} {UNABLE}" for number in range(1, len(calls) + 1))
         return None if execution.detail.startswith(beginnings) else execution
 
     def _lacks(self, language: str, package: str, slot: int, stop: int) -> bool:
-        """Return whether programs that import this package fail here, whatever else they do."""
+        """Return whether a program that only imports this package fails here."""
         key = (language, package)
         if key not in self._absent:
             program = Execute(
@@ -144,7 +144,7 @@ class Sandbox:
         return Plan(request, row).isolated(slot, stop)
 
     def _warm(self, name: str, imports: tuple[str, ...]) -> Zygote:
-        """Return the warm interpreter, started where it is needed first. Raises OSError where it cannot be had."""
+        """Return the warm interpreter, started on first use. Raises OSError where it cannot be started."""
         with self._starting:
             zygote = self._zygotes.get(imports)
             if zygote is None or not zygote.alive():

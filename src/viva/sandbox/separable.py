@@ -1,4 +1,4 @@
-"""Which tests can have a process of their own: those that call the program and compare what it returns.
+"""Tests that can run in a separate process: those that call the program and compare what it returns.
 
 Decided from the syntax tree of the test alone, never from the program: a program must not be able to choose.
 """
@@ -36,7 +36,7 @@ def _words() -> _Words:
 
 
 def shared_reason(language: str, test: str) -> str:
-    """Return why this test shares a process with its program; "" where it has one of its own."""
+    """Return why this test shares a process with its program; "" where it can run in a separate one."""
     decide = SEPARABLE.get(language)
     return f"tests in {language} share a process with their program" if decide is None else decide(test)
 
@@ -68,7 +68,7 @@ def _reasons(tree: ast.Module) -> Iterator[str]:
 
 
 def _of_node(node: ast.AST, own: set[str | None]) -> Iterator[str]:
-    """Yield why a test with this in it, wherever, is of another form."""
+    """Yield why a test with this node, wherever, cannot be separated."""
     words = _words()
     match node:
         case ast.Import(names):
@@ -86,7 +86,7 @@ def _of_node(node: ast.AST, own: set[str | None]) -> Iterator[str]:
             if owner in ("sys", "builtins") and name not in (
                 "stdout",
                 "stderr",
-            ):  # what it sets there is for the program
+            ):  # the test sets it for the program
                 yield f"it sets {owner}.{name}"
         case ast.Constant(str(text)) if text.startswith("__") and text in words.attributes | words.names:
             yield f"it speaks of {text}"
@@ -114,7 +114,7 @@ def _is_singleton(node: ast.expr) -> bool:
 
 
 def _of_class(node: ast.ClassDef) -> Iterator[str]:
-    """Yield a class of the test's: the program may mean it by its name, unless it only holds tests."""
+    """Yield the reason that a class of the test's is: unless it only holds tests, the program may refer to it."""
     bases = {base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases}
     if not bases & {"TestCase", "IsolatedAsyncioTestCase"} and not node.name.startswith("Test"):
         yield f"it defines the class {node.name}"
@@ -138,7 +138,7 @@ _R_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|#[^\n]*")
 
 
 def _r(test: str) -> str:
-    """Of R, the words that look at a process as a whole."""
+    """Return which word of an R test looks at the process as a whole; "" for none."""
     used = set(re.findall(r"[A-Za-z.][\w.]*|<<-", _R_TEXT.sub(" ", test)))
     return next((f"it uses {word}" for word in sorted(used & _words().r)), "")
 

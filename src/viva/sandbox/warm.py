@@ -1,9 +1,7 @@
-"""Viva's side of the warm Python interpreter (harness/zygote.py): starting it, sending it programs, counting on its
-death.
+"""Viva's side of the warm Python interpreter (harness/zygote.py): starts it, sends it programs, expects it to die.
 
-It is started once, behind walls of its own, by the first Python program. Where it cannot make namespaces inside its
-own, or dies, every program gets a cold interpreter behind ordinary walls instead: the same verdicts, at the price of
-the imports.
+The first Python program starts it, in a sandbox. Where it cannot make namespaces inside its own, or dies, every program
+gets a cold interpreter in an ordinary sandbox instead: the same verdicts, at the price of the imports.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ _PASS_CREDENTIALS = getattr(socket, "SO_PASSCRED", 16)
 
 
 class Zygote:
-    """A warm interpreter of a language, in a slot's walls. Raises OSError where it cannot be had."""
+    """A warm interpreter of a language, in a slot's sandbox. Raises OSError where it cannot be started."""
 
     def __init__(self, language: str, imports: Sequence[str], slot: int) -> None:
         row = languages()[language]
@@ -85,13 +83,13 @@ class Zygote:
         return Forked(pid, status, *ours)
 
     def close(self) -> None:
-        """End it, and all that it forked."""
+        """End the interpreter and all its forks."""
         self._control.close()
         abandon(self._process)
 
 
 def _sender(status: socket.socket) -> int:
-    """Return the pid, as this process sees it, of the one who sent the first message."""
+    """Return the pid, as this process sees it, of the sender of the first message."""
     status.settimeout(20)
     _, ancillary, _, _ = status.recvmsg(100, socket.CMSG_SPACE(struct.calcsize("3i")))
     status.settimeout(None)
@@ -110,11 +108,11 @@ class Forked(Started):
         self.ending = status.fileno()
 
     def finished(self) -> bool:
-        """Return whether the report is there."""
+        """Return whether the monitor has reported."""
         return bool(select.select([self._status], [], [], 0)[0])
 
     def wait(self) -> tuple[int, float]:
-        """Return the exit status and the CPU seconds; a monitor that was killed itself counts as killed."""
+        """Return exit status and CPU seconds; where the monitor itself was killed, the program counts as killed."""
         deadline = time.monotonic() + 10
         with suppress(OSError, ValueError):
             self._status.settimeout(max(0.1, deadline - time.monotonic()))

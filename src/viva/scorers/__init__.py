@@ -1,1 +1,1 @@
-"""Text in, score out: what a reply commits to, and what it is worth. Pure functions; their words are data."""
+"""Scorers: the answer that a reply commits to, and its score. Pure functions; word lists are data."""

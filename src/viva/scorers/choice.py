@@ -5,7 +5,7 @@ scripts take the first standalone letter, or the first character; here the *stat
 
     fold the reply → lex it into kinds → find the letters that stand for options → find what commits to them → resolve
 
-A reply that commits to nothing, or to two letters at once, is unparsed; a wrong guess would be worse.
+A reply that commits to nothing, or to two letters at once, is unparsed: a wrong guess would be worse.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _JUST_CORRECTED = re.compile(r"b[^.nLPM]{0,6}$")
 SEVERAL = "several letters"
 _TICKED = "ticked box"
 _ARGUMENT = 4
-"""Words before a statement of the answer that argue for it; those of statements themselves do not count."""
+"""Words before a statement of the answer that count as an argument for it, those of statements left out."""
 _WEAK = frozenset({"conclusion", "contrast", "arrow", "letter in brackets after the answer", CONDITIONAL})
 _OF_THE_ANSWER = frozenset({"statement of the answer", "heading of the answer", "boxed"})
 _CORRECTION = re.compile(r"b|[.n]x[,.n]")
@@ -49,15 +49,15 @@ _LINE = re.compile(r"[^\n]{2,400}")
 
 
 class AskedFor(Struct, frozen=True):
-    """What is known of a question and its reply."""
+    """Known facts of a question and its reply."""
 
     letters: str = "ABCD"
     options: Sequence[str] = ()
     """Their texts, in the order of `letters`."""
     exemplars: int = 0
-    """How many the prompt showed."""
+    """Number of exemplars in the prompt."""
     ended: bool = True
-    """Whether the reply ended by itself: one that was cut off has no last resort."""
+    """Whether the reply ended by itself; one that was cut off gets no rule of last resort."""
 
 
 def read_choice(
@@ -70,9 +70,8 @@ def read_choice(
 ) -> Reading:
     """Return the letter of `letters` that the reply commits to, or why there is none.
 
-    With `options` (their texts, in the order of `letters`) an option repeated in full counts as its letter. A reply of
-    as many bare statements as the prompt had `exemplars`, and one more, answers the exemplars' questions before its
-    own.
+    With `options` (their texts, in the order of `letters`) an option repeated in full counts as its letter. Of a reply
+    with one bare statement for each of the prompt's `exemplars` and one more, the last is read.
     """
     known = AskedFor(letters, options, exemplars, ended)
     return read_visible(reply, lambda text: _read_part(text, known))
@@ -81,8 +80,8 @@ def read_choice(
 def read_letter(reply: str, extraction: Extraction, known: AskedFor) -> Reading:
     """Return the letter by the rule that `extraction` names, to match another tool's numbers.
 
-    `stated` is `read_choice`; `strict` leaves of it the letter alone, the boxed one and "the answer is B"; `first` and
-    `last` take the first or last capital letter that stands by itself, whatever is said of it.
+    `stated` is `read_choice`; `strict` accepts a lone or boxed letter and "the answer is B" only; `first` and `last`
+    take the first or last standalone capital letter, whatever is said of it.
     """
     if extraction in {"first", "last"}:
         return read_visible(reply, lambda text: _by_place(text, known.letters, extraction), whole=True)
@@ -107,7 +106,7 @@ def _by_place(text: str, letters: str, extraction: Extraction) -> Reading:
 
 @lru_cache(maxsize=4096)
 def _lone(text: str, letters: str) -> Reading:
-    """Return a letter alone reads the same whatever the options: worked out once by the rules, then remembered."""
+    """Return the reading of a lone letter, cached because it does not depend on the options."""
     return _by_rules(Part(text, AskedFor(letters)))
 
 
@@ -140,7 +139,7 @@ def without_symbols(text: str) -> str:
 
 
 class Part:
-    """A part of a reply, and what it says of the options: worked out when the first rule asks for it."""
+    """A part of a reply, and its statements about options, computed on first use."""
 
     def __init__(self, text: str, known: AskedFor) -> None:
         self.text, self.known, self.letters, self.options = text, known, known.letters, known.options
@@ -153,21 +152,21 @@ class Part:
 
     @cached_property
     def view(self) -> ChoiceWindow:
-        """The letters in it."""
+        """The letters in the body."""
         prose = without_symbols(self.body)
         marked = mark(fold(without_code(prose)), self.letters)
         if "```" in prose and not re.search("[LPM]", marked.kinds):
-            marked = mark(fold(prose), self.letters)  # nothing but a program says anything
+            marked = mark(fold(prose), self.letters)  # outside of programs there is nothing
         return ChoiceWindow(marked, self.letters)
 
     @cached_property
     def judged(self) -> list[Judgement]:
-        """What is said of single options."""
+        """Judgements of single options."""
         return self.view.judgements()
 
     @cached_property
     def ended(self) -> bool:
-        """Whether it ends as finished replies do, or with a judgement."""
+        """Whether the part ends as finished replies do, or with a judgement."""
         judged = self.judged
         return self.known.ended and (
             finished(self.view.marked.text)
@@ -219,13 +218,13 @@ def _ticked(part: Part) -> Reading | None:
 
 
 def _with_own_text(part: Part) -> Reading | None:
-    """Return the letter of a reply that is nothing but one option, whatever its text says."""
+    """Return the letter of a reply that consists of one option, letter and text."""
     own = with_own_text(part.text, part.texts) if part.texts else None
     return Reading(own[0], own[1:], "letter with its own text") if own else None
 
 
 def _stated(part: Part) -> Reading | None:
-    """Return what the reply states, unless it takes that back, or puts another option's text next to the letter."""
+    """Return the stated letter, unless the reply takes it back or puts another option's text next to it."""
     chosen, view = part.chosen, part.view
     if chosen is None or not chosen.letter:
         return None
@@ -237,7 +236,7 @@ def _stated(part: Part) -> Reading | None:
 
 
 def _from_slots(part: Part) -> Reading | None:
-    """Return what a slot holds: an option's text, and its letter where no statement of the four languages names one."""
+    """Return the option that a slot names by its text or, if no statement of the four languages does, its letter."""
     letters = part.letters if part.chosen is None else ""
     return from_slots(part.body, letters, part.texts, ended=part.known.ended)
 
@@ -248,7 +247,7 @@ def _several(part: Part) -> Reading | None:
 
 
 def _lettered_line(part: Part) -> Reading | None:
-    """Return the one line that is a letter with its own option's text, as an answer set apart; several are a list."""
+    """Return the letter of the only line that is an option, letter and text; several such lines are a list."""
     lines = _LINE.finditer(part.body)
     own = [(line.start(), each) for line in lines if part.texts and (each := with_own_text(line[0], part.texts))]
     if len({each[0] for _, each in own}) != 1:
@@ -257,7 +256,7 @@ def _lettered_line(part: Part) -> Reading | None:
 
 
 def _last_resort(part: Part) -> Reading | None:
-    """Return what the end of the reply suggests where nothing states the answer."""
+    """Return the letter that the closing sentence points at, unless judgements contradict it."""
     hint = concluded(part.view.marked) if part.known.ended else None
     if hint is None or any(
         each.letters != hint.letter if each.good else hint.letter in each.letters for each in part.judged
@@ -276,7 +275,7 @@ RULES: list[Callable[[Part], Reading | None]] = [
     _several,
     _last_resort,
 ]
-"""What reads a letter, in this order: the first that says something decides."""
+"""Rules that read a letter, in order: the first that returns a reading decides."""
 
 
 def resolve(stated: list[Candidate], judged: list[Judgement], kinds: str, *, ended: bool = True) -> Candidate | None:
@@ -284,7 +283,7 @@ def resolve(stated: list[Candidate], judged: list[Judgement], kinds: str, *, end
 
     Explicit statements beat judgements of single options. Among statements the last *final* one counts, unless a
     correction follows it; without a final one the last. Judgements decide only when exactly one option is called
-    correct. A candidate without a letter (two at once) that wins leaves the reply unparsed.
+    correct. If a candidate without a letter (two at once) wins, the reply is unparsed.
     """
     good = {letter for judgement in judged if judgement.good for letter in judgement.letters}
     called = next((judgement for judgement in reversed(judged) if judgement.good), None)
@@ -326,7 +325,7 @@ def _last(firm: list[Candidate], kinds: str) -> Candidate | None:
 
 
 def _since_correction(firm: list[Candidate], kinds: str) -> list[Candidate]:
-    """Without what a correction takes back: "Answer: D. I have to correct myself, … Answer: B."."""
+    """Return the candidates since the last correction: "Answer: D. I have to correct myself, … Answer: B."."""
     for index in range(len(firm) - 1, 0, -1):
         before, each = firm[index - 1], firm[index]
         if before.letter != each.letter and (
@@ -337,10 +336,10 @@ def _since_correction(firm: list[Candidate], kinds: str) -> list[Candidate]:
 
 
 def _of_contradicting(plain: list[Candidate], kinds: str) -> Candidate:
-    """Return the one that the reply argues for, of statements that name different letters.
+    """Return the statement that the reply argues for, of statements that name different letters.
 
-    A model that does not stop adds bare letters to its reasoned answer; one that begins with those of the exemplars
-    reasons last; one that answers part by part reasons for each, and for which of them it is cannot be known.
+    A model that does not stop adds bare letters after its reasoned answer; one that begins with answers to the
+    exemplars reasons last; one that answers part by part reasons for each part, and nothing is read.
     """
     named = [letter for letter, _ in groupby(each.letters for each in plain)]
     last = plain[-1]
@@ -362,7 +361,7 @@ def _of_contradicting(plain: list[Candidate], kinds: str) -> Candidate:
 
 
 def _taken_back(chosen: Candidate, judged: list[Judgement], only: Judgement | None, kinds: str) -> Candidate | None:
-    """ "B. Wait, that's wrong. C is correct.": what a judgement says after a correction replaces the statement before.
+    """Return the judgement after a correction that replaces the statement: "B. Wait, that's wrong. C is correct.".
 
     Without the correction it does not: the reply may be explaining why the wrong statements are true ones.
     """
@@ -382,11 +381,11 @@ def _taken_back(chosen: Candidate, judged: list[Judgement], only: Judgement | No
 
 # The letter in the sentence that closes a reply, where no rule for plain statements applies: "This is precisely the
 # strategy that D proposes." says nothing that a list of phrases could hold; a finished reply ends in one option,
-# pointed at. As evidence this is weak, so everything that could mean something else is turned down: a second letter, a
+# pointed at. This is weak evidence, so everything that could mean something else is rejected: a second letter, a
 # denial, a doubt, a comparison, letters that name things.
 _CLOSING_RULE = "option in the closing sentence"
 _REACH = 60
-"""Tokens that a closing sentence may have."""
+"""Most tokens of a closing sentence."""
 _UNSURE = re.compile(r"[!hix?~]")
 _NEXT = re.compile(r"O?(?:$|[.n,r)&:\-]|[+NVcf](?![LP])|=[fd]{0,3}[+N])")
 
@@ -443,17 +442,17 @@ def _pointed_at(marked: Marked) -> Candidate | None:
 
 
 _LEADS = 5
-"""Tokens that lead up to an option; less of them begin an item of a list."""
+"""Fewest tokens that lead up to an option; fewer begin an item of a list."""
 _CLOSES = re.compile("$|[.,n]")
 _DOUBTED = re.compile("[hx?]|i[^,]*$")
 _DENIES = re.compile("!.{0,2}$|!.*[^=]$")
-"""A denial of the option; "the only option that is not a multiple of it is (C)" is none."""
+"""A denial of the option, unlike "the only option that is not a multiple of it is (C)"."""
 _ELSEWHERE = re.compile(r"[\u0370-\u1fff]|\((?:option|answer) ?$", re.IGNORECASE)
 """A language that denies in words unknown here; an aside: "the value is 12 (option C)"."""
 
 
 def _introduced(marked: Marked, index: int, start: int, end: int) -> bool:
-    """Return whether a letter that looks like a name stands right behind or before words that an option is given in."""
+    """Return whether a letter that looks like a name directly follows or precedes words that introduce an option."""
     if marked.kinds[index] != "l" or not marked.said(index, index + 1).isupper():
         return False
     left, right = (unaccented(marked.said(*part).lower()) for part in ((start, index), (index + 1, end)))
@@ -462,7 +461,7 @@ def _introduced(marked: Marked, index: int, start: int, end: int) -> bool:
 
 
 def _points(marked: Marked, index: int, start: int, end: int) -> bool:
-    """Return whether the sentence leads up to this letter, or says of it what is said of an answer."""
+    """Return whether the sentence leads up to this letter, or calls it an answer."""
     kinds, left = marked.kinds, marked.said(start, index)
     before = found_in("conclusive", left)
     if found_in("conclusive_after", marked.said(index + 1, end)) and not re.search(r"[LPM]", kinds[index + 1 : end]):

@@ -19,10 +19,10 @@ LONGEST = 400
 """Characters of a formula."""
 POINTS = 4
 CLOSE = 1e-11
-"""The relative error of what is not rational."""
+"""Relative tolerance for irrational numbers."""
 _DEEPEST = 40
 _MOST_BITS = 20_000
-"""Of an exact number; 2,000! has 19,053."""
+"""Bits of an exact number; 2,000! has 19,053."""
 Value = Fraction | complex
 _FUNCTIONS: dict[str, Callable[[complex], complex]] = {
     **{name: getattr(cmath, name) for name in ("sin", "cos", "tan", "exp", "sinh", "cosh", "tanh")},
@@ -189,7 +189,7 @@ class _Reader:
         return value if text != "|" else abs(value) if isinstance(value, Fraction) else abs(complex(value))
 
     def _group(self, latex: bool) -> Value:
-        """A command's argument: in LaTeX without braces a single digit (`\\frac12`), in plain text a whole number."""
+        """Read a command's argument: in LaTeX a single digit if it has no braces (`\\frac12`), else a whole number."""
         kind, text = self._peek()
         if latex and kind == "number" and text[1:].isdigit():
             self._tokens[self._at : self._at + 1] = [(kind, text[0]), (kind, text[1:])]
@@ -217,7 +217,7 @@ class _Reader:
         return (_FUNCTIONS[name](complex(argument)) / cmath.log(complex(base))) ** complex(power)
 
     def _argument(self) -> Value:
-        """What a function is applied to: what is in brackets, else all factors up to a sign (`\\sin 2x`)."""
+        """Read a function's argument: the content of brackets, else all factors up to a sign (`\\sin 2x`)."""
         bracket = self._peek()[1] in _CLOSING
         value = self._value(_BINDS["*"])
         while not bracket and self._peek()[1].lstrip("\\") not in _FUNCTIONS and self._peek()[0] in ("word", "name"):
@@ -233,7 +233,7 @@ class _Reader:
 
 
 def _decimal(text: str) -> Fraction:
-    """Digits, perhaps with a period that repeats: `0.1\\overline{6}` is 1/6."""
+    """Return the value of digits, perhaps with a repeating period: `0.1\\overline{6}` is 1/6."""
     digits, _, period = text.rstrip("}").partition("\\overline")
     value = Fraction(digits.rstrip("."))
     if not period:

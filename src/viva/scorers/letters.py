@@ -1,4 +1,4 @@
-"""The letters of options in a reply: which capitals are letters, and what commits to one or judges it.
+"""Option letters in a reply: which capitals name options, and which phrases commit to one or judge it.
 
 A capital may be a word: the article "A", "vitamin C", "B-tree", "T(A)". A letter is a mention when nothing that is not
 part of a statement touches it: an unknown word before ("class A", "process B") or after ("A stack", "C语言", "B树"), an
@@ -26,7 +26,7 @@ _NUMERAL = re.compile(r"\b(?:II|III|IV)\b")
 
 
 class Marked(Struct, frozen=True):
-    """A reply's tokens with the letters sorted out, and the string of their kinds.
+    """A reply's tokens with letters classified, and the string of their kinds.
 
     `L` a letter, `P` a letter in brackets or with one after it ("(B)", "B)"), `M` several letters in one ("AC"), `l` a
     letter that is a name or a variable.
@@ -41,7 +41,7 @@ class Marked(Struct, frozen=True):
         return self.said(index, index + 1).upper()
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return where tokens are in the text."""
+        """Return the span of tokens in the text."""
         return self.tokens[start].start, self.tokens[end - 1].end
 
     def said(self, start: int, end: int) -> str:
@@ -57,7 +57,7 @@ def lexicon(letters: str) -> Lexicon:
 
 @lru_cache(maxsize=16)
 def _joined_letters(letters: str) -> re.Pattern[str]:
-    """ "AC", "ABD"."""
+    """Return the pattern of joined letters: "AC", "ABD"."""
     return re.compile(rf"[{letters}]{{2}}")
 
 
@@ -86,7 +86,7 @@ def _letters_in(kinds: list[str]) -> list[int]:
 
 
 def _lower_case(text: str, token: Token, kinds: str, index: int) -> str:
-    """A lower-case letter counts only after a cue or at a line's beginning, with a clear end: not as an article."""
+    """Classify a lower-case letter: it counts only after a cue or at a line's beginning, with a clear end."""
     after = text[token.end : token.end + 1]
     if after == "}" and not kinds.startswith("X", index - 1):  # a vector of a formula
         return "w"
@@ -110,12 +110,12 @@ _STUCK = re.compile(
 )
 """A letter that is part of a name or a formula."""
 _NEAR_BEFORE, _NEAR_AFTER = re.compile(r"[^)\]]{0,60}"), re.compile(r"[^(\[)\]]{0,60}")
-"""Blanks, quotes or brackets between a letter and the word beside it."""
+"""Blanks, quotes or brackets between a letter and its neighbouring word."""
 _OPENED = re.compile(r"\([^()]*\Z")
 
 
 def _mention(text: str, tokens: list[Token], raw: list[str], index: int) -> str:
-    """Return L, P or l: what its neighbours leave of a letter."""
+    """Return the kind of a letter (L, P or l), decided by its neighbours."""
     start, end = tokens[index].start, tokens[index].end
     behind = index + 1 < len(tokens) and _NEAR_AFTER.fullmatch(text, end, tokens[index + 1].start)
     previous = raw[index - 1] if index and _NEAR_BEFORE.fullmatch(text, tokens[index - 1].end, start) else ""
@@ -143,7 +143,7 @@ CONDITIONAL = "statement under a condition"
 
 
 class Firmness(IntEnum):
-    """How plainly a candidate states the answer; `resolve` says how they compete."""
+    """Firmness with which a candidate states the answer; `resolve` says how candidates compete."""
 
     NODDED = 0
     """Yes or no before reasons; "it is true that …"."""
@@ -157,7 +157,7 @@ class Firmness(IntEnum):
 
 
 class Candidate(Struct, frozen=True):
-    """A commitment to the letters that are named at once; `at` is a token index."""
+    """A commitment to the letters that are named together; `at` is a token index."""
 
     letters: str
     strength: Firmness
@@ -167,12 +167,12 @@ class Candidate(Struct, frozen=True):
 
     @property
     def letter(self) -> str:
-        """The one letter, "" for several."""
+        """The letter, or "" where several are named."""
         return self.letters if len(self.letters) == 1 else ""
 
 
 class Judgement(Struct, frozen=True):
-    """ "B is correct", "A: wrong": what the reply says of one option."""
+    """A statement about one option: "B is correct", "A: wrong"."""
 
     letters: str
     good: bool
@@ -187,10 +187,10 @@ class Group(Struct, frozen=True):
     start: int
     end: int
     listing: bool
-    """All the letters there are: the options as such, not an answer."""
+    """Whether it names all letters: a list of the options, not an answer."""
     left: int
     right: int
-    """Where they begin and end in the text."""
+    """Their start (`left`) and end in the text."""
 
 
 _JOINED = re.compile(
@@ -203,7 +203,7 @@ _RULES = {
 _ODD_ONE = re.compile(r"O?[fd]?=f?dx(?:[fd]?[ON]|f(?=[.n,]|$))")
 _JUDGED = re.compile(r"[Ofd]{0,3}[=:,(\-p]?[fd=pVF,]{0,4}(!{0,2})[fdFp=]{0,3}(!?)([+x])(?![wl#h]|r=)")
 _RULED_OUT = re.compile(r"[Ofd]{0,3}[=p]?[fd=]{0,3}!(?:[.n,r]|$)")
-"""Followed by a stop: "D is ruled out."; not "D is not …"."""
+"""A denial followed by a stop: "D is ruled out."; not "D is not …"."""
 _JUDGED_BEFORE = re.compile(r"(?:^|[n.])([+x])[:\-]?$")
 _ITEM_VERDICT = re.compile(r"(!?)[fd]?([+x])(?=[.n,:r\-]|$)")
 _CELL = re.compile(r"[-:].(?=$|[-n.,])")
@@ -239,7 +239,7 @@ def groups(marked: Marked, letters: str) -> Iterator[Group]:
 
 
 def judge(marked: Marked, group: Group) -> Judgement | None:
-    """Return what the reply says of this option (or of these), if anything."""
+    """Return the judgement of this option (or of these), if there is one."""
     kinds = marked.kinds
     match = _JUDGED.match(kinds, group.end) or _JUDGED.match(kinds, _past_brackets(marked, group))
     if match:
@@ -299,7 +299,7 @@ def candidate(marked: Marked, group: Group, side: str = "before") -> Candidate |
         return None
     rule, strength, start, end = match
     cue_left = left[: max(0, len(left) - (group.start - start))]
-    corrects = kinds[start] == "b"  # what was doubted before no longer counts
+    corrects = kinds[start] == "b"  # doubts before it no longer count
     if (_HYPOTHETICAL.search(cue_left) and not corrects) or _NEGATED.search(cue_left):
         return None
     inside = kinds[start : group.start]
@@ -345,7 +345,7 @@ _NAME = re.compile(
 )
 """An initial: "D. melanogaster", "A. M. Turing", "A. Turing showed"; an A that is short for answer."""
 _COLUMN = re.compile(r"(?:^|n)[LP]\.?n[LP]\.?(?:n|$)")
-"""Two letters alone on lines of their own: a list of some kind, not an answer."""
+"""Two letters alone on separate lines: a list of some kind, not an answer."""
 _IN_FORMULA = re.compile(r"[~¬∨∧⊃≡·•=<>*/^(] ?([A-Z])(?![\w)])|(?<![\w(])([A-Z]) ?[∨∧⊃≡·•=<>*/^]")
 """Letters among operators: two alternatives, one of which is empty."""
 _OF_AN_OPTION = re.compile(r"(?i)answer|option|choice|choose|select|答案|选|antwort|r[ée]ponse|choisi|wähl|" + BOX)
@@ -353,7 +353,7 @@ _OF_AN_OPTION = re.compile(r"(?i)answer|option|choice|choose|select|答案|选|a
 
 @cache
 def _inline_list(first: str) -> re.Pattern[str]:
-    """ "A. 16, B. 12, C. 20": the first options in a row, with what stands behind the first two."""
+    """Return the pattern of the first options in a row, with the texts of the first two: "A. 16, B. 12, C. 20"."""
     marks = [rf"[(\[]?{letter}[.):\]]" for letter in first]
     between = r"(.{1,200}?)(?<![^\s,;|(\[])"
     return re.compile(rf"{first[:1]}[.):\]]" + "".join(between + mark for mark in marks[1:]))
@@ -375,7 +375,7 @@ class ChoiceWindow:
         return {letter for letter in self.letters if used[letter] > 1}
 
     def stated(self) -> list[Candidate]:
-        """Return what commits to a letter, in order."""
+        """Return the commitments to letters, in order."""
         candidates: list[Candidate] = []
         for group in self.groups:
             if self._opens_list(group):
@@ -397,7 +397,7 @@ class ChoiceWindow:
         return self._before_restart(capital if parts else candidates)
 
     def _is_cut_off(self, group: Group, last: Candidate) -> bool:
-        """ "… at the rate (i": a bracket that the reply breaks off in, where nothing says that an answer comes; "B or
+        """Tell whether the reply breaks off in a bracket that no cue announces ("… at the rate (i"), or in "B or
         maybe"."""
         if ANOTHER_FOLLOWS.fullmatch(self.marked.text, group.right):
             return True
@@ -427,12 +427,12 @@ class ChoiceWindow:
         return self._made(group, "letter at the beginning")
 
     def _is_a_part(self, group: Group) -> bool:
-        """ "(a) The current is …": the first part of a question with parts."""
+        """Tell whether the letter opens the first part of a question with parts: "(a) The current is …"."""
         long = re.match(r"[^LPM.n,:\-r].{12}", self.kinds[group.end :])
         return group.letters in "AI" and long is not None
 
     def _han_follows(self, group: Group) -> bool:
-        """ "B，栈是后进先出的" commits; "C, Java and Python" does not."""
+        """Tell whether Chinese follows: "B，栈是后进先出的" commits; "C, Java and Python" does not."""
         follows = _HEAD_HAN.match(self.kinds, group.end)
         return follows is not None and self.marked.said(group.end + 1, group.end + 2) > "\u024f"
 
@@ -448,13 +448,13 @@ class ChoiceWindow:
         return None if self._breaks_off(group) else self._made(group, "letter on the last line")
 
     def _is_led_up_to(self, group: Group) -> bool:
-        """Whether a reply ends in the only option that it sets apart: "… the best description is:\n\nC. It works …"."""
+        """Tell whether a reply ends in the only option that it sets apart: "… the best one is:\n\nC. It works …"."""
         kinds = self.kinds
         alone = self.items == [group] and "n" not in kinds[group.end :].rstrip("n")
         return alone and _BEHIND_COLON.search(kinds, max(0, group.start - 4), group.start) is not None
 
     def _breaks_off(self, group: Group) -> bool:
-        """Whether a reply ends in this letter only because it was cut off: "… E = mc²\n\nE", "(A) …\n(B) …\n(C)"."""
+        """Tell whether a reply ends in this letter because it was cut off: "… E = mc²\n\nE", "(A) …\n(B) …\n(C)"."""
         text, token = self.marked.text, self.marked.tokens[group.end - 1]
         before, after = text[: token.start].rstrip(" "), text[token.end :].strip()
         if group.start > 6 and not before.endswith(("\n", "(")) and not after:  # "… survive without oxygen. B"
@@ -483,7 +483,7 @@ class ChoiceWindow:
         ]
 
     def _opens_list(self, group: Group) -> bool:
-        """ "Which is correct?\nA. …\nB. …": the first of the options restated, whatever stands before the list."""
+        """Tell whether it is the first of the options restated: "Which is correct?\nA. …\nB. …"."""
         kinds = self.kinds
         if _inline_list(self.letters[:3]).match(self.marked.text, group.left):
             return True
@@ -494,7 +494,7 @@ class ChoiceWindow:
         return "".join(item.letters for item in items[place : place + 3]) == self.letters[:3]
 
     def _before_restart(self, candidates: list[Candidate]) -> list[Candidate]:
-        """Without what follows when a base model answers in the first line, then writes a new question with options."""
+        """Return the candidates in the first line, where a base model then writes a new question with options."""
         kinds = self.kinds
         line = kinds.find("n")
         if not candidates or candidates[0].at > line or "b" in kinds[line:]:
@@ -505,7 +505,7 @@ class ChoiceWindow:
         return [each for each in candidates if each.at < restated[-1].start]
 
     def judgements(self) -> list[Judgement]:
-        """Return what is said of single options, in order."""
+        """Return the judgements of single options, in order."""
         judged_options: list[Judgement] = []
         items = [group.start for group in self.items]
         following = dict(zip(items, [*items[1:], len(self.kinds)], strict=False))

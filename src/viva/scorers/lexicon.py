@@ -24,7 +24,7 @@ from viva.files import shipped_table
 ANOTHER_FOLLOWS = re.compile(r"[\s,*]*(?:\b(?:or|oder|ou)|或)(?:\s+(?:maybe|perhaps|possibly|even))?[\s.…]*\Z")
 """Behind an answer that a reply breaks off after: "A or maybe"."""
 BOX = "\x01"
-"""What the beginning of `\\boxed{…}` or `<answer>…</answer>` becomes. Raw control characters become blanks, so that no
+"""Mark for the beginning of `\\boxed{…}` or `<answer>…</answer>`. Raw control characters become blanks, so that no
 reply can forge it."""
 
 
@@ -51,7 +51,7 @@ def keep_short(longest: int, most: int) -> Callable[[Callable[[str], T]], Callab
 
 
 class _Table(dict[int, str]):
-    """Folding of single characters, worked out as they turn up; always one character for one."""
+    """Folding of single characters, computed on first use; always one character for one."""
 
     def __missing__(self, code: int) -> str:
         folded = _fold_character(chr(code))
@@ -88,7 +88,7 @@ _TABLE = _Table({code: chr(code) for code in range(32, 127)})
 
 
 def plain(text: str) -> str:
-    """Width and style folded away, one character for one; control and zero-width characters become blanks."""
+    """Fold width and style, one character for one; control and zero-width characters become blanks."""
     return text.translate(_TABLE)
 
 
@@ -96,8 +96,8 @@ _WORD = re.compile(r"[^\W_]")
 
 
 def is_blank(text: str) -> bool:
-    """Return whether nothing can be seen: only white space, control and zero-width characters."""
-    seen = _WORD.search(text) is not None  # nearly always, and at once
+    """Return whether a text has no visible character: only white space, control and zero-width characters."""
+    seen = _WORD.search(text) is not None  # fast path: nearly always true
     return not seen and not any(plain(text[start : start + 4096]).strip() for start in range(0, len(text), 4096))
 
 
@@ -115,8 +115,8 @@ def after_thinking(reply: str) -> tuple[int, bool]:
 def thinking_end(reply: str, *, sure: bool = False) -> int | None:
     """Return where a judge's reply begins after its thinking; None for thinking that never ends.
 
-    A judge quotes what examinees write, tags included: only a tag that the reply begins with opens its thinking. Where
-    it must be `sure`, the first closing tag ends what was opened so; otherwise all up to the last one is thinking.
+    A judge quotes what examinees write, tags included: only a tag that the reply begins with opens its thinking. With
+    `sure`, the first closing tag ends thinking that was opened so; otherwise all up to the last one is thinking.
     """
     if not any(mark in reply for mark in "<[◁"):
         return 0
@@ -149,7 +149,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def closed(braces: Iterable[re.Match[str]], depth: int = 1) -> int | None:
-    """Return where braces, `depth` of them open at the beginning, are all closed; None if nowhere."""
+    """Return the end of the text's braces, `depth` of them open at the beginning; None where they are not closed."""
     for brace in braces:
         depth += 1 if brace[0] == "{" else -1
         if depth == 0:
@@ -169,7 +169,7 @@ def fold(text: str) -> str:
 
 
 _ROLES: Final = shipped_table(__file__, "roles.toml", dict[str, dict[str, str]])
-"""By reader the lists of `phrases.toml` and their kinds, earlier ones first; and the marks with theirs."""
+"""For each reader the lists of `phrases.toml` and the marks, with their kinds; earlier lists take precedence."""
 _MARKS: Final = _ROLES["marks"]
 _ABBREVIATIONS = r"e\.g\.|i\.e\.|z\. ?b\.|p\. ?ex\.|d\. ?h\.|c\.-à-d\."
 _LATIN = r"a-zA-Z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
@@ -177,15 +177,15 @@ _PUNCTUATION = r"[-=]>|(?<!\w)-|-(?!\w)|[" + re.escape("".join(m for m in _MARKS
 
 
 _Phrases = dict[str, list[tuple[tuple[str, ...], str]]]
-"""How a phrase may go on: by its second word, the words that follow and its kind."""
+"""Continuations of a phrase: by its second word, the following words and its kind."""
 _GROUP = 40
-"""First characters of Chinese words that a pattern passes over at once."""
+"""First characters of Chinese words that one pattern matches together."""
 _REMEMBERED = 20_000
 """Words whose kind is kept once it has been looked up."""
 
 
 class Token(Struct, frozen=True, gc=False):
-    """One word: its kind, and where it stands in the text."""
+    """One word: its kind, and its place in the text."""
 
     kind: str
     start: int
@@ -193,7 +193,7 @@ class Token(Struct, frozen=True, gc=False):
 
 
 class Lexicon:
-    """The words of one reader: which kind each has, with the phrases of several words found longest first."""
+    """The kinds of words for one reader; of phrases the longest is found."""
 
     def __init__(self, reader: str, letters: Mapping[str, str]) -> None:
         """`reader` names its table of roles.toml; `letters` maps single letters to their kinds."""
@@ -222,7 +222,7 @@ class Lexicon:
 
     @cached_property
     def _mixed(self) -> re.Pattern[str]:
-        """Compiled when the first text needs it: thousands of Chinese words, a tenth of a second."""
+        """The pattern of all words, compiled on first use: thousands of Chinese words take a tenth of a second."""
         return _token_pattern(_LATIN, self._han)
 
     def lex(self, text: str) -> list[Token]:
@@ -256,8 +256,8 @@ class Lexicon:
         return tokens
 
     def _look_up(self, word: str) -> tuple[str, _Phrases | None]:
-        """Return the kind of a word, and where more than the word decides it (a letter, say) the phrases that it
-        begins.
+        """Return the kind of a word, and the phrases that begin with it where the word alone does not decide (a letter,
+        say).
         """
         if word[0] > "\u024f":
             entry: tuple[str, _Phrases | None] = self._words.get(word, "w"), None
@@ -299,16 +299,16 @@ def _key(word: str) -> str:
 
 
 def unaccented(word: str) -> str:
-    """Return `réponse` as `reponse`; only what decomposes."""
+    """Return a text without the accents that decompose: "réponse" as "reponse"."""
     if word.isascii():
         return word
     return "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
 
 
 def _token_pattern(latin: str, han: set[str]) -> re.Pattern[str]:
-    """Return one alternation, the commonest branches first, each of which begins differently. Texts are in lower case.
+    """Return the pattern of a token in lower case: branches with distinct beginnings, the commonest first.
 
-    The optional blank in front is speed only: most tokens follow one, and a failed attempt at it costs as much as one.
+    The optional blank in front only saves time: most tokens follow one, and a failed match costs as much as a token.
     """
     other = ""
     if han:
@@ -329,7 +329,7 @@ _PLACE = re.compile(r"(?<!\?P)<(\w+)>")
 
 @cache
 def _table(file: str) -> dict[str, str | list[str]]:
-    """Return a file's patterns and lists, these of every language."""
+    """Return a file's patterns, and its lists with the entries of all languages."""
     table = shipped_table(__file__, file, dict[str, str | list[str] | dict[str, list[str]]])
     return {
         name: sum(entries.values(), list[str]()) if isinstance(entries, dict) else entries
@@ -349,7 +349,7 @@ def _alternatives(file: str, name: str) -> str:
 def pattern(file: str, text: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
     """Return a pattern in which `<name>` is any entry of that list of a file, or another pattern in it.
 
-    In a file that says what a `blank` is, those of its lists are that.
+    In a file that defines `blank`, blanks in its lists match that pattern.
     """
     while "<" in text and (made := _PLACE.sub(lambda match: f"(?:{_alternatives(file, match[1])})", text)) != text:
         text = made
@@ -363,12 +363,12 @@ def _rules(name: str) -> list[tuple[re.Pattern[str], str]]:
 
 
 def rewritten(name: str, text: str) -> str:
-    """Return a text by a table of `rewriting.toml`: what matches is replaced, by one rule after the other."""
+    """Rewrite a text by the rules of a table of `rewriting.toml`, one after the other."""
     for pattern, written in _rules(name):
         text = pattern.sub(written, text)
     return text
 
 
 def phrases(role: str) -> list[str]:
-    """Return all entries of a list, of every language."""
+    """Return the entries of a list in all languages."""
     return [*_table("phrases.toml")[role]]

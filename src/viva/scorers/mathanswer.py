@@ -1,4 +1,4 @@
-"""Whether an answer to a mathematical problem is the gold one: by value, not by how it is written.
+"""Comparison of mathematical answers: by value, not by how they are written.
 
 What does not count: LaTeX's spacing, delimiters and fonts, thousands separators, how a fraction, a root, a product or
 a percentage is written, a unit that only one of the two names (MATH's normalisation strips it), `x =` in front, which
@@ -25,9 +25,9 @@ from viva.scorers.term import CLOSE, OPEN, is_enclosed, same_term, with_digits
 from viva.scorers.units import Unit, how_many, unit_of
 
 LONGEST = 1_000
-"""Characters of an answer."""
+"""Characters of an answer; a longer one never matches."""
 _DEEPEST = 12
-"""Levels of brackets, lists and relations; what is deeper is compared as a text."""
+"""Levels of brackets, lists and relations; deeper parts are compared as texts."""
 _MOST_PARTS = 64
 """Separators in an answer that is taken apart; one with more is compared as a text."""
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻ⁿ", "0123456789-n")
@@ -57,7 +57,7 @@ _MEASURED = re.compile(
 )
 _VARIABLE = re.compile("[a-zA-Zµ](?![a-zA-Zµ])")
 _COUNTED = re.compile(r"(?:[a-zA-Zµ]{2,}|[\u4e00-\u9fffΩ]+)(?:[\s/.]+[a-zA-Z\u4e00-\u9fff]+)*(?:\s*\^\s*\{?\d\}?)?")
-"""What is counted, of names that no table has: apples, miles per gallon."""
+"""Names of counted things that no table has: apples, miles per gallon."""
 _WORDS = re.compile(r"[^\W\d_][^\W_]*(?:[\s'-]+[^\W_]+)*")
 
 
@@ -82,7 +82,7 @@ class _Answer(Struct, frozen=True):
 
 
 def same_answer(given: str, accepted: Iterable[str], tolerance: float = 0.0) -> str | None:
-    """Return the accepted answer that `said` is, or None."""
+    """Return the accepted answer that `given` equals, or None."""
     return next((wanted for wanted in accepted if _same_text(given, wanted, tolerance)), None)
 
 
@@ -101,8 +101,8 @@ def _bare(text: str) -> str:
 
 @lru_cache(4_096)
 def _readings(text: str) -> tuple[_Answer, ...]:
-    """Return an answer taken apart; in several ways where commas may separate thousands or a list, it says ≈, or it
-    ends in an equation of the same twice: `x = 3/4 = 0.75` is 0.75.
+    """Return all ways to take an answer apart: several where commas may separate thousands or a list, it has ≈, or it
+    ends in an equation of equal values (`x = 3/4 = 0.75` is 0.75).
     """
     text = _cleaned(text)
     joined = text if re.search(r"[(\[⦃]", text) else _GROUPED.sub(lambda match: re.sub("[, ]", "", match[0]), text)
@@ -117,7 +117,7 @@ def _readings(text: str) -> tuple[_Answer, ...]:
 
 
 def _cleaned(text: str) -> str:
-    """An answer without what does not count; `\\x1f`, a space, is in front of what LaTeX has as text."""
+    """Return an answer without what does not count; `\\x1f`, a space, comes before text within LaTeX."""
     text = re.sub(
         "[²³⁰¹⁴-⁹⁻ⁿ]+", lambda match: f"^{{{match[0].translate(_RAISED)}}}", with_digits(text.strip().strip("*` "))
     )
@@ -139,7 +139,7 @@ def _mixed(match: re.Match[str]) -> str:
 
 
 def _as_text(match: re.Match[str]) -> str:
-    """Words, and units in upright letters; what else is upright (`\\mathrm{i}`) is a part of the formula."""
+    """Mark words and upright units as text; anything else upright (`\\mathrm{i}`) is part of the formula."""
     words = re.sub(r"\\[,;:! ]|~", " ", match[2])
     unit = unit_of(words)
     apart = match[1].startswith(("text", "mbox")) or (unit and unit.known)
@@ -175,7 +175,7 @@ def _parsed(text: str, depth: int = 0) -> _Answer:
 
 
 def _bracketed(text: str, depth: int) -> _Answer:
-    """Return a tuple, an interval, a set, or what brackets are around for nothing."""
+    """Return a tuple, an interval, a set, or the content of redundant brackets."""
     brackets, inside = text[0] + text[-1], text[1:-1]
     if brackets == "⦃⦄":
         inside = _DESCRIBED.sub("", inside, count=1)
@@ -186,8 +186,8 @@ def _bracketed(text: str, depth: int) -> _Answer:
 
 
 def _related(left: _Answer, right: _Answer, sign: str) -> _Answer:
-    """Return a relation, the smaller side first, a name before its value; several at once as several: `(p, q) = (3,
-    2)`.
+    """Return a relation, the smaller side first, a name before its value; of tuples (`(p, q) = (3, 2)`) a list of
+    relations.
     """
     sign = "=" if sign == "∈" else sign
     if sign in _MIRRORED or (sign == "=" and _NAME.fullmatch(right.text) and not _NAME.fullmatch(left.text)):
@@ -199,7 +199,7 @@ def _related(left: _Answer, right: _Answer, sign: str) -> _Answer:
 
 
 def _split(text: str, mark: str | re.Pattern[str]) -> tuple[list[str], list[str]]:
-    """Return a text at its marks outside of brackets, and these."""
+    """Split a text at the marks outside of brackets; return the parts and the marks."""
     parts, marks, depth, start, counted = list[str](), list[str](), 0, 0, 0
     for match in re.finditer(mark, text):
         between = text[counted : match.start()]
@@ -235,7 +235,7 @@ def _same(left: _Answer, other: _Answer, tolerance: float) -> bool:
 
 
 def _same_equation(left: _Answer, other: _Answer, tolerance: float) -> bool:
-    """Return two answers of which one at least is an equation: `x = 5` is 5, and `y = 2x` is `2x - y = 0`."""
+    """Compare two answers of which one at least is an equation: `x = 5` is 5, and `y = 2x` is `2x - y = 0`."""
     equations = [answer for answer in (left, other) if answer.kind == "="]
     names = [equation.parts[0].text for equation in equations if _NAME.fullmatch(equation.parts[0].text)]
     if len(equations) == 2 and _are_proportional(left, other):
@@ -249,9 +249,7 @@ def _same_equation(left: _Answer, other: _Answer, tolerance: float) -> bool:
 
 
 def _are_proportional(first: _Answer, other: _Answer) -> bool:
-    """Return whether the sides of one relation differ by a multiple of what those of the other differ by, at every
-    point.
-    """
+    """Return whether the differences of the two relations' sides have the same ratio at every point."""
     sides = [values_of(side.text) for side in (*first.parts, *other.parts)]
     try:
         ratios = [

@@ -38,12 +38,12 @@ _OTHERS = re.compile(
     r"(?:[-–—]|,?\s?\(?(?:\bor\b|\band\b|\bto\b|\bi\.e\.|\bthat is\b|\boder\b|\bbis\b|\bou\b|\bà\b|[或至到]))"
     r"(?: (?:about|rather|even))?,?\s*[$€£¥]?"
 )
-"""Between two numbers of which either may be meant."""
+"""Words and signs between two numbers of which either may be meant."""
 _BETWEEN = re.compile(r"(?:\b(?:between|zwischen|entre)\b|在|介于).{0,24}\Z", re.IGNORECASE)
 _ROOTS = re.compile(
-    r"(?:^|=|[^\d\s)]\s)\s*\$?(?:±|\\pm)"
-    r"|(?:(?<![\w*^+/)-])([A-Za-z])\s?=\s?|\A\W?)(-?\d[\d.]*)\s?\$?,?(?:\s?(?:and|or|und|oder|et|ou|或))?\s\$?"
-    r"(?(1)\1|[A-Za-z])\s?=\s?(?!\2(?![\d.]))"
+    r"(?:(?:\A|=|\b(?:is|are)\s)[^\d=]{0,24}?(?:±|\\pm)"
+    r"|(?:(?<![\w*^+/)-])([A-Za-z])\s?=\s?|\A\W?)(-?\d+(?:\.\d+)?)\s?\$?"
+    r"(?:[,.]?\s?(?:and|or|und|oder|et|ou|或)\s|[,.]\s)\$?(?(1)\1|[A-Za-z])\s?=(?!\s?\2(?:\.0)?(?!\.?\d)))[^=]*\Z"
 )
 """One name with two values: "x = 2 or x = -2", "x = ±2"."""
 _NAMING = re.compile(r"st\b|nd\b|rd\b|th\b|-[A-Za-z]")
@@ -59,18 +59,18 @@ class NumberRead(Struct, frozen=True):
 
     @property
     def share(self) -> Fraction:
-        """Its value, of a percentage the hundredth part."""
+        """The value; of a percentage, divided by 100."""
         return self.value / 100 if self.percent else self.value
 
 
 def value_of(text: str) -> Fraction | None:
-    """Return the value of a text that is a number, perhaps with a currency and a unit; None for what is none."""
+    """Return the value of a text that is a number, perhaps with a currency and a unit; else None."""
     number = only_number(text)
     return number.share if number else None
 
 
 def same_number(number: NumberRead, accepted: Sequence[str], tolerance: float = 0.0) -> str | None:
-    """Return the accepted number that was found, within `tolerance` of it; None for none."""
+    """Return the accepted number within `tolerance` of the one that was read; else None."""
     within = Fraction(tolerance)
     for wanted in accepted:
         gold = only_number(wanted)
@@ -83,7 +83,7 @@ def same_number(number: NumberRead, accepted: Sequence[str], tolerance: float = 
 
 
 def only_number(text: str) -> NumberRead | None:
-    """Return the number of a short text that has one and nothing but words around it."""
+    """Return the number in a short text that otherwise has only words; else None."""
     bare = re.sub(r"\\[()\[\]]|^\\(?=[$%])", "", text).strip().strip("$*` ").rstrip(".。 \\")
     if not bare or len(bare) > 100:
         return None
@@ -94,8 +94,8 @@ def only_number(text: str) -> NumberRead | None:
 
 
 def the_number(text: str, *, last: bool = False) -> NumberRead | None:
-    """Return the number that a text gives as the answer: what an equation or "is" ends in, else the first (or `last`)
-    that the question does not give ("of the 5", "in 2010", "10th").
+    """Return the number that a text gives as the answer: the last of an equation or after "is", else the first (or
+    `last`) that does not repeat the question ("of the 5", "in 2010", "10th").
 
     None where it has none. Raises Unsure where any of several may be meant: a range, alternatives, a term.
     """

@@ -1,4 +1,4 @@
-"""The texts of options in a reply: an option repeated in full, a letter with its text, what a slot or a tick holds.
+"""The texts of options in a reply: an option repeated in full, a letter with its text, a slot's content, a tick.
 
 Texts are compared without case, width, white space, markup and punctuation, and as a whole: an option "1" or "stack"
 inside a longer sentence does not count. A text that two options share decides nothing.
@@ -43,7 +43,7 @@ _ENDS = (
 
 
 def squeeze(text: str) -> str:
-    """Return what is left of a text when case, width, white space, markup and punctuation do not count."""
+    """Return a text without case, width, white space, markup and punctuation."""
     return rewritten("option", plain(text)).casefold()
 
 
@@ -56,7 +56,7 @@ class OptionTexts:
 
     @cached_property
     def _letters(self) -> dict[str, str]:
-        """By what is left of a text, and behind a blank by how it is written: some differ in case only."""
+        """Letters by squeezed text, and by a blank and the text as written, since some options differ in case only."""
         letters: dict[str, str] = {}
         for letter, option in self.options:
             text = squeeze(option)
@@ -78,7 +78,7 @@ class OptionTexts:
         return [(letter, *quantity) for letter, quantity in read if quantity]
 
     def by_value(self, text: str) -> str:
-        """Return the letter of the one option that is the number which a text is, however written: "0" for "0.0 m"."""
+        """Return the letter of the only option with the same numeric value as a text ("0" for "0.0 m"), or ""."""
         if (quantity := _quantity(text)) is None:
             return ""
         value, unit = quantity
@@ -86,7 +86,7 @@ class OptionTexts:
         return same[0] if len(same) == 1 else ""
 
     def other_beside(self, text: str, letter: str, start: int, end: int) -> bool:
-        """Return whether the statement at `start` to `end` puts exactly another option's text beside its letter.
+        """Return whether the statement at `start` to `end` has exactly another option's text next to its letter.
 
         "The answer is (B) 42" where 42 is D, "22.50, which is the answer (C)" where that is G.
         """
@@ -125,7 +125,7 @@ _LINKED = re.compile(
 )
 _VERB = re.compile(r"\b(?:is|are|be|get|gives|obtain|approximately|about|around)\b|[=≈]")
 _FOREIGN = re.compile(r"[ *_]{0,4}\(?([A-Z])[).:][*_ ]{1,4}")
-"""The letter of an option that there is not; its text counts."""
+"""The letter of an option that does not exist; its text counts."""
 _ITEM = re.compile(r"[\s>*_-]{0,6}\(?([A-Z])[.):、]\)?[\s*_]{0,4}")
 _HEADING = re.compile(
     r"[\W_]*(?:(?:the |my |your )?(?:final |correct )?answer(?: is)?|答案|antwort|r[ée]ponse)[\W_]*", re.IGNORECASE
@@ -133,7 +133,7 @@ _HEADING = re.compile(
 
 
 def _quantity(text: str) -> tuple[Fraction, str] | None:
-    """Return the value and the unit of a text that is nothing else."""
+    """Return the value and the unit of a text that is a quantity; else None."""
     bare = _EXPONENT.sub("", text[:120])
     numbers = numbers_in(bare)
     if len(numbers) != 1:
@@ -153,9 +153,9 @@ _BROKEN_OFF = re.compile(
 
 
 def result_in(text: str) -> tuple[int, int] | None:
-    """Return where the result is that a text ends in, perhaps before a statement of the answer that breaks off.
+    """Return the span of the result that ends a text, perhaps before a statement of the answer that breaks off.
 
-    What may be half a number, or half a term, is none.
+    None where it may be half a number or half a term.
     """
     broken = _BROKEN_OFF.search(text, max(0, len(text) - 60))
     end = broken.start() if broken else len(text.rstrip())
@@ -169,9 +169,9 @@ _RESULT = 120
 
 
 def restated_from(text: str, texts: OptionTexts) -> int:
-    """Return where a list of the options begins that the text ends in, or the text's length.
+    """Return where the list of options at the text's end begins, or the text's length.
 
-    Who only repeats the options has said nothing: the last of them is no answer.
+    A reply that only repeats the options does not answer with the last of them.
     """
     base = max(0, len(text) - 20 * (texts.longest + 20))
     lines = list(re.finditer(r"[^\n]*\S[^\n]*", text[base:]))
@@ -209,7 +209,7 @@ _LETTERED = re.compile(
 
 
 def is_lone_letter(text: str) -> bool:
-    """Return whether a text says nothing but one letter, which may have a cue in front: "Answer: **B**",
+    """Return whether a text is just one letter, perhaps with a cue in front: "Answer: **B**",
     "选（B）。".
     """
     return len(text) <= _LONGEST and _LONE.fullmatch(text) is not None
@@ -219,8 +219,8 @@ _ENDING = " \n*_.。"
 
 
 def with_own_text(text: str, texts: OptionTexts) -> tuple[str, int, int] | None:
-    """Return the letter that stands before its own option's text and nothing else ("B. Queue"), and where the two
-    stand.
+    """Return the letter of a text that is a letter with its own option's text ("B. Queue"), and the span of both; else
+    None.
     """
     match = _LETTERED.match(text, 0, 80)
     letter = match[match.lastindex or 0] if match else ""
@@ -241,13 +241,13 @@ _OF_AN_OPTION = re.compile(
     r"\b(?i:options?|choices?|answers?|antwort|r[ée]ponse)[ *(\"]{1,3}[A-Z](?!\w)"
     r"|^\W{0,4}(?:选项 ?[A-Z]|[A-Z] ?选项)|(?<![\w'’-])[B-HJ-Z](?![\w'’-])"
 )
-"""A letter that what a sentence says is said of."""
+"""An option that is the subject of a sentence."""
 _LAST_SENTENCE = "an option named in the last sentence"
 _RESULT_RULE = "result at the end"
 _TELLING = 3
-"""Bytes of an option that is looked for in a sentence."""
+"""Fewest bytes of an option that is searched for in a sentence."""
 _SHORT = 240
-"""Characters of a reply that may be nothing but its answer."""
+"""Most characters of a reply that may be just its answer."""
 
 
 def ticked(text: str, letters: str) -> str | None:
@@ -259,8 +259,8 @@ def ticked(text: str, letters: str) -> str | None:
 
 
 def from_slots(text: str, letters: str, texts: OptionTexts | None, *, ended: bool) -> Reading | None:
-    """Return the option that the strongest slot names: by one of `letters`, or by its text, which a short reply may
-    be.
+    """Return the option that the strongest slot names, by one of `letters` or by its text; a short reply is itself a
+    slot.
     """
     slots = [*marked(text), *stated(text, letters=True, judgements=True), *headed(text)]
     if texts:
@@ -284,8 +284,8 @@ def from_slots(text: str, letters: str, texts: OptionTexts | None, *, ended: boo
 
 
 def _lines(text: str, texts: OptionTexts, *, ended: bool) -> list[Slot]:
-    """Return the first line or the last that is an option's text, and the last sentence of a reply that ended by
-    itself.
+    """Return as slots the first or last line that is an option's text and, of a reply that ended by itself, the last
+    sentence.
     """
     lines = [match.span() for match in re.finditer(r"[^\n]*\S[^\n]*", text)]
     edges = {span: letter for span in (*lines[:1], *lines[-1:]) if (letter := texts.letter(text[slice(*span)]))}
@@ -324,7 +324,7 @@ def _as_option(slot: Slot, texts: OptionTexts) -> str | None:
 
 
 def _named(text: str, texts: OptionTexts) -> Iterator[tuple[str, int, int]]:
-    """Yield the options that a sentence names, and where: "Mail servers use SMTP to hand messages to one another."."""
+    """Yield letter and span of each option that a sentence names."""
     for letter, option in texts.options:
         core = ARTICLE.sub("", option).strip(" .。")
         if len(core.encode()) < _TELLING:
@@ -350,7 +350,7 @@ def _as_letter(slot: Slot, letters: str) -> str | None:
 
 
 def _with_its_text(text: str, texts: OptionTexts) -> Iterator[tuple[str, int]]:
-    """Yield the letters that end a sentence with their own option's text: "B. tin", "tin (B)"."""
+    """Yield letters, with positions, that end a sentence with their own option's text: "B. tin", "tin (B)"."""
     others = _apart("".join(dict(texts.options)))
     for letter, option in texts.options:
         apart = re.search(rf"(?<![A-Za-z])\(?{letter}[.):]", text)

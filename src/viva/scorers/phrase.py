@@ -1,8 +1,8 @@
 """The phrase that a reply to a fill-in-the-blank question commits to: one, never the best of several.
 
 SynEval (arXiv 2311.08287) asks for a phrase of a sentence. The published script scores the best of several candidates
-cut from the first line; here the statement of the answer decides, and only its dressing (quotes, markup, stops) is
-taken away: "board" for "the board" stays as far off as it was. In addition to the slots that every format has
+cut from the first line; here the statement of the answer decides, and only quotes, markup and stops around it are
+removed: "board" for "the board" loses as much as before. In addition to the slots that every format has
 (`viva.scorers.reading`) there are those of phrases, the strongest first:
 
     the whole reply, or its first line, where that stands in the sentence → what the reply states of the phrase that it
@@ -35,7 +35,7 @@ from viva.scorers.reading import (
 from viva.scorers.reading.parsers import is_last_resort, read_value, value_slots
 
 _BRACKETED = re.compile(r"\s{0,4}([^()\n:]{1,600}?)\s{1,2}\([^()\n]{1,600}\)\s{0,4}[.!]?\s{0,4}")
-"""A phrase, and behind it brackets that explain it."""
+"""A phrase followed by brackets that explain it."""
 _ITEM = re.compile(r"\s*(?:[-•·–]|\*(?!\*)|\(?\d{1,2}[.)](?!\d))\s+")
 _FIRST_PERSON = re.compile(
     r"\W{0,3}(?:i\b|i'm\b|sorry|unfortunately|as an\b|we\b|apologies|my apologies)", re.IGNORECASE
@@ -57,12 +57,12 @@ def read_phrase(
     """Return the phrase that the reply gives as the answer, None with a reading that says why there is none.
 
     `shown` is the phrase that the question shows, which is never taken for the answer where the reply repeats it.
-    `inverse` says that the question shows what it is a role of (MVP: the subject, asking for its verb), so that in
-    "the subject of “P” is “Q”" P is the answer. `roles` name what is asked for ("direct object"): of several
-    statements those about it count. `sentence` is the sentence asked about: what stands in it needs no reading. Where
-    nothing of this is known, the phrase is what a slot holds or a short reply is, as it was written; where it is,
-    typography is folded too, and a reply that says that there is no such phrase has the empty one.
-    Where the reply was cut off (not `ended`), a phrase that it ends in may be half of one.
+    `inverse`: the question shows the dependent and asks for its head (MVP: the subject, asking for its verb), so that
+    in "the subject of “P” is “Q”" P is the answer. `roles` name what is asked for ("direct object"): of several
+    statements those about it count. `sentence` is the sentence asked about: a piece of it needs no reading. Without
+    any of these the phrase is a slot's content or a short reply, as written; with them typography is folded, too, and
+    a reply that denies that there is such a phrase gives "".
+    Where the reply was cut off (not `ended`), a phrase at its end may be incomplete.
     """
     asked = Asked(shown, inverse, tuple(roles), passage(sentence) if sentence else None)
 
@@ -89,7 +89,7 @@ def _slots(text: str, asked: Asked) -> list[Slot]:
 
 
 def _at_a_glance(text: str, asked: Asked) -> list[Slot]:
-    """Return the slot of a reply that is nothing but a piece of the sentence, or that declines."""
+    """Return the slot of a reply that is just a piece of the sentence, or that declines."""
     explained = _BRACKETED.fullmatch(text)
     if asked.stands(text):
         return [_slot(text, (0, len(text)), Strength.MARKED, "stands in the sentence")]
@@ -107,7 +107,7 @@ def _at_a_glance(text: str, asked: Asked) -> list[Slot]:
 
 
 def _in_prose(text: str, asked: Asked) -> list[Slot]:
-    """Return the slots of a reply in sentences: what it states, quotes, or has on a line."""
+    """Return the slots of a reply in sentences: statements, quotations, or a bare line."""
     masked = Masked(text, asked)
     statements = claims(masked)
     statements += [
@@ -127,7 +127,7 @@ def _in_prose(text: str, asked: Asked) -> list[Slot]:
 
 
 def _slot(text: str, span: tuple[int, int] | None, strength: Strength, rule: str) -> Slot:
-    """Return a slot; where several phrases are named, one without a text."""
+    """Return a slot; one without a text where several phrases are named (no span)."""
     return Slot(text[slice(*span)] if span else "", span or (0, 0), strength, rule if span else "several phrases")
 
 
@@ -142,7 +142,7 @@ def _chosen(claimed: list[Claim], masked: Masked) -> Claim:
 
 
 def _lines(masked: Masked) -> list[tuple[int, int]]:
-    """Return the lines that say something: no headings, courtesies, or parts of the question given back."""
+    """Return the lines without headings, courtesies, and parts of the question given back."""
     spans = [match.span() for match in re.finditer(r"[^\n]+", masked.text) if match.group().strip(" \t*_#>-`")]
     dressing = pattern(r"<opener>[!.,]{0,3}|[^\n]*:|(?:sentence|question|input|instruction)\s?:[^\n]*")
     return [span for span in spans if not dressing.fullmatch(masked.masked[slice(*span)].strip(" \t*_#>"))]
@@ -158,7 +158,7 @@ def _first_line(masked: Masked, lines: list[tuple[int, int]]) -> tuple[int, int]
 
 
 def _unstated(weak: list[Claim], masked: Masked, lines: list[tuple[int, int]]) -> Iterator[Slot]:
-    """Yield what a reply quotes that states nothing, or a bare line."""
+    """Yield the slot of a reply without statements: its quoted phrase or a bare line."""
     text, asked = masked.text, masked.asked
     items = {squeeze(clean(text[slice(*span)])) for span in lines if _ITEM.match(text, *span)}
     if not lines or (len(items) > 1 and len(items) >= len(lines) - 1):
@@ -190,7 +190,7 @@ _UNQUOTED = (
     _ANSWERED,
     r"()(<S>)(?:\s<tie>\s|\s{0,2}(?:[-=]>|:)\s{0,2})<TERMED>",
 )
-"""A role ("" where none is named), the phrase that it is a role of, and behind the match what is claimed."""
+"""Groups: a role ("" where none is named) and the phrase that has it; the claimed phrase follows the match."""
 _UNQUOTED_BEFORE = r"([^\n\x02\x04(]{1,300}?)\s(?:<serves>\s(?:the|an?|its)\s<ROLE>|<tie>\s(?:the\s)?<S>())"
 
 
@@ -218,7 +218,7 @@ def _claim(masked: Masked, span: tuple[int, int] | None, start: int, rule: str) 
 
 
 def behind(masked: Masked, slot: Slot) -> Claim:
-    """Return the phrase in a slot, which may be said in a sentence: "Answer: the object of “will join” is “the
+    """Return the claim in a slot, which may be a sentence: "Answer: the object of “will join” is “the
     board”.".
     """
     start = slot.span[0]
@@ -249,7 +249,7 @@ def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
 
 
 def _stated(masked: Masked, start: int, end: int, named: list[int]) -> Claim | None:
-    """ "S modifies Q", or "… is Q"."""
+    """Return the claim of a statement: "S modifies Q", or "… is Q"."""
     matches = (match for rule in _STATED for match in pattern(rule).finditer(masked.masked, start, end))
     for match in matches:
         place, after = match.span(match.lastindex or 0)
@@ -260,7 +260,7 @@ def _stated(masked: Masked, start: int, end: int, named: list[int]) -> Claim | N
 
 
 def _named(masked: Masked, start: int, end: int) -> list[int]:
-    """Return where phrases are named, without those that are only turned down."""
+    """Return the positions of named phrases, without those that are only denied."""
     named: list[int] = []
     denied = start
     for match in pattern("<Q>").finditer(masked.masked, start, end):
@@ -276,7 +276,7 @@ def _named(masked: Masked, start: int, end: int) -> list[int]:
 
 
 def _unquoted(masked: Masked, start: int, end: int) -> Claim | None:
-    """Return the same without quotes; what stands in the sentence as it is is not taken for a statement."""
+    """Return the claim of a statement without quotes; a literal piece of the sentence is no statement."""
     text, asked = masked.text, masked.asked
     if end - start > 2 * LONGEST or asked.stands(text[start:end]):
         return None

@@ -1,8 +1,8 @@
-"""A reply with its phrases masked, length for length, so that what it states can be told whatever the phrases say.
+"""A reply with its phrases masked, length for length, so that its statements can be read whatever the phrases say.
 
 A quoted or emphasised phrase becomes one Q mark and fill, the phrase that the question shows one S mark and fill: a
-pattern then sees `the direct object of S is Q`. The words of the patterns are in `phrase.toml`. What is left of a
-phrase without quotes, emphasis and other dressing is told here, too.
+pattern then sees `the direct object of S is Q`. The words of the patterns are in `phrase.toml`. Phrases
+are also stripped here of quotes, emphasis and other markup.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from viva.scorers import lexicon
 from viva.scorers.lexicon import keep_short, plain, rewritten
 
 LONGEST = 600
-"""Characters that a quoted phrase may have."""
+"""Most characters of a quoted phrase."""
 
 
 class Quoted(Struct, frozen=True):
@@ -47,7 +47,7 @@ _CLOSING = re.compile(r"(?:\\\"|</\w+>|\*{1,3}|_{1,2}|''|['’‘\"“”»›�
 _EDGE = ' \t\r\n\x0b\x0c"“”„«»‹›「」『』'
 _OTHER = re.compile(r"[^\w$%]+|_+")
 _SIMPLE = re.compile(r"[A-Za-z0-9]+(?:[ .,:;'\"“”!?%/-]{1,4}[A-Za-z0-9]+)*[ .,:;'\"“”!?%]{0,4}")
-"""Texts in which there is nothing to take away but at their end."""
+"""Texts that need cleaning at their end only."""
 
 
 def quoted(text: str) -> list[Quoted]:
@@ -65,9 +65,9 @@ def quoted(text: str) -> list[Quoted]:
 
 @keep_short(400, 16_384)
 def clean(text: str) -> str:
-    """Return a phrase without its dressing: markup, quotes and stops around it, typography that treebanks do not have.
+    """Return a phrase without markup, quotes and stops around it, and without typography that treebanks do not have.
 
-    Words are never touched, an article or auxiliary neither: they are part of the answer.
+    Words stay, articles and auxiliaries included: they are part of the answer.
     """
     if not _SIMPLE.fullmatch(text):
         text = rewritten("phrase", html.unescape(text))
@@ -79,7 +79,7 @@ def clean(text: str) -> str:
 
 @keep_short(400, 16_384)
 def squeeze(text: str) -> str:
-    """Return letters, digits, $ and % only, in lower case: two spellings of one phrase are the same."""
+    """Return letters, digits, $ and % only, in lower case: equal for two spellings of one phrase."""
     return _OTHER.sub("", text.casefold())
 
 
@@ -97,9 +97,7 @@ class Passage:
             self._edges.add(place)
 
     def holds(self, phrase: str) -> bool:
-        """Return whether the phrase is in it, whole words only; brackets are the reply's unless the passage has
-        some.
-        """
+        """Return whether the passage has the phrase as whole words; brackets count only if the passage has some."""
         if "(" in phrase and "(" not in self.text:
             return False
         wanted = squeeze(phrase)
@@ -111,7 +109,7 @@ class Passage:
         return False
 
     def is_whole(self, phrase: str) -> bool:
-        """Return whether the phrase is all of it."""
+        """Return whether the phrase is the whole passage."""
         return bool(self.squeezed) and squeeze(phrase) == self.squeezed
 
 
@@ -126,7 +124,7 @@ ABBREVIATION = (
     r"(?<!\b[A-Z]\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)(?<!\bCo\.)(?<!\bvs\.)(?<!\bNo\.)"
     r"(?<!\bInc\.)(?<!\bCorp\.)(?<!\bLtd\.)(?<!\bSen\.)(?<!\bRep\.)(?<!\bNov\.)(?<!\bOct\.)(?<!\bDec\.)(?<!\bJan\.)"
 )
-"""Behind a stop: that it is not that of an abbreviation."""
+"""Assertion behind a stop: it does not end an abbreviation."""
 _SENTENCE = re.compile(
     rf"\n|(?<=[.!?;]){ABBREVIATION}[)*_]{{0,3}}\s+(?=[A-Z*(_{Q}{S}])|(?<=[.!?][\"”*])\s+(?=[A-Z*(])|\s(?=Explanation:)"
 )
@@ -141,7 +139,7 @@ _GENERIC = frozenset({"phrase", "word", "blank", "constituent", "complete phrase
 
 
 class Asked(Struct, frozen=True):
-    """What is known of the question; see `read_phrase`."""
+    """Known facts of the question; see `read_phrase`."""
 
     shown: str = ""
     inverse: bool = False
@@ -154,7 +152,7 @@ class Asked(Struct, frozen=True):
 
     @property
     def nouns(self) -> tuple[str, ...]:
-        """What the phrase asked for is called, as patterns: "direct object", "object"."""
+        """Names of the phrase asked for, as patterns: "direct object", "object"."""
         if not self.roles:
             return (pattern(r"(?:<role_adjective>\s){0,4}<role>").pattern,)
         words = (role.lower().rpartition(" ") for role in sorted(self.roles, key=len, reverse=True))
@@ -166,7 +164,7 @@ class Asked(Struct, frozen=True):
         return role in _GENERIC or any(each.lower().endswith(role) for each in self.roles)
 
     def stands(self, text: str) -> bool:
-        """Return whether a text is a piece of the sentence, given back as it is: with no phrase of it marked out."""
+        """Return whether a text is a literal piece of the sentence in which no phrase is marked."""
         if self.sentence is None or not self.sentence.holds(clean(text)) or re.search(r"→|⇒|[-=]>", text):
             return False
         own = '"' in self.sentence.text
@@ -178,7 +176,7 @@ pattern = partial(lexicon.pattern, "phrase.toml")
 
 
 class Masked:
-    """A reply, what its phrases are, and the text with marks in their places."""
+    """A reply, its phrases, and the text with marks in their places."""
 
     def __init__(self, text: str, asked: Asked) -> None:
         self.text, self.asked = text, asked
@@ -195,10 +193,10 @@ class Masked:
             place = phrase.end
         self.masked = re.sub(r"\*\*|__", "  ", "".join([*pieces, self.plain[place:]]))
         self.wholly = _with_shown(self.masked, asked.shown)
-        """As `masked`, with the shown phrase masked where it has no quotes too."""
+        """The text of `masked`, with the shown phrase masked also where it has no quotes."""
 
     def _no_phrase(self, phrase: Quoted) -> bool:
-        """Return a label, the whole sentence, a question, a term: quoted or emphasised, and yet no answer."""
+        """Return whether a quoted or emphasised text is no answer: a label, the whole sentence, a question, a term."""
         inner = self.plain[phrase.left : phrase.right].strip()
         if _NO_ANSWER_BEHIND.search(self.plain, max(0, phrase.start - 40), phrase.start):
             return True
@@ -208,23 +206,23 @@ class Masked:
         return self.plain.startswith(":", phrase.end) or states.match(inner) is not None
 
     def inside(self, start: int) -> tuple[int, int]:
-        """Return where the phrase behind a mark stands."""
+        """Return the span of the phrase behind a mark."""
         return self.phrases[start].left, self.phrases[start].right
 
     @cached_property
     def sentences(self) -> list[tuple[int, int]]:
-        """Sentences and lines; a stop within a quoted phrase ends none."""
+        """Spans of sentences and lines; a stop within a quoted phrase ends none."""
         breaks = (place for match in _SENTENCE.finditer(self.masked) for place in match.span())
         bounds = [0, *breaks, len(self.masked)]
         return [(start, end) for start, end in zip(bounds[::2], bounds[1::2], strict=True) if end > start]
 
     def line_end(self, place: int) -> int:
-        """Return where the line ends that a position is on."""
+        """Return the end of the line at a position."""
         end = self.masked.find("\n", place)
         return end if end >= 0 else len(self.masked)
 
     def whole(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return a phrase that stands from here on: the quoted one that opens, or the text up to what explains it."""
+        """Return the span of the phrase that begins here: a quoted one, or the text up to its explanation."""
         if opening := pattern(r"\s{0,4}<CALLED>(<Q>)").match(self.masked, start, end):
             return None if self.goes_on(opening.end(), end) else self.inside(opening.start(1))
         cut = self._trim(start, end)
@@ -240,9 +238,9 @@ class Masked:
         return more.match(self.masked, place, end) is not None
 
     def _trim(self, start: int, end: int) -> int:
-        """Return where a phrase without quotes ends: before something that explains it begins.
+        """Return where a phrase without quotes ends: before its explanation.
 
-        With the sentence at hand that is the longest beginning that stands there and ends where a phrase may end.
+        If the sentence is known: the end of the longest beginning that it contains and that may end a phrase.
         """
         text, sentence = self.text, self.asked.sentence
         if sentence is not None:
@@ -259,7 +257,7 @@ class Masked:
 
 
 def _with_shown(masked: str, shown: str) -> str:
-    """Return the shown phrase masked where it is named without quotes: behind "of" and the like, or in front of a
+    """Mask the shown phrase where it is named without quotes: behind "of" and the like, or at the beginning of a
     line.
     """
     lower, joined = masked.lower(), shown.lower().replace(" n't", "n't")

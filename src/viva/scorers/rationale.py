@@ -1,4 +1,4 @@
-"""A reply taken apart: why, and what (CLR-Bench asks for `{Rationale: {}, Answer: {}}`).
+"""A reply split into rationale and answer (CLR-Bench asks for `{Rationale: {}, Answer: {}}`).
 
 Read leniently, in this order: a JSON object with both keys; the same after the usual repairs (LaTeX's backslashes, a
 comma too many); keys or headings in whatever quotes, braces, tags and markup ("**Rationale:** …", "## Answer"), cut off
@@ -19,7 +19,7 @@ from viva.files import shipped_table
 from viva.scorers.lexicon import after_thinking, is_blank, pattern, rewritten
 
 Form = Literal["json", "near", "none"]
-"""As asked (JSON, or the object as the paper prints it); its parts can be told apart; no parts."""
+"""As asked (JSON, or the object as the paper prints it); with parts in another form; without parts."""
 LEAST_WORDS: Final = 5
 """A reply without parts that has fewer words than this (letters are none) gives no reason at all."""
 _CANDIDATES = 16
@@ -43,7 +43,7 @@ def _names() -> dict[str, frozenset[str]]:
 def _key() -> re.Pattern[str]:
     """Return a key or heading at the start of a line, or after the brace or comma of an object; or a tag."""
 
-    first = "".join({name[0] for names in _names().values() for name in names})  # most places are none: that is quick
+    first = "".join({name[0] for names in _names().values() for name in names})  # a fast test that most places fail
     named = rf"(?=[{first}])(?:(?P<rationale><rationale>)|(?P<answer><answer>)|(?P<ending><ending>))"
     return pattern(
         "rationale.toml",
@@ -71,7 +71,7 @@ _FINISHED = re.compile(r"[.!?。！？…)\]}\"'”*$`]\Z")
 
 
 def take_apart(reply: str) -> Taken:
-    """Return the rationale and the answer of a reply; total on any text."""
+    """Split a reply into rationale and answer; never raises."""
     start, unfinished = after_thinking(reply)
     text = "" if unfinished else reply[start:].strip()
     if is_blank(text):
@@ -85,16 +85,14 @@ def take_apart(reply: str) -> Taken:
 
 
 def _says_why(text: str) -> bool:
-    """Return whether a reply without parts holds more than an answer: some words, or as much in a script without
-    spaces.
-    """
+    """Return whether a reply without parts has at least `LEAST_WORDS` words, or as much in a script without spaces."""
     dense = sum(1 for char in text[:400] if ord(char) > 0x2E7F)
     words = sum(1 for word in text[:4000].split() if sum(map(str.isalpha, word[:40])) > 1)
     return words + dense // 2 >= LEAST_WORDS
 
 
 def _from_json(text: str, best: Form = "json") -> Taken | None:
-    """Return the last object with both keys. It is in form when nothing but a code fence stands around it."""
+    """Return the last object with both keys; its form is `best` if only a code fence surrounds it, else "near"."""
     starts = [match.start() for match in _OBJECT.finditer(text)]
     decoder = json.JSONDecoder(strict=False)
     taken: Taken | None = None
@@ -114,7 +112,7 @@ def _from_json(text: str, best: Form = "json") -> Taken | None:
 
 
 def _parts(fields: dict[str, object]) -> tuple[str, str] | None:
-    """Rationale and answer of an object that has both; a key that is no rationale's and no answer's is passed over."""
+    """Return rationale and answer of an object that has both, skipping other keys; else None."""
     named = {key.strip().casefold(): fields[key] for key in reversed(fields)}
     values: dict[str, str] = {}
     for part in ("ending", "answer", "rationale"):  # "Solution" is the answer where there is no "Answer"
@@ -127,7 +125,7 @@ def _parts(fields: dict[str, object]) -> tuple[str, str] | None:
 
 
 def _text(value: object) -> str:
-    """Return a JSON value as an answer is written: a list with commas, a truth value as a word."""
+    """Return a JSON value as a text: a list with commas, a truth value as a word."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -141,7 +139,7 @@ def _text(value: object) -> str:
 
 
 def _from_keys(text: str) -> Taken | None:
-    """Return keys and headings: the last answer, and the rationale before it, or after it where it comes second."""
+    """Return the parts under keys and headings: the last answer, and the rationale before it, or else after it."""
     keys = [(_PARTS[str(match.lastgroup)], *match.span()) for match in _key().finditer(text)]
     if any(part == "answer" for part, _, _ in keys):
         keys = [key for key in keys if key[0] != "ending"]  # "Conclusion: …" within an answer that is called one
@@ -166,7 +164,7 @@ def _from_keys(text: str) -> Taken | None:
 
 
 def _unanswered(text: str, start: int, end: int) -> Taken:
-    """Return a rationale without an answer's key: the answer stands before it, or in it, or the reply was cut off."""
+    """Return a rationale whose answer has no key: it comes before it, or is in it, or the reply was cut off."""
     before, rationale = text[:start], text[end:]
     if not is_blank(before.strip("{[`\n")) and not _OPENING.fullmatch(before):
         return Taken(_trimmed(rationale), _trimmed(before), "near")
@@ -176,7 +174,7 @@ def _unanswered(text: str, start: int, end: int) -> Taken:
 
 
 def _trimmed(value: str) -> str:
-    """Return a value without the quotes, commas, braces and tags of what it stood in."""
+    """Return a value without the quotes, commas, braces and tags around it."""
     value = rewritten("value", value).strip(_TRIM + ",")
     if value.count("}") > value.count("{"):
         value = value.rstrip("} \t\r\n`")

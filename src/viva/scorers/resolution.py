@@ -1,7 +1,6 @@
-"""Who decides one aspect of an answer, and how: expert beats judge beats similarity (CLR-Bench, *Grading*).
+"""The decision on one aspect of an answer: expert beats judge beats similarity (CLR-Bench, *Grading*).
 
-Several judges, or several samples of one, are a panel: its verdicts become one by the exam's rule. Several experts
-count alike.
+Verdicts of several judges, or of several samples of one, are combined by the exam's rule. Experts have equal weight.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ from viva.types import Decider, Mark, Opinion, ReviewItem
 
 Panel = Literal["mean", "median", "majority"]
 ALIKE: Final = 0.90
-"""From this similarity on a text counts as its reference (CLR-Bench)."""
+"""Similarity from which a text counts as equal to its reference (CLR-Bench)."""
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """What one aspect is worth: a share of the full mark, or None with `why` nobody could decide."""
+    """The value of one aspect: a share of the full mark, or None with the reason in `why`."""
 
     value: float | None
     by: Decider | None = None
     why: str = ""
     verdicts: tuple[float, ...] = ()
-    """Every mark that a judge gave, in the order of judges and samples."""
+    """All marks of judges, in the order of judges and samples."""
 
 
 def marks_by_judge(
     opinions: Iterable[Opinion], aspect: str, read: Callable[[Opinion], float | None]
 ) -> dict[str, tuple[float, ...]]:
-    """Judge → its marks for one aspect, without the replies that hold none."""
+    """Return judge → its marks for one aspect, without replies that have none."""
     marks: dict[str, tuple[float, ...]] = {}
     for opinion in opinions:
         if opinion.aspect == aspect and (mark := read(opinion)) is not None:
@@ -52,8 +51,8 @@ def decide(
     panel: Panel = "mean",
     similarity: float | None = None,
 ) -> Decision:
-    """Settle one aspect. `opinions` are each judge's marks, `replies` is how many replies they came from,
-    `failed` how many times a judge was asked and gave no verdict."""
+    """Settle one aspect. `opinions` are each judge's marks, `replies` is the number of their replies, `failed`
+    how often a judge was asked and gave no verdict."""
     verdicts = tuple(mark for given in (opinions or {}).values() for mark in given)
     experts = [mark for mark in marks if mark.aspect == aspect]
     if experts:
@@ -73,7 +72,7 @@ def decide(
 
 
 def settle(opinions: Mapping[str, Sequence[float]], panel: Panel) -> float | None:
-    """Return a panel's verdicts as one; None where there are none, or no majority.
+    """Combine a panel's verdicts; None without any, or without a majority.
 
     The mean gives every judge the same weight, however often it was asked; median and majority count every verdict.
     """
@@ -99,9 +98,7 @@ def review_item(
     gold: str,
     scale: tuple[float, ...],
 ) -> ReviewItem:
-    """Return one aspect as an expert sees it: what was decided without experts, and all that the judges wrote about
-    it.
-    """
+    """Return one aspect for an expert's review: the decision without experts, and the judges' replies."""
     replies = [f"{opinion.judge}: {reasons(opinion)}" for opinion in given if opinion.aspect == aspect]
     return ReviewItem(
         aspect=aspect,
@@ -116,5 +113,5 @@ def review_item(
 
 
 def spread(verdicts: Sequence[float]) -> float:
-    """Return how far verdicts lie apart at most; 0 for fewer than two."""
+    """Return the range of verdicts; 0 for fewer than two."""
     return max(verdicts) - min(verdicts) if len(verdicts) > 1 else 0.0

@@ -1,8 +1,8 @@
-"""Which letters an answer to a multi-select question names, and what they earn.
+"""The letters in an answer to a multi-select question, and their score.
 
-The answer is short by the time it comes here (scorers/rationale.py took it out of the reply): letters in any wrapping,
+The answer is usually short (scorers/rationale.py took it out of the reply): letters in any wrapping,
 lettered options, or the options' own texts. Prose is read where a slot holds a selection
-(`viva.scorers.reading`). Whatever else it says leaves it unread: a selection is never guessed.
+(`viva.scorers.reading`). Any other content leaves it unread: a selection is never guessed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from viva.scorers.reading import (
 from viva.types import Question, Response, Score
 
 _LONGEST_LIST = 400
-"""Characters of letters and words that say nothing."""
+"""Most characters of a list of letters and filler words."""
 _DENIALS = re.compile(
     r"\b(?:not|n't|isn't|aren't|except|neither|nor|or|either|incorrect|wrong|false|invalid|rejected|excluded|unless"
     r"|without|but|maybe|perhaps|possibly|no|none)\b",
@@ -63,7 +63,7 @@ _JOINED = re.compile(
     r"|\b\d{1,2}[.)] ?(?=\(?[A-Z]\b)|(?<=\b[A-Z]) ?[+ .] ?(?=[A-Z]\b)|\bstatements\b| (?:hold|apply|as well(?! as))\b",
     re.IGNORECASE,
 )
-"""What joins letters, in more languages than have word lists, and words that say nothing of them."""
+"""Words that join letters, in more languages than have word lists, and filler words."""
 _ADDED = re.compile(r"\b(?:also|too|as well(?! as\b))\b", re.IGNORECASE)
 _TAG = re.compile(r"<[a-z/|_]{1,20}>|\[/?INST\]")
 _ALL_EXCEPT = re.compile(
@@ -81,11 +81,11 @@ _LISTED = re.compile(r"[\n;]+|\",\s*\"|',\s*'|, |,? and ")
 def read_selection(reply: str, *, letters: str, options: Sequence[str] = (), ended: bool = True) -> Reading:
     """Return the letters that `reply` names, in the order of the options ("ACD"); unparsed where it says anything else.
 
-    What was cut off (not `ended`) may name one more: it is read where a slot holds a selection.
+    A reply that was cut off (not `ended`) might name one more: only selections in slots are read.
     """
     known = {_pieces(option): letter for letter, option in zip(letters, options, strict=False)}
     if len(known) < len(options):
-        known = {}  # two read alike: their texts tell nothing
+        known = {}  # two read alike: texts cannot identify options
 
     def read_part(text: str) -> Reading:
         reading = _of_whole(_flat(text), letters, known) if ended else None
@@ -98,12 +98,12 @@ def read_selection(reply: str, *, letters: str, options: Sequence[str] = (), end
 
 
 def _flat(text: str) -> str:
-    """Return a text without markup, its blanks alike."""
+    """Return a text without markup, with single blanks."""
     return re.sub(r"[^\S\n]+", " ", fold(_TAG.sub("", text)).replace(BOX, " ")).strip()
 
 
 def _of_whole(plain: str, letters: str, known: dict[str, str]) -> tuple[set[str], str] | None:
-    """Return what a reply selects that says nothing else, but for a reason at its end."""
+    """Return the selection of a reply that contains nothing else, except a reason at its end."""
     if listed := _as_list(plain, letters, known):
         return listed
     head, *reason = _REASON.split(plain, maxsplit=1)
@@ -114,7 +114,7 @@ def _of_whole(plain: str, letters: str, known: dict[str, str]) -> tuple[set[str]
 
 
 def _as_list(text: str, letters: str, known: dict[str, str]) -> tuple[set[str], str] | None:
-    """Return what a text selects that is nothing but a list."""
+    """Return the selection of a text that is just a list."""
     for rule, read in (("letters", _bare), ("lettered options", _lettered), ("the options' own texts", _own_texts)):
         if letters_read := read(text, letters, known):
             return letters_read, rule
@@ -124,7 +124,7 @@ def _as_list(text: str, letters: str, known: dict[str, str]) -> tuple[set[str], 
 def _in_prose(
     text: str, letters: str, known: dict[str, str], options: Sequence[str], *, ended: bool
 ) -> tuple[set[str], str] | None:
-    """Return what a reply in sentences selects: where a slot holds a selection, or where it judges every option."""
+    """Return the selection of a reply in sentences: from a slot, or from judgements of every option."""
     last = text.rstrip().rpartition("\n")[2]
     slots = [*marked(text), *stated(text, letters=True)]
     slots += [Slot(last, (len(text) - len(last), len(text)), Strength.LAST, "letters on the last line")] * ended
@@ -146,9 +146,9 @@ def _in_prose(
 
 
 def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | None:
-    """Return what a slot selects, if that is a selection and nothing else.
+    """Return the selection in a slot that contains nothing else.
 
-    A lone "so C is correct" is none: replies go through the options one by one.
+    A lone "so C is correct" is no selection: replies go through the options one by one.
     """
     if slot.strength is Strength.LAST:
         before, _, last = _flat(slot.text).rpartition(" are ")
@@ -177,14 +177,14 @@ def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | None
 
 
 def _except(text: str, letters: str) -> set[str] | None:
-    """ "All except B and D are correct"."""
+    """Return the letters of "All except B and D are correct"."""
     match = _ALL_EXCEPT.fullmatch(text)
     denied = _bare(match[1], letters, {}) if match else None
     return set(letters) - denied if denied else None
 
 
 def _verdicts(text: str, letters: str) -> set[tuple[str, bool]]:
-    """Return which options are called right, and which wrong: "A and C. B is incorrect because it is FIFO"."""
+    """Return options with whether they are called right: "A and C. B is incorrect because it is FIFO"."""
     judgements = ChoiceWindow(mark(fold(text), letters), letters).judgements()
     return {(letter, judged.good) for judged in judgements for letter in judged.letters}
 
@@ -202,7 +202,7 @@ def _names(text: str, letters: str) -> bool:
 
 
 def _bare(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
-    """Nothing but letters, each once, and words that say nothing: "A and C", "[A, C]", "ACD", "Options (b) and (d)"."""
+    """Return letters, each once, of a text without other content: "A and C", "[A, C]", "ACD", "Options (b) and (d)"."""
     if len(text) > _LONGEST_LIST or _EITHER.search(text) or (text.isalnum() and _pieces(text) in known and text[1:]):
         return None
     shouted = text if _CAPITAL.search(text) else text.upper()
@@ -215,7 +215,7 @@ def _bare(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
 
 
 def _lettered(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
-    """Return a list of "A. text" whose texts are the options', or that deny nothing and name no other option."""
+    """Return the letters of a list of "A. text" whose texts are the options', or deny nothing and name no others."""
     letters_given: set[str] = set()
     for part in filter(str.strip, _SEPARATORS.split(text.strip(" \t[]{}"))):
         match = _LETTERED.fullmatch(part)
@@ -231,7 +231,7 @@ def _lettered(text: str, letters: str, known: dict[str, str]) -> set[str] | None
 
 
 def _own_texts(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
-    """Nothing but options' texts, one a line or with commas between them; the texts may hold commas themselves."""
+    """Return the letters of a list of options' texts, one a line or separated by commas, which they may contain."""
     own = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
     pieces = _pieces(text)
     named = re.findall(rf"(?:{own})(?=\0|$)", pieces) if own else []
@@ -239,12 +239,12 @@ def _own_texts(text: str, letters: str, known: dict[str, str]) -> set[str] | Non
 
 
 def _pieces(text: str) -> str:
-    """Return what is left of the parts of a list."""
+    """Return the parts of a list, squeezed and joined by NUL."""
     return "\0".join(filter(None, map(squeeze, _LISTED.split(text.strip(" []{}")))))
 
 
 def grade_choices(question: Question, gold: str, response: Response) -> Score:
-    """Score the letters that a reply selects by the share of the right ones that they are."""
+    """Score the letters that a reply selects by `grade_selection`."""
     letters = ascii_uppercase[: len(question.options)]
     reading = read_selection(response.text, letters=letters, options=question.options, ended=response.ended)
     score = grade_reading(reading, gold, response)
@@ -255,7 +255,7 @@ def grade_choices(question: Question, gold: str, response: Response) -> Score:
 
 
 def grade_selection(chosen: str, gold: str) -> float:
-    """Exactly the gold letters: 1; some of them and nothing else: 0.5; otherwise 0 (CLR-Bench, multi-select)."""
+    """Return 1 for exactly the gold letters, 0.5 for some of them and no other, else 0 (CLR-Bench, multi-select)."""
     if set(chosen) == set(gold):
         return 1.0
     return 0.5 if chosen and set(chosen) < set(gold) else 0.0

@@ -1,4 +1,4 @@
-"""How well one phrase repeats another, word for word and in order: SynEval's fill-in-the-blank score.
+"""Agreement of two phrases, word for word and in order: SynEval's fill-in-the-blank score.
 
 From arXiv 2311.08287 (Metrics). With tp the length of the longest common subsequence of the two token lists,
 
@@ -21,7 +21,7 @@ _DROPPED = frozenset(string.punctuation) | frozenset("“”„‟«»‹›‘�
 
 
 class SpanScore(Struct, frozen=True):
-    """What the best candidate earns. `candidate` is that one, `accepted` the gold answer that it was held to."""
+    """The score of the best candidate; `accepted` is the gold answer that it was compared with."""
 
     f1: float
     exact: bool
@@ -34,7 +34,7 @@ class SpanScore(Struct, frozen=True):
 def score_span(candidates: Iterable[str], accepted: Iterable[str]) -> SpanScore:
     """Return the best F1 of any candidate with any accepted answer; the earlier pair where two are equal.
 
-    Without a candidate, or where an answer has no token at all ("%"), nothing is earned.
+    The score is 0 without a candidate, or where an answer has no token ("%").
     """
     best = SpanScore(0.0, exact=False, precision=0.0, recall=0.0)
     golds = [(gold, tokens(gold)) for gold in accepted]

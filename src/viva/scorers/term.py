@@ -1,4 +1,4 @@
-"""Whether a filled-in blank is the term or number that it should be: exact after normalisation.
+"""Comparison of a filled-in blank with accepted terms or numbers: exact after normalisation.
 
 What does not count: case, width, articles, punctuation around words, markup, hyphens between words, brackets that group
 nothing, how a number is written ("1,024", "1024.0", "seven"). What counts: everything else; "C" is not "C++", 25 is not
@@ -22,7 +22,7 @@ LONGEST = 2_000
 """Characters; no term is longer."""
 OPEN, CLOSE = "([{⦃", ")]}⦄"
 LONGEST_TERM = 25
-"""Words. A longer reply that neither is an accepted answer nor states one is no answer at all."""
+"""Words; a longer reply that neither is nor states an accepted answer is unparsed."""
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
 _RAISED = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+")
 _COMMAND = re.compile(r"\\([a-z]{2,20})")
@@ -35,7 +35,7 @@ _WRAPPING = " \t\r\n\"'`“”‘’"
 
 
 class _Words(Struct):
-    """What numbers.toml says."""
+    """The content of numbers.toml."""
 
     units: dict[str, int]
     """Words for 0 to 19, and for tens."""
@@ -43,7 +43,7 @@ class _Words(Struct):
     signs: dict[str, str]
     """Characters that are written in several ways."""
     commands: dict[str, str]
-    """LaTeX commands, but for Greek letters."""
+    """LaTeX commands other than Greek letters."""
     spelt: dict[str, str]
     """Words for signs."""
     greek: dict[str, str]
@@ -51,7 +51,7 @@ class _Words(Struct):
 
 @cache
 def _words() -> tuple[_Words, dict[int, str], re.Pattern[str]]:
-    """Return the words, the signs as a table for characters, and what is spelt as a pattern."""
+    """Return the words, the translation table of signs, and the pattern of spelt signs."""
     words = shipped_table(__file__, "numbers.toml", _Words)
     words.spelt |= words.greek
     words.commands |= words.greek
@@ -66,14 +66,12 @@ def _number_words() -> tuple[dict[str, int], re.Pattern[str]]:
     ones = (word for word, value in words.units.items() if 0 < value < 10)
     units = "|".join(words.units)
     below = rf"(?:(?:{'|'.join(words.tens)})(?: (?:{'|'.join(ones)})(?![^ ]))?|{units})"
-    hundreds = rf"(?:{units}) hundred(?: (?:and )?{below})?"
+    hundreds = rf"(?:{units}) hundred(?: (?:and )?{below}(?! hundred))?"
     return words.units | words.tens | {"and": 0}, re.compile(rf"(?<![^ ])(?:{hundreds}|{below})(?![^ ])")
 
 
 def normal_form(text: str) -> str:
-    """Return what is left of an answer when the things that do not count are taken away; at most `LONGEST` characters
-    in.
-    """
+    """Return an answer's normal form, without what does not count; only its first `LONGEST` characters are used."""
     words, signs, spelt = _words()
     text = _RAISED.sub(lambda match: "^" + match.group().translate(_SUPERSCRIPTS), text[:LONGEST])
     text = unicodedata.normalize("NFKC", text).translate(signs).casefold()
@@ -87,7 +85,7 @@ def normal_form(text: str) -> str:
 
 
 def _without_brackets(text: str) -> str:
-    """Round and curly brackets gone where they group nothing ("O(n)", "x^{2}"); round where they do ("2^{n-1}").
+    """Remove round and curly brackets that group nothing ("O(n)", "x^{2}"); make others round ("2^{n-1}").
 
     Square brackets stay, and so do those of a half-open interval.
     """
@@ -107,7 +105,7 @@ def _without_brackets(text: str) -> str:
 
 
 def _canonical(match: re.Match[str]) -> str:
-    """Return a number without signs and zeros that say nothing; zeros before ones are bits, and say something."""
+    """Return a number without redundant signs and zeros; zeros before ones are bits, and stay."""
     sign, digits = match[1], match[2]
     if "." not in digits and len(digits) > 1 and set(digits) <= {"0", "1"}:
         return sign + digits
@@ -119,7 +117,7 @@ def _canonical(match: re.Match[str]) -> str:
 
 
 def with_digits(text: str) -> str:
-    """Number words below two thousand as digits ("twenty one" is 21, "two one" stays two numbers)."""
+    """Write number words below two thousand as digits ("twenty one" is 21, "two one" stays two numbers)."""
     values, numbers = _number_words()
 
     def value(match: re.Match[str]) -> str:
@@ -139,7 +137,7 @@ def words_in(text: str) -> int:
 
 
 def same_term(answer: str, accepted: Iterable[str]) -> str | None:
-    """Return the accepted answer that `answer` is, or None.
+    """Return the accepted answer that `answer` equals, or None.
 
     Spaces do not count where no digits would run together, nor do brackets around the whole of one of the two. An
     answer that is nothing but a number is compared by its value, so that 1/2 is 0.5 and 50 % is 50 %, but not 0.5; one
@@ -165,7 +163,7 @@ def _same(answer: str, given: str, wanted: str) -> bool:
 
 
 def _inside(form: str) -> str:
-    """Return what stands in the brackets that enclose the whole form; the form itself without such."""
+    """Return the content of brackets that enclose the whole form; without them the form itself."""
     return form[1:-1] if form[:1] + form[-1:] in ("()", "[]") and is_enclosed(form) else form
 
 

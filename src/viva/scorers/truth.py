@@ -40,7 +40,7 @@ _LABEL = re.compile(
     r"|(?<=\w) ?\"[^\"\n]{12,300}\"",
     re.IGNORECASE,
 )
-"""A letter or a tick in front of a truth value ("B. False"); the statement quoted, which the reply does not say."""
+"""A letter or a tick in front of a truth value ("B. False"); a quoted statement, which is not the reply's own."""
 _BEHIND = re.compile(
     r"(?<=[^\W_])[ *]{0,4}(?:[✓✔√✅☑✗✘×❌☒✖]"
     r"|\((?!if |in |only |when |for |under |at |with )[^()\n]{2,60}\))[.。]?\s{0,4}$"
@@ -48,7 +48,7 @@ _BEHIND = re.compile(
 """A tick or an aside at the end: "TRUE (high confidence)"."""
 _WORD = re.compile(r"(?:!{1,3}[fSs]?)?[TUYZ]|[!=b](?=$|[.n])|^[!=b](?=,)")
 _ALONE = {**dict.fromkeys(("不是", "否", "no", "nein", "non", "nope", "不对", "不"), "F"), "是": "T"}
-"""Words of grammar, and answers where they are alone."""
+"""Function words that are answers where they stand alone."""
 _DENIED = re.compile(r"!([^.n,:TULYZ]{0,5}[NSsV=hf])?[^.n,:TULYZc]{0,5}$|!$")
 _DENIED_AFTER = re.compile(r"[fSsFw]{1,5}!(?=[.n,]|$)")
 _PARTIAL_BEFORE = re.compile(r"%[f=!Ss]{0,3}$")
@@ -75,12 +75,12 @@ class Valued(Marked, frozen=True):
     values: dict[int, str]
 
     def letters(self, index: int) -> str:
-        """Return the truth value, both where it is hedged."""
+        """Return the letter of the truth value; both letters where it is hedged."""
         return self.values.get(index, "TF")
 
 
 def mark(text: str) -> Valued:
-    """Lex a folded text, and make letters of its truth values."""
+    """Lex a folded text, turning its truth values into letters."""
     for aside in (_LABEL, _BEHIND):
         text = aside.sub(lambda match: " " * len(match.group()), text)
     lexed = _lexicon().lex(text)
@@ -112,9 +112,9 @@ def mark(text: str) -> Valued:
 
 
 def read_truth(reply: str, *, ended: bool = True) -> Reading:
-    """Read "true" or "false" as the reply commits to it, in any of the languages, or why it does not.
+    """Read the truth value that the reply commits to, "true" or "false", in any of the languages, or why there is none.
 
-    `ended`: whether the reply ended by itself; what was cut off has no last resort.
+    `ended`: whether the reply ended by itself; one that was cut off gets no rule of last resort.
     """
     return _short(reply, ended) if len(reply) <= _SHORT else _read(reply, ended)
 
@@ -124,7 +124,7 @@ def _read(reply: str, ended: bool) -> Reading:
 
 
 _short = lru_cache(maxsize=4096)(_read)
-"""Short replies come again and again."""
+"""Cached, because short replies recur."""
 
 
 def _value(slot: Slot) -> str | None:
@@ -138,7 +138,7 @@ def _value(slot: Slot) -> str | None:
 
 
 def _stated(marked: Valued) -> Iterator[Candidate]:
-    """Yield what commits to a truth value, in order."""
+    """Yield the commitments to a truth value, in order."""
     for group in groups(marked, "TF"):
         if group.end - group.start > 1 and len(group.letters) > 1:
             continue  # "true or false?"
@@ -164,7 +164,7 @@ def _alone(marked: Valued, group: Group) -> Candidate | None:
 
 
 def _closing(marked: Valued) -> Reading:
-    """Return what the last sentence says of the statement where nothing claims a value."""
+    """Return the reading of the last sentence, used where nothing claims a value."""
     start, end = last_sentence(marked.kinds)
     clause = max(marked.kinds.rfind(",", start, end), start - 1) + 1
     start = clause if "c" in marked.kinds[clause:end] else start

@@ -1,7 +1,7 @@
-"""Units of measurement: which names mean the same unit, and how many of one are another.
+"""Units of measurement: their names, and the factors between them.
 
-`units.csv` holds them: the quantity, how many of its first unit one is, and its names. Factors are exact: those of the
-SI (its brochure, 9th edition, tables 4, 7 and 8), and the inch and the pound of 1959 (25.4 mm, 0.45359237 kg).
+`units.csv` has for each its quantity, its size in the quantity's first unit, and its names. Factors are exact: those of
+the SI (its brochure, 9th edition, tables 4, 7 and 8), and the inch and the pound of 1959 (25.4 mm, 0.45359237 kg).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _POWERS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
 
 
 class Unit(Struct, frozen=True):
-    """A unit, perhaps of several: how many of the first units of its quantities it is, and these with their powers."""
+    """A unit, perhaps compound: its size in the first units of its quantities, and these with their powers."""
 
     factor: Fraction
     powers: tuple[tuple[str, int], ...]
     known: bool
-    """Whether the table has all that it is made of; what it does not have is a quantity of its own ("apple")."""
+    """Whether the table has all its parts; a missing one counts as a separate quantity ("apple")."""
 
 
 def unit_of(text: str) -> Unit | None:
-    """Return `km/h`, `kilometers per hour`, `m s^{-1}`, `square feet`, `apples`; None for what is no unit."""
+    """Parse a unit: `km/h`, `kilometers per hour`, `m s^{-1}`, `square feet`, `apples`; None for anything else."""
     factor, powers, known, below, before = Fraction(1), dict[str, int](), True, 1, 1
     for match in _WORD.finditer(rewritten("unit", text)):
         if match["other"]:
@@ -54,9 +54,9 @@ def unit_of(text: str) -> Unit | None:
 
 
 def how_many(left: Unit, other: Unit) -> Fraction | None:
-    """Return how many of `other` are one of `one`; None where they measure different things.
+    """Return how many of `other` make one of `left`; None where they measure different things.
 
-    A power that only one of them has does not count: `cm` is often written for `cm^2`.
+    A power that only one of them has is ignored: `cm` is often written for `cm^2`.
     """
     if left.powers == other.powers:
         return left.factor / other.factor
@@ -68,7 +68,7 @@ def how_many(left: Unit, other: Unit) -> Fraction | None:
 
 
 def _named(word: str) -> tuple[str, Fraction] | None:
-    """Return the quantity of a unit, and its factor; as it is written, else in lower case, else without its plural."""
+    """Return the quantity and factor of a unit; looked up as written, else in lower case, else without its plural s."""
     units = _units()
     lower = word.lower()
     return units.get(word) or units.get(lower) or (units.get(lower.rstrip("s")) if len(word) > 2 else None)

@@ -2,12 +2,12 @@
 
 Judges of all languages are told to end with this very line. What comes before may quote the examinee, who may have
 written a verdict line of their own. A nonce that the examinee cannot know tells the judge's line from all others;
-nothing is stripped from the line, and what else the reply says of verdicts is nobody's business. Where a judge was
+nothing is stripped from the line, and other mentions of verdicts in the reply are ignored. Where a judge was
 given no nonce (as published, and in runs of an earlier Viva), its line must be the last one, bare, outside of
 quotations, lists and code, and no other verdict line may contradict it.
 
-A judge that cannot decide says `VERDICT: none`; that is an answer, and no mark. What a judge thinks aloud before it
-replies is cut off. A judge that labels ends with `ERRORS: K1, K3` (or `none`), which is read likewise.
+A judge that cannot decide says `VERDICT: none`; that is an answer, and no mark. A judge's thinking before its
+reply is cut off. A judge that labels ends with `ERRORS: K1, K3` (or `none`), which is read likewise.
 """
 
 from __future__ import annotations
@@ -47,22 +47,22 @@ _decode = msgspec.json.Decoder(_Structured).decode
 
 
 def read_mark(opinion: Opinion, scale: Sequence[float]) -> float | None:
-    """Return the mark of an ascending scale that the judge gives, or None where it gives none that the format allows.
+    """Return the judge's mark on an ascending scale, or None without one in the right format.
 
-    "VERDICT: 0.5" is a half where the scale has one, "VERDICT: 8/10" is 8 where it ends with 10. Numbers that are not
-    on the scale, decimals where it is a range, another denominator and text after the number are None.
+    "VERDICT: 0.5" is a half where the scale has one, "VERDICT: 8/10" is 8 where it ends with 10. Numbers off the
+    scale, decimals where it is a range, another denominator and text after the number give None.
     """
     mark = _read(opinion, scale)
     return None if mark == _NONE else mark
 
 
 def undecided(opinion: Opinion) -> bool:
-    """Return whether the judge says that it cannot decide."""
+    """Return whether the judge declares that it cannot decide."""
     return _read(opinion, ()) == _NONE
 
 
 def reasons(opinion: Opinion) -> str:
-    """Return the reply as it is shown, without the nonce: two judgings of one answer may say the same."""
+    """Return the reply for display, without the nonce, so that equal replies to one answer look equal."""
     text = opinion.text.strip()
     return text.replace(f" {opinion.nonce}:", ":").replace(opinion.nonce, "") if opinion.nonce else text
 
@@ -78,7 +78,7 @@ def _read(opinion: Opinion, scale: Sequence[float]) -> float | None:
 
 
 def _with_nonce(reply: str, nonce: str, scale: Sequence[float]) -> float | None:
-    """Return the verdict of the last line, or of a reply that is one JSON object."""
+    """Return the mark on the last line, or in a reply that is one JSON object."""
     line = _last_line(reply)
     head = f"VERDICT {nonce}"
     if line.startswith((f"{head}:", f"{head}：")):  # Chinese replies have a colon of their own
@@ -91,7 +91,7 @@ def _with_nonce(reply: str, nonce: str, scale: Sequence[float]) -> float | None:
 
 
 def _bare(reply: str, scale: Sequence[float]) -> float | None:
-    """Return the verdict of the last line, where it stands alone and nothing contradicts it."""
+    """Return the mark on the last line, if it is alone on it and nothing contradicts it."""
     value = _value(_LINE.fullmatch(_last_line(reply)), scale)
     if len(_FENCE.findall(reply)) % 2:
         return None
@@ -127,7 +127,7 @@ _BETWEEN = re.compile(r" ?[,;、+&/] ?(?:and )?| (?:and )?", re.IGNORECASE)
 def read_labels(reply: str, known: Collection[str], word: str = "ERRORS") -> tuple[str, ...] | None:
     """Return the labels that the judge gives, in the order of `known`, each once; () for none of them.
 
-    None where the last line has not the form, names a label that is not known, or is contradicted by another such line.
+    None where the last line has another form, names an unknown label, or is contradicted by another such line.
     """
     stripped = reply.rstrip(_INVISIBLE)
     labels_read = _labels(stripped.rpartition("\n")[2], known, word)

@@ -21,16 +21,16 @@ _ARTICLE = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _QUOTES = str.maketrans("", "", "“”‘’")
 _MOST_ALIGNED = 6
-"""Spans that are matched in every way; of more, the best pairs first."""
+"""Most spans for which all matchings are tried; of more, the best pairs are taken first."""
 
 
 def normal_form(text: str) -> str:
-    """Return a text in lower case, without punctuation and articles, blanks single."""
+    """Return a text in lower case, without punctuation and articles, with single blanks."""
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def exact_match(given: str, accepted: Sequence[str]) -> float:
-    """1.0 where the normalised text is that of an accepted answer, else 0.0."""
+    """Return 1.0 where the normalised text equals that of an accepted answer, else 0.0."""
     form = normal_form(given)
     return float(any(form == normal_form(form_accepted) for form_accepted in accepted))
 
@@ -79,7 +79,7 @@ def _span_f1(given: Sequence[str], gold: Sequence[str]) -> float:
 
 
 def _aligned(given: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> float:
-    """Return the mean F1 of the best one-to-one matching; what has no partner counts 0."""
+    """Return the mean F1 of the best one-to-one matching; spans without a partner count 0."""
     table = [[_span_f1(mine, theirs) for theirs in gold] for mine in given]
     size = max(len(given), len(gold))
     if size <= _MOST_ALIGNED:

@@ -1,1 +1,1 @@
-"""Questions asked of finished runs: a package each, data in, result out."""
+"""Studies of finished runs: a package each, data in, findings out."""

@@ -1,4 +1,4 @@
-"""Answers in anybody's replies, a row a reply; and how well they were read, on rows that people labelled."""
+"""Extraction of answers from replies, a row each; and its accuracy on rows that people labelled."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ Format = Literal["choice", "choices", "truth", "number", "math", "exact", "phras
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LETTERS = re.compile(r"TRUE|FALSE|[A-Z]")
 UNREAD = frozenset({"", "none", "several", "unparsed", "empty", "refused"})
-"""Labels of replies that commit to nothing."""
+"""Labels of replies without an answer."""
 
 
 class Row(Struct):
-    """What a row must hold; anything else is passed through."""
+    """The known fields of a row; all others are passed through."""
 
     reply: str
     kind: Format | None = None
     format: Format | None = None
-    """The same as `kind`, as cards call it."""
+    """Alternative to `kind`, in the terms of cards."""
     language: Language = "en"
     options: list[str] | None = None
     letters: str | None = None
@@ -47,7 +47,7 @@ class Row(Struct):
     stop_reason: StopReason = "stop"
     label: str | None = None
     read: str | None = None
-    """What another reader read."""
+    """The answer as read by another reader."""
 
     @property
     def asked(self) -> Format:
@@ -56,7 +56,7 @@ class Row(Struct):
 
 
 def decoded(line: bytes, where: str) -> tuple[dict[str, Any], Row]:
-    """Return a line as it is, and what of it is known. Raises DataError naming `where`."""
+    """Return a line as a dict, and its known fields. Raises DataError naming `where`."""
     try:
         raw = msgspec.json.decode(line, type=dict[str, Any])
         row = msgspec.convert(raw, Row)
@@ -68,7 +68,7 @@ def decoded(line: bytes, where: str) -> tuple[dict[str, Any], Row]:
 
 
 def reading_of(row: Row) -> Reading:
-    """Return what is read in a row's reply; a value is written as the reply has it."""
+    """Return the answer read from a row's reply; a value is spelled as in the reply."""
     options = row.options or ()
     letters = row.letters or (LETTERS[: len(options)] if options else "ABCD")
     ended = row.stop_reason not in CUT_OFF
@@ -99,7 +99,7 @@ def _with(value: str | None, reading: Reading) -> Reading:
 
 
 def read_row(line: bytes, where: str) -> dict[str, Any]:
-    """Return one row, and what is read in its reply. Raises DataError naming `where`."""
+    """Return one row with the answer read from its reply. Raises DataError naming `where`."""
     raw, row = decoded(line, where)
     reading = reading_of(row)
     span = list(reading.span) if reading.span else None
@@ -110,9 +110,9 @@ def read_row(line: bytes, where: str) -> dict[str, Any]:
 
 
 class Precision(Struct, frozen=True):
-    """How often a reader, or one of its rules, agrees with people: `right` of `read`, with the 95 % interval (Wilson).
+    """Agreement of a reader, or of one of its rules, with people: `right` of `read`, with the 95 % interval (Wilson).
 
-    `unread` counts replies that people read and it did not; `agreed` all in which they agree, none included.
+    `unread` counts replies that people could read and it did not; `agreed` all agreements, also on "no answer".
     """
 
     name: str
@@ -154,7 +154,7 @@ def evaluate(lines: Iterable[tuple[bytes, str]]) -> tuple[list[Precision], list[
         if row.read is not None:
             readers["the rows' own"].append(("" if row.read in UNREAD else row.read, row))
         tried: dict[str, str] = {}
-        for each in published:  # of a reader's expressions the first that matches counts
+        for each in published:  # the first matching expression counts
             if row.asked in each.formats:
                 tried[each.reader] = tried.get(each.reader) or _matched(each, row.reply)
         for name, text in tried.items():
@@ -180,7 +180,7 @@ def _precision(name: str, rows: list[tuple[str, Row]]) -> Precision:
 
 
 def _agrees(read: str, row: Row) -> bool:
-    """Return whether what was read is what the label says: by value for numbers and formulas."""
+    """Return whether an answer agrees with the label: by value for numbers and formulas."""
     label = row.label or ""
     if label in UNREAD:
         return False

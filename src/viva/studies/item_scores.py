@@ -1,6 +1,6 @@
-"""Item scores of any origin, a frame a model and exam: run folders (also a folder of runs), and tables of item scores.
+"""Item scores by model and exam, from any source: run folders (also a folder of runs), and tables of item scores.
 
-What compares models with each other (`viva correlate`) or with their own past (`viva training`) reads these.
+Input of studies that compare models (`viva correlate`) or checkpoints (`viva training`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from viva.types import NOT_ASKED, Aggregate, Outcome, ScoreRow, TableSpec
 from viva.visible import one_line, some
 
 EXAM = "exam"
-"""What --by calls the headline of each exam."""
+"""`--by` value for the headline of each exam."""
 FORMAT = "format"
-"""The tag that --by means where an exam has no table of models."""
+"""Default tag of `--by` where an exam has no table of models."""
 AUTO = ""
 """`--by` value of callers that accept a single column."""
 UNGROUPED = "question"
-"""What --macro-average calls the plain mean over questions."""
+"""`--macro-average` value for the plain mean over questions."""
 
 
 class ScoreSet(Struct, frozen=True, kw_only=True):
@@ -45,19 +45,19 @@ class ScoreSet(Struct, frozen=True, kw_only=True):
     exam: str
     model: str
     lines: Lines
-    """Column or curve → which of its answers, averaged how."""
+    """Column or curve → its answers and how they are averaged."""
     headline: Aggregate
     scores: Columns
-    """As analysis.breakdown.frame makes it."""
+    """Columns from `analysis.breakdown.frame`."""
     run: RunRecord | None = None
-    """The run that it is of; None for a table."""
+    """The scores' run; None for a table."""
     record: ExamRecord | None = None
-    """The exam in it."""
+    """The run's record of the exam."""
     opened: ModelRecord | None = None
-    """The model in it; None where an earlier Viva did not say what it calls its models."""
+    """The run's record of the model; None for runs of earlier versions, which lack its name."""
 
     def measured(self, lines: Lines | None = None) -> dict[str, Estimate]:
-        """Return the score on each of its lines, or of these."""
+        """Return the score on each of its lines, or on the given ones."""
         breakdown = Breakdown(self.scores, self.headline.attempts)
         return {name: breakdown.cell(*shared) for name, shared in (self.lines if lines is None else lines).items()}
 
@@ -75,15 +75,15 @@ def score_sets(
     cluster: str = "",
     first_cell: bool = False,
 ) -> Iterator[ScoreSet]:
-    """Yield everything that the sources hold, one at a time.
+    """Yield the score sets of all sources, lazily.
 
     `by`: a table of the exam (its columns where it has a row a model, else its rows), or a tag; `EXAM` for the headline
     alone; None for the exam's first table with a row a model, else the tag `format`; `AUTO` for these or, where there
     is neither, the headline alone. `over`: the tag whose values the headline averages first, `PLAIN` for none; None for
-    the headline of the exam's paper (of a table of item scores, which knows no exam: the plain mean). `tags`: what else
-    the scores of a table are to keep; those of a run keep all. `cluster`: the tag whose values belong together, in
-    place of what the data declare. `first_cell`: of a run with a design the answers of its first combination alone, as
-    a plain run asks. Raises VivaError for what is no source, damaged, not graded, or has no such table or tag.
+    the headline of the exam's paper (for a table of item scores: the plain mean). `tags`: further tags to keep of a
+    table; a run keeps all. `cluster`: the tag whose values are the clusters, in place of declared ones. `first_cell`:
+    only the first combination of a run with a design, as a plain run asks. Raises VivaError for a source that is
+    invalid, damaged, not graded, or has no such table or tag.
     """
     wanted = None if over is None else Aggregate("mean", over="" if over == UNGROUPED else over)
     for source in sources:
@@ -97,7 +97,7 @@ def score_sets(
 
 
 def once_each(sets: Iterable[ScoreSet]) -> Iterator[ScoreSet]:
-    """Yield the same. Raises DataError for a model that took an exam in two sources."""
+    """Yield `sets`. Raises DataError for a model that took an exam in two sources."""
     origin: dict[tuple[str, str], Path] = {}
     for scored in sets:
         if earlier := origin.get((scored.exam, scored.model)):
@@ -110,7 +110,7 @@ def once_each(sets: Iterable[ScoreSet]) -> Iterator[ScoreSet]:
 
 
 def _clustered(scored: ScoreSet, tag: str) -> ScoreSet:
-    """Return the scores with the values of a tag in place of declared clusters."""
+    """Return the scores with a tag's values as clusters."""
     if not tag:
         return scored
     tags = scored.scores.tags
@@ -122,7 +122,7 @@ def _clustered(scored: ScoreSet, tag: str) -> ScoreSet:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names that there are, as an error message shows them, at most 20."""
+    """Return known names for an error message, at most 20."""
     return some([repr(one_line(name)) for name in names], 20)
 
 
@@ -138,9 +138,7 @@ def existing(sources: Sequence[str], published: Iterable[str]) -> list[Path]:
 
 
 def _lines(scores: Columns, by: str | None, headline: Aggregate, tables: Sequence[TableSpec], where: str) -> Lines:
-    """Return what `by` names. The exam's own table has the exam's own averages, so --macro-average takes a tag
-    instead.
-    """
+    """Return the lines that `by` names. The exam's own table has its own averages, so --macro-average needs a tag."""
     if by == EXAM:
         return {headline.label: (headline,)}
     table = next(
@@ -166,9 +164,7 @@ def _lines(scores: Columns, by: str | None, headline: Aggregate, tables: Sequenc
 
 
 def _goes_beyond(table: TableSpec, tag: str | None) -> bool:
-    """Return whether a table's rows are a tag's values and more: CMMLU's categories, and its China-specific
-    subjects.
-    """
+    """Return whether a table has rows besides a tag's values: CMMLU's categories, and its China-specific subjects."""
     tags = {name for row in table.rows for name in row.where}
     return not table.across and len(tags) > 1 and sum(tag in row.where for row in table.rows) > 1
 
@@ -200,7 +196,7 @@ _REOPENED: dict[bytes, Averages] = {}
 
 
 def _averages(record: ExamRecord) -> Averages:
-    """Return the exam's headline and its tables: of a run that does not say them it is opened, once for all alike."""
+    """Return the exam's headline and tables; reopens the exam, once for equal records."""
     key = msgspec.json.encode(record, order="deterministic")
     if key not in _REOPENED:
         exam = reopen(record)
@@ -218,9 +214,9 @@ def _of_table(path: Path, by: str | None, headline: Aggregate, more: Sequence[st
 
 
 def table_rows(exam: str, model: str, model_scores: ModelScores, group: int = 0) -> Iterator[ScoreRow]:
-    """Yield a model's rows of a table of item scores; `group` answers to a question are a repeat, all of them for 0.
+    """Yield a model's rows of a table of item scores; `group`: answers to a question in a repeat, 0 for all.
 
-    A table says no more than the score: one that is missing is not the model's doing.
+    A table has only the score, so a missing one is not counted against the model.
     """
     for question, values in model_scores.scores.items():
         missing: Outcome = NOT_ASKED if question in model_scores.missing else "ungraded"

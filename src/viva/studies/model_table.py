@@ -1,4 +1,4 @@
-"""Figures of models: a row a model, a column a measure, as papers print them and as runs and tables give them.
+"""Tables of models: a row for each model, a column for each measure, from papers, runs and files.
 
     model,tf,mc
     GPT4,81.88,88.19
@@ -33,26 +33,26 @@ class ModelTable(Struct, frozen=True, kw_only=True):
 
     title: str
     columns: Mapping[str, Mapping[str, Estimate]]
-    """Column → model → its figure, on the table's own scale; an empty one where there is none."""
+    """Column → model → its figure, on the table's own scale; an empty `Estimate` if missing."""
     words: Mapping[str, Mapping[str, str]] = {}
-    """Columns that are no figures → model → the field."""
+    """Column of text → model → the field."""
     strange: Mapping[str, str] = {}
-    """The same columns → the field, with its line, that is none."""
+    """Column of text → the field that is no figure, with its line."""
     first: tuple[str, ...] = ()
-    """Columns that are looked at where nobody names any; all where there are none."""
+    """Columns used by default; empty for all."""
     labels: Mapping[str, str] = {}
-    """What a chart calls a column that has a label."""
+    """Column → its label in charts, if it has one."""
     notes: tuple[str, ...] = ()
 
     @property
     def models(self) -> list[str]:
-        """All of them."""
+        """Names of all models."""
         return list(dict.fromkeys(name for given in (*self.columns.values(), *self.words.values()) for name in given))
 
 
 def read_models(path: Path, fewest: int = 3) -> ModelTable:
-    """Return the table. Raises DataError with the line for what is torn, unnamed or there twice, or has fewer
-    columns.
+    """Return the table. Raises DataError with the line for a damaged file, unnamed or duplicate rows or columns, or
+    fewer columns.
     """
     header, rows = _read(path, table_text(path))
     lines = list(rows)
@@ -104,7 +104,7 @@ def published_models(benchmark: str, name: str, *, every_row: bool = False) -> M
 
 
 def is_wide(path: Path) -> bool:
-    """Return a CSV that is no table of item scores: those have a question, a sample and a score a row."""
+    """Return whether a file is a CSV other than item scores, which have columns of question, sample and score."""
     if path.is_dir() or not path.name.removesuffix(".gz").endswith(".csv"):
         return False
     header, _ = _read(path, table_text(path).split("\n", 1)[0] + "\n")
@@ -112,9 +112,9 @@ def is_wide(path: Path) -> bool:
 
 
 def only_model_table(paths: Sequence[Path]) -> Path | None:
-    """Return the table of a row a model, where these are such a table; None for runs and tables of item scores.
+    """Return the path if the sources are a single table of models; None for runs and tables of item scores.
 
-    Raises VivaError for one among others.
+    Raises VivaError for such a table among other sources.
     """
     wide = next((path for path in paths if is_wide(path)), None)
     if wide is not None and len(paths) > 1:
@@ -146,23 +146,21 @@ Families = Annotated[
 ]
 _SIZE = re.compile(r"\d+(?:\.\d+)?(?:\s*[x×]\s*\d+(?:\.\d+)?)?\s*b(?![a-z])", re.IGNORECASE)
 _NAMED = 3
-"""Families that a note names."""
+"""The most families named in a note."""
 _MODELS = 6
-"""Models that a note or an error names."""
+"""The most models named in a note or an error."""
 
 
 def family_of(model: str) -> str:
-    """Return a model's family by its name: what stands before its size ("Qwen1.5-110B" → "Qwen1.5"); "" where none
-    stands.
-    """
+    """Return a model's family: the part of its name before the size ("Qwen1.5-110B" → "Qwen1.5"); "" without a size."""
     name = model.rpartition("/")[2]
     match = _SIZE.search(name)
     return name[: match.start()].rstrip(" -_") if match else ""
 
 
 def read_families(path: Path, models: Sequence[str], notes: list[str]) -> list[str]:
-    """Return each model's family by a table `model,family`; its own name where the table has none, which `notes`
-    gets.
+    """Return each model's family from a table `model,family`; if missing there, its own name, with a note in
+    `notes`.
     """
     by_model: dict[str, str] = {}
     for line, row in rows_of(path):
@@ -182,8 +180,8 @@ def _some(names: Iterable[str]) -> str:
 
 
 def families_of(given: str | None, models: Sequence[str], notes: list[str]) -> list[str]:
-    """Return each model's family for `--families`, and what was made of it into `notes`; none where each model is its
-    own, and where there are too few families to say anything of a further one (`analysis.families.FEWEST`).
+    """Return each model's family for `--families`, with remarks in `notes`; empty where each model is its own, and
+    where there are too few families (`analysis.sizes.families.FEWEST`).
     """
     if given == NONE:
         return []

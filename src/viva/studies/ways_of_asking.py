@@ -1,4 +1,4 @@
-"""Ways of asking and grading: what differs between two of them, in words, and which results may be ranked together.
+"""Ways of asking and grading: their differences in words, and which results may be ranked together.
 
 A way is the parts of a run's signature by name (`viva.engine.folder.settings`).
 
@@ -35,16 +35,16 @@ class Part(Struct, frozen=True, forbid_unknown_fields=True):
 
 PARTS = shipped_table(__file__, "ways_of_asking.toml", dict[str, Part])
 FACTORS = tuple(dict.fromkeys(part.factor for part in PARTS.values() if part.factor))
-"""What --between may name."""
+"""Values of --between."""
 OF_THE_MODEL = frozenset({"viva", *(name for name, part in PARTS.items() if part.factor == "models")})
-"""Parts of a signature that tell models apart, not ways of asking."""
+"""Parts of a signature that identify models, not ways of asking."""
 OF_THE_REQUEST = frozenset({"temp", "top_p", "max_tokens", "reasoning", "reasoning_budget", "request"})
-"""Parts on which no baseline depends: it answers by a rule."""
+"""Parts irrelevant to baselines, which answer by a rule."""
 SELECTION = frozenset({"only", "limit", "questions", "shard", "seed"})
-"""Parts that say how questions were chosen: where it is known which were asked (`asked`), these count instead."""
+"""Parts that say how questions were chosen; replaced by the questions themselves where these are known (`asked`)."""
 
 _TITLED = ("settings", "lang", "shots", "cot", "only", "rationale", "vary")
-"""What a board's title always says; what else differs between boards is added."""
+"""Parts that a board's title always has; others are added where boards differ in them."""
 _VARIED = {
     "prompt": "prompts",
     "order": "orders of options",
@@ -52,14 +52,14 @@ _VARIED = {
     "system": "system texts",
 }
 _OF_JUDGES = {"panel", "verdict"}
-"""What only judges have: a board without a judge is called so once."""
+"""Parts of judges only: a title says once that a board has no judge."""
 _HASHES = re.compile(r"@https?://[^\s+,()]*| \((?:data )?[0-9a-f]{4,}\)|(?<=\()data [0-9a-f]+, ")
-"""Addresses of judges and fingerprints, which a title leaves out where it says as much without them."""
+"""Addresses of judges and fingerprints, left out of a title unless boards differ in them."""
 
 
 def comparable(settings: Settings, asked: str = "") -> dict[str, str]:
-    """Return the parts that two rows must share. A seed counts only where it chooses questions or exemplars: one that
-    was sent along to a model gives other draws of the same thing. `asked`: a hash of the questions' names.
+    """Return the parts that two rows must share. A seed counts only where it chooses questions or exemplars: a seed
+    sent to a model only varies its samples. `asked`: a hash of the questions' names.
     """
     parts = {name: str(value) for name, value in settings.items() if name not in OF_THE_MODEL}
     if asked:
@@ -79,22 +79,22 @@ def of_baseline(settings: Settings) -> bool:
 
 
 def for_baseline(parts: Way) -> dict[str, str]:
-    """Of the parts that two rows must share those that a baseline must share with them."""
+    """Return, of the parts that two rows must share, those that a baseline must share with them."""
     return {name: value for name, value in parts.items() if name not in OF_THE_REQUEST}
 
 
 def apart(ways: Sequence[Way], names: Iterable[str] = PARTS) -> list[str]:
-    """Return the parts in which ways differ, as far as they say: what a table of scores leaves out is no difference."""
+    """Return the parts in which ways differ; a part missing from one (a table of scores) is no difference."""
     return [name for name in names if len({way[name] for way in ways if name in way}) > 1]
 
 
 def factors_between(*ways: Way) -> frozenset[str]:
-    """Return the factors in which ways differ, as far as they say."""
+    """Return the factors in which ways differ, parts missing from one aside."""
     return frozenset(PARTS[name].factor for name in apart(ways)) - {""}
 
 
 def telling(ways: Sequence[Way], names: Iterable[str], kept: Sequence[str] = ()) -> list[str]:
-    """Return those that are kept, and of the parts in order each that tells more of the ways apart than these."""
+    """Return the kept parts, and in order each part that distinguishes further ways."""
     told = list(kept)
 
     def count(names: Sequence[str]) -> int:
@@ -107,7 +107,7 @@ def telling(ways: Sequence[Way], names: Iterable[str], kept: Sequence[str] = ())
 
 
 def called(way: Way, names: Iterable[str]) -> str:
-    """Return what a contestant is called by these parts: `openai/x · 5-shot`."""
+    """Return a contestant's name from these parts: `openai/x · 5-shot`."""
     return " · ".join(_called(name, way[name]) for name in names if name in way)
 
 
@@ -118,7 +118,7 @@ def _called(name: str, value: str) -> str:
 
 
 def differing(ways: Sequence[Way]) -> str:
-    """Return what is not the same in all ways of asking, with what it is in each: `longest reply: 2048 or 512`."""
+    """Return the parts in which ways of asking differ, with their values: `longest reply: 2048 or 512`."""
     differences = []
     for name in dict.fromkeys(name for parts in ways for name in parts):
         values = dict.fromkeys(_value(name, parts.get(name, "none")) for parts in ways)
@@ -128,25 +128,25 @@ def differing(ways: Sequence[Way]) -> str:
 
 
 def key_of(parts: Way) -> str:
-    """Return a short name for one way of asking, for addresses and files."""
+    """Return a short name for one way of asking, for URLs and files."""
     text = "\0".join(f"{name}\0{parts[name]}" for name in sorted(parts))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
 def in_words(parts: Way) -> tuple[tuple[str, str], ...]:
-    """Return all of them with the names that people use, in the order of the signature."""
+    """Return all parts as (label, value), in the order of the signature."""
     return tuple((_name(name), _value(name, value)) for name, value in parts.items())
 
 
 def titles(boards: Sequence[Way]) -> list[str]:
-    """Return a title a board: language, shots, and what else differs between those of which that is the same, in
-    words.
+    """Return a title for each board, in words: language, shots, and other parts in which boards with equal titles
+    differ.
     """
     described = [_joined(_titled(name, parts) for name in _TITLED if name in parts) for parts in boards]
     titled: list[str] = []
     for title, parts in zip(described, boards, strict=True):
         alike = [other for other_title, other in zip(described, boards, strict=True) if other_title == title]
-        # Data and questions first; what follows from these is left out.
+        # Data and questions first; parts that follow from these are left out.
         names = dict.fromkeys(("data", "n", *(name for other in alike for name in other)))
         told = telling(alike, [name for name in names if name not in (*_TITLED, "asked")])
         titled.append(_joined([title, *(_titled(name, parts) for name in told)]))
@@ -163,7 +163,7 @@ def _joined(parts: Iterable[str]) -> str:
 
 
 def _titled(name: str, parts: Way) -> str:
-    """Return what a title says of a part."""
+    """Return a part in the words of a title."""
     if name in _OF_JUDGES and parts.get("judge", "none") == "none":
         return ""
     value = parts.get(name, "none")
@@ -194,7 +194,7 @@ def _samples(value: str) -> str:
 
 
 def _vary(value: str) -> str:
-    """Return `prompt4.order2.in6.06e62da0`: what is varied, in how many combinations, and the fingerprint of it all."""
+    """Return `prompt4.order2.in6.06e62da0` in words: what is varied, in how many combinations, and the fingerprint."""
     *parts, fingerprint = value.split(".")
     factors = [re.fullmatch("([a-z]+)([0-9]+)", part) for part in parts]
     factor_text = " × ".join(

@@ -1,1 +1,1 @@
-"""What every page shares: the guard before a server, escaping, tables, charts and colours."""
+"""Shared parts of pages: escaping, charts, colours."""

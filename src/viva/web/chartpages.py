@@ -1,4 +1,4 @@
-"""Charts in a page: the drawing library as text, and the colours that pages and pictures share.
+"""Charts in pages: the drawing library as text, and the colours shared by pages and pictures.
 
 The library is Vega, Vega-Lite and Vega-Embed as vl-convert brings them along (about 0.9 MB), so that a page needs no
 network. Expressions are interpreted, never compiled, so that a page needs no `unsafe-eval`.
@@ -22,15 +22,15 @@ Scheme = Literal["light", "dark"]
 
 @functools.cache
 def tokens() -> dict[str, Any]:
-    """Return what `static/theme.json` says: colours by scheme as in viva.css, one an outcome for both schemes, and how
-    charts use them.
+    """Return the content of `static/theme.json`: colours by scheme as in viva.css, one for each outcome in both
+    schemes, and their use in charts.
     """
     content = shipped_text(__file__, "static/theme.json")
     return cast("dict[str, Any]", json.loads(content))
 
 
 def config(scheme: Scheme = "light") -> dict[str, Any]:
-    """Return the Vega-Lite `config` of a scheme. A chart that sets no colours of its own looks right in both."""
+    """Return the Vega-Lite `config` of a scheme. A chart without colours of its own suits both."""
     colour = tokens()[scheme]
 
     def filled(value: Any) -> Any:  # `$ink` is the colour of that name
@@ -42,9 +42,9 @@ def config(scheme: Scheme = "light") -> dict[str, Any]:
 
 
 def outcome_style() -> str:
-    """Style rules: the colour of each outcome (class `is-` and what people read for it), the same as in charts.
+    """Return style rules with the colour of each outcome (class `is-` and its displayed name), as in charts.
 
-    `--dot` is the colour, `--tint` one to write on.
+    `--dot` is the colour, `--tint` a background for text.
     """
     return "\n".join(
         f".is-{outcome_name(outcome).replace(' ', '-')} {{ --dot: {colour}; --tint: {colour}55; }}"
@@ -54,9 +54,9 @@ def outcome_style() -> str:
 
 @functools.cache
 def library() -> str:
-    """Vega-Embed with all that it needs, as one classic script that sets `vivaEmbed` and no other global name."""
+    """Return Vega-Embed with its dependencies, as one classic script that sets `vivaEmbed` and no other global name."""
     bundled = _bundle("window.vivaEmbed=vegaEmbed;", cache_folder())
-    # Its own console is deaf to warnings: Vega-Lite tells of every small thing that it settles by itself.
+    # Its console ignores warnings: Vega-Lite warns of every default that it chooses.
     deaf = (
         "{error:(...said)=>console.error(...said),warn(){},info(){},log(){},debug(){},groupCollapsed(){},groupEnd(){}}"
     )
@@ -64,9 +64,10 @@ def library() -> str:
 
 
 def _bundle(snippet: str, folder: Path) -> str:
-    """vl-convert's library around `snippet`: two seconds' work, hence kept in `folder` with a hash, if that can be.
+    """Return vl-convert's bundle of `snippet`: it takes two seconds, so it is cached in `folder` with a hash, if
+    possible.
 
-    A file that is not what was written (half of it, another version's, changed) is made anew.
+    A file that fails its hash (truncated, of another version, changed) is rebuilt.
     """
     wanted = hashlib.sha256(snippet.encode()).hexdigest()[:12]
     path = folder / f"charts-{version('vl-convert-python')}-{wanted}.js"

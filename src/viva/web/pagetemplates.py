@@ -1,4 +1,4 @@
-"""Templates: every text of theirs is made visible, then escaped; a name that is not there is an error."""
+"""Templates of pages: invisible characters of every text are shown, then it is escaped; unknown names are errors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from viva.files import shipped_text
 from viva.visible import escape_invisible, one_line
 
 LONGEST = 100_000
-"""Characters of one text on a page."""
+"""The most characters of one text on a page."""
 
 
 def shown(text: str, longest: int = LONGEST) -> str:
-    """Visible text, with the line ends of one kind; cut where it is longer than a page should be."""
+    """Return text with invisible characters shown and uniform line ends, cut to `longest` characters."""
     whole = text[:longest].replace("\r\n", "\n")
     if len(text) <= longest:
         return escape_invisible(whole)
@@ -26,7 +26,7 @@ def shown(text: str, longest: int = LONGEST) -> str:
 
 
 def highlighted(text: str, marks: Iterable[tuple[int, int, str]]) -> Markup:
-    """Return a text as it came, with parts marked (start, end, class); marks may overlap."""
+    """Return an escaped text with parts marked (start, end, class); marks may overlap."""
     kept = text[:LONGEST]
     inside = [(start, min(end, len(kept)), name) for start, end, name in marks if 0 <= start < min(end, len(kept))]
     edges = sorted({0, len(kept), *(edge for start, end, _ in inside for edge in (start, end))})
@@ -49,7 +49,7 @@ def highlighted(text: str, marks: Iterable[tuple[int, int, str]]) -> Markup:
 
 
 def digest(text: str) -> str:
-    """Return the hash of an inline script or style as a policy names it. ValueError for what a page would end or
+    """Return the hash of an inline script or style for a policy. Raises ValueError for text that a page would end or
     change.
     """
     for broken in ("</script", "</style", "<!--", "\r", "\0"):
@@ -62,8 +62,8 @@ def policy(scripts: Iterable[str] = (), styles: Iterable[str] = ()) -> str:
     """Return the `content` of `<meta http-equiv="Content-Security-Policy">` for these inline texts, exactly as they
     stand.
 
-    No request of any kind leaves the page; images are those that it makes itself. Nothing is evaluated, and no text
-    becomes markup (`require-trusted-types-for`, where the browser knows it).
+    No request leaves the page; images are only those that it makes itself. Nothing is evaluated, and no text becomes
+    markup (`require-trusted-types-for`, if the browser supports it).
     """
     allowed = {
         "script-src": " ".join(map(digest, scripts)) or "'none'",
@@ -91,10 +91,10 @@ def environment(package: str) -> Environment:
 
 
 def finalised(value: object) -> object:
-    """Every text of a template goes through here before it is escaped; what is markup already is ours."""
+    """Return a template's value with invisible characters shown, before it is escaped; markup is ours and unchanged."""
     return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def asset(name: str) -> str:
-    """Return a style sheet or script of `viva.web`, to be put into a page or served beside it."""
+    """Return a style sheet or script of `viva.web`, to embed into a page or to serve."""
     return shipped_text(__file__, f"static/{name}")

@@ -1,14 +1,14 @@
-"""lm-evaluation-harness over prompts that are given, offline: a program of its own, so that it cannot meet Viva.
+"""Run lm-evaluation-harness offline on given prompts, as a separate program that does not import Viva.
 
     python tests/models/local/lmeval.py WORK.json
 
 WORK.json is a list of {"model": folder, "documents": JSONL, "out": file}. A document is {"prompt", "choices", "gold"};
-the choices are written as they follow the prompt. To `out` goes, a document: the log-probability of each choice, and
-whether lm-eval counts its choice as right ("acc", which goes by the sum over a choice's tokens).
+the choices are written as they follow the prompt. `out` gets, per document, the log-probability of each choice and
+whether lm-eval counts its choice as right ("acc", by the sum over a choice's tokens).
 
 What lm-eval 0.4.13 does with a BOS (`HFLM.tok_encode`, no `add_bos_token` given): `tokenizer.encode` adds what the
 tokenizer adds by itself, so a SentencePiece one its BOS and a byte-level one nothing, except where the text begins with
-the BOS already. `prefix_token_id` stands before empty prompts only. Viva does the same, so nothing is to be set here.
+the BOS already. `prefix_token_id` precedes empty prompts only. Viva does the same, so no setting is needed.
 """
 
 import json

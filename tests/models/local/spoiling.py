@@ -1,4 +1,4 @@
-"""Folders of weights that are spoiled, and what is said of them."""
+"""Damaged folders of weights, with the expected errors."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Log-probabilities with everything shared, against each row alone through the model."""
+"""Log-probabilities with shared prefixes, against each row computed alone."""
 
 import itertools
 import random

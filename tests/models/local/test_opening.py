@@ -1,4 +1,4 @@
-"""Opening weights: what is opened is what was saved; and what is known of them, and costs, before."""
+"""Opening weights: the loaded model equals the saved one; properties and memory known before loading."""
 
 import json
 import os

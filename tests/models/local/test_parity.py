@@ -1,4 +1,4 @@
-"""What `viva run` chooses, against two others: transformers one question at a time, and lm-evaluation-harness.
+"""Choices of `viva run` against transformers, one question at a time, and lm-evaluation-harness.
 
 CMMLU's questions of all 67 subjects by five shapes of models and three kinds of tokenizers: about two a subject behind
 an exemplar. With VIVA_THOROUGH=1 all 11,582 behind five, which takes an hour of one core.

@@ -1,4 +1,4 @@
-"""Weights that cannot be opened: what a folder lacks or has wrong is one sentence."""
+"""Weights that cannot be opened: one sentence says what the folder lacks or has wrong."""
 
 import json
 import math

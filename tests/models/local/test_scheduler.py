@@ -1,4 +1,4 @@
-"""Requests to models on this machine: put together, answered each by its own, given back when there is no time left."""
+"""Requests to models on this machine: batched, each with its own answer, returned unanswered when time is up."""
 
 import asyncio
 import gc
@@ -233,7 +233,8 @@ def test_what_cannot_be_opened_is_tried_once_for_all_that_wait(made: Made, tmp_p
 
 
 def test_one_question_goes_through_by_and_by_where_memory_is_short(folder: Path) -> None:
-    worker = Worker(opened(folder), lambda _: None)
+    told: list[str] = []
+    worker = Worker(opened(folder), told.append)
     options = tuple(letter + STEM * 2 for letter in LETTERS)
     request = Choose(question="q", sample=0, prompt="题目：", continuations=options, by="likelihood")
     context_window = math.inf
@@ -256,6 +257,29 @@ def test_one_question_goes_through_by_and_by_where_memory_is_short(folder: Path)
     )
     context_window = tokens // 2
     assert reply().kind == "memory"
+    worker.release()
+
+
+def test_a_batch_that_does_not_fit_into_memory_is_halved_and_it_is_said(folder: Path) -> None:
+    told: list[str] = []
+    worker = Worker(opened(folder), told.append)
+    sizes, most = [0], math.inf
+
+    def short(_: Any, given: Any, named: dict[str, Any]) -> None:
+        sizes.append(named["input_ids"].numel())
+        if sizes[-1] > most:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+
+    def replies() -> list[Any]:
+        asked = (Choose(question=q, sample=0, prompt=q * 9, continuations=LETTERS, by="likelihood") for q in "甲乙丙丁")
+        jobs = [Job(worker.model, one, Future()) for one in asked]
+        worker.work(jobs, lambda: False)
+        return [[one.logprob for one in job.future.result(0).likelihoods] for job in jobs]
+
+    worker._opened.model.register_forward_pre_hook(short, with_kwargs=True)
+    wanted, most = replies(), max(sizes) - 1
+    assert all(found == pytest.approx(one, abs=1e-3) for found, one in zip(replies(), wanted, strict=True))
+    assert [line.partition(": ")[2] for line in told] == ["out of memory with 4 rows; going on with 2 and less at once"]
     worker.release()
 
 

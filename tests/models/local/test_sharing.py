@@ -1,4 +1,4 @@
-"""What rows have in common: parted into groups, laid out as trees, put into batches."""
+"""Shared prefixes of rows: split into groups, arranged as trees, packed into batches."""
 
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What is known of weights by their files alone: without torch."""
+"""Properties of weights read from their files alone, without torch."""
 
 import json
 from pathlib import Path

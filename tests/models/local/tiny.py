@@ -1,11 +1,11 @@
-"""Tiny language models with random weights and tokenizers trained on the spot: as `save_pretrained` leaves a folder.
+"""Make folders, as `save_pretrained` does, of tiny language models with random weights and newly trained tokenizers.
 
 Shapes: "llama", "qwen2", "mistral" (grouped-query attention, rotary positions; `window` makes attention slide), "neox"
 (rotary, parallel residual), "gpt2" (absolute positions). Tokenizers:
 
     bytes          byte-level BPE as GPT-2's and Qwen's: any text without loss, no BOS before it
     sentencepiece  BPE that spells a blank "▁" and puts one first, falls back to bytes and adds a BOS: as Llama 2's
-    unigram        the same with a unigram model, which may cut a text anew wherever it goes on
+    unigram        the same with a unigram model, which may split a text differently when it continues
 
 All know the letters A to D alone and after a blank. `chat` writes messages with a chat template: "plain", "bos" (which
 begins with the BOS, as Llama's), "twice" (which begins with two of them), "alone" (which knows no system messages),

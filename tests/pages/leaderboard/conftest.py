@@ -1,4 +1,4 @@
-"""A site in a folder, and a browser that opens it from there and notes what it complains of or asks for."""
+"""A site in a folder, and a browser that opens it there and records errors and requests."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

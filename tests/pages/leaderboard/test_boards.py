@@ -1,4 +1,4 @@
-"""What may be ranked together, who is best of what, and the files of a site: names, data, and what is left alone."""
+"""Results that may be ranked together, the best of each group, and a site's files: names, data, untouched ones."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import time
 from pathlib import Path
@@ -146,5 +147,8 @@ def test_runs_without_a_result_are_left_out_and_named(tmp_path: Path, capsys: py
     board = next(board for board in written(out)["benchmarks"][0]["boards"] if board["own"])
     assert [row["model"] for row in board["rows"]] == ["replay/good.jsonl"]
     assert "no reply could be read" in (out / "index.html").read_text(encoding="utf-8")
+    page = (out / "csbench.html").read_text(encoding="utf-8")
+    assert re.search(r">[\d.]+†", page), "nobody judged its blanks and essays"
+    assert "† leaves out what was not scored" in page
     assert viva("leaderboard", mute, "--out", str(out)) == 2
     assert "nothing to rank: mute" in capsys.readouterr().err

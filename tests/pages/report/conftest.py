@@ -1,4 +1,4 @@
-"""A graded run with its report, and a browser that tells of every error and every request."""
+"""A graded run with its report, and a browser that reports every error and request."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A room for each test: in this process, as a real server, and in a real browser."""
+"""A review session for each test: in this process, as a real server, and in a real browser."""
 
 from __future__ import annotations
 

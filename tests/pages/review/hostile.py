@@ -1,4 +1,4 @@
-"""Items whose every text wants to run, load, hide or break out."""
+"""Items in which every text tries to run, load, hide or break out."""
 
 from viva.engine.reviews import item_key
 from viva.review.items import Item

@@ -1,4 +1,4 @@
-"""A room as a process: `python -m pages.review.serving LOG PORT HOST`, with the items of the tests."""
+"""A review session as a process: `python -m pages.review.serving LOG PORT HOST`, with the items of the tests."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""An examinee of known worth: answers to the bundled CLR-Bench sample, and what an expert would give each of them."""
+"""An examinee with known scores: answers to the bundled CLR-Bench sample, with an expert's mark for each."""
 
 import json
 from collections.abc import Iterator

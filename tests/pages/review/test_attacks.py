@@ -1,4 +1,4 @@
-"""What the guard and the forms must not let through: other sites, other names, too much, and texts that want to run."""
+"""Requests that guard and forms must refuse: other sites, other names, excessive size, and texts that try to run."""
 
 import html
 import itertools

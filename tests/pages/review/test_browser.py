@@ -1,4 +1,4 @@
-"""The page in a real browser: the keyboard, no JavaScript, 400 px, contrast, focus, and texts that want to run."""
+"""The page in a real browser: the keyboard, no JavaScript, 400 px, contrast, focus, and texts that try to run."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`viva review RUN`: from a real run to a real page, and what is said before there is one."""
+"""`viva review RUN`: from a real run to a real page, and errors before it is served."""
 
 import re
 import signal

@@ -1,4 +1,4 @@
-"""The figures of the experts' own page: those of `viva agreement`, of measures that the exam has, from enough items."""
+"""Figures on the experts' page: as in `viva agreement`, of the exam's measures, from enough items on."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""reviews.jsonl: whole lines, each once, whatever happens around them."""
+"""reviews.jsonl: whole lines, each once, despite kills and other writers."""
 
 import multiprocessing
 import resource

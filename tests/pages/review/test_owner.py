@@ -1,4 +1,4 @@
-"""Whoever opens the page can refuse what is about to be written, be told of what was, and give the items anew."""
+"""The program that serves the page can refuse decisions, is notified of new ones, and can replace the items."""
 
 import threading
 from collections.abc import Callable, Sequence

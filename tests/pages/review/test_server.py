@@ -1,4 +1,4 @@
-"""A real server: two reviewers at once, a killed process, a page that is posted again, Ctrl-C."""
+"""A real server: two reviewers at once, a killed process, a form posted twice, Ctrl-C."""
 
 import contextlib
 import re

@@ -1,4 +1,4 @@
-"""Runs to look at, and who looks at them: in this process, as a real server, and in a real browser."""
+"""Runs to view: in this process, on a real server, and in a real browser."""
 
 import shutil
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""A run that grows under the eyes of who looks at it, written with the engine's own folder, journals and keys."""
+"""A run that grows while it is viewed, written with the engine's own folder, journals and keys."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The item browser: filters, search, pages, steps, an answer with all that belongs to it."""
+"""The item browser: filters, search, pages, steps, an answer with all its details."""
 
 import html
 import re

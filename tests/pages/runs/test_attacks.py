@@ -1,4 +1,4 @@
-"""Every text of a run is an attack: pages show it as text, plain text stays plain, and nobody else may look."""
+"""Every text of a run is an attack: pages show it as text, plain text stays plain, and other sites have no access."""
 
 import html
 import re

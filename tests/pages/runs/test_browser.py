@@ -1,4 +1,4 @@
-"""The pages in a real browser: a run that grows while one looks on, filters, keys, no JavaScript, 400 px, the dark."""
+"""The pages in a real browser: a growing run, filters, keys, no JavaScript, 400 px, dark mode."""
 
 import re
 from collections.abc import Callable

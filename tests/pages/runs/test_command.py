@@ -1,4 +1,4 @@
-"""`viva view`: what it says before there is a page, that it ends with Ctrl-C, and that a running run goes on."""
+"""`viva view`: messages before the page is served, end by Ctrl-C, and a running run continues."""
 
 import signal
 from collections.abc import Callable

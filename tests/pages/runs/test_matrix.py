@@ -1,4 +1,4 @@
-"""Questions by models, and two replies side by side: what is counted, ordered, marked, and kept in addresses."""
+"""Questions by models, and two replies side by side: counts, order, marks, and permalinks."""
 
 import html
 import itertools

@@ -1,4 +1,4 @@
-"""What the pages say of runs that are finished, running, interrupted, broken, gone, or of a newer Viva."""
+"""Pages of runs that are finished, running, interrupted, broken, gone, or of a newer Viva."""
 
 import json
 import os
@@ -224,6 +224,11 @@ def test_a_run_that_is_removed_meanwhile_is_a_sentence(visit: Visit, growing: Gr
     second.answer(1)
     assert "1 of 20 answered" in text_of(visitor.get("/run/growing").text), "begun anew it is read anew"
     second.close()
+    shutil.rmtree(growing.path)
+    third = Growing(growing.root)  # before anybody looked again
+    third.answer(2)
+    assert "2 of 20 answered" in text_of(visitor.get("/run/growing").text)
+    third.close()
     shutil.rmtree(growing.root)
     assert "cannot read the folder" in visitor.get("/").text
 

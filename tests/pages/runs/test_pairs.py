@@ -1,4 +1,4 @@
-"""Two runs side by side: matched by question, what got worse first, a note in the folder, an address to share."""
+"""Two runs side by side: matched by question, regressions first, a note in the folder, a URL to share."""
 
 import html
 import json

@@ -1,4 +1,4 @@
-"""Where in a reply stands what was read in it."""
+"""The position in a reply of the answer that was read."""
 
 from rows import tabled
 from viva.scorers.reading import read_span, reason

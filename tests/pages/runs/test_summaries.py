@@ -1,4 +1,4 @@
-"""What the list of runs says of each: how its answers fared, and what they cost."""
+"""Summaries in the list of runs: outcomes of the answers, and costs."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Runs hostile programs in one sandbox and reports everything about each that should not be."""
+"""Run hostile programs in one sandbox and report every violation of each."""
 
 import asyncio
 import resource

@@ -1,4 +1,4 @@
-"""One world and one sandbox for all hostile programs of a session, and who is left out where a toolchain is missing."""
+"""One world and one sandbox for all hostile programs of a session, and skips for missing toolchains."""
 
 import os
 from collections.abc import Callable, Iterator

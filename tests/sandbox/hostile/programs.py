@@ -1,4 +1,4 @@
-"""The hostile programs: a folder of TOML tables a language, filled in with the places where a test hid its secrets."""
+"""The hostile programs: a folder of TOML tables per language, filled in with the locations of a test's secrets."""
 
 from collections.abc import Iterator
 from functools import cache

@@ -1,6 +1,6 @@
 """Hostile programs: none escapes, none passes, none leaves anything; and honest ones that look hostile pass.
 
-The quick tier has of every language one program of each kind, and those that try to fool a judge; the slow one has all.
+The quick tier has one program of each kind per language, and those that try to fool a judge; the slow one has all.
 """
 
 from collections import Counter

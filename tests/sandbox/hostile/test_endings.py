@@ -1,4 +1,4 @@
-"""However a run ends (killed, cancelled, closed), its programs end with it; and programs never see one another."""
+"""When a run ends in any way (killed, cancelled, closed), its programs end; and programs never see each other."""
 
 import asyncio
 import contextlib

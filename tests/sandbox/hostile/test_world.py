@@ -1,4 +1,4 @@
-"""The watchers of the hostile suite notice what they are there to notice: a suite that cannot fail proves nothing."""
+"""The hostile suite's own checks detect violations: a suite that cannot fail proves nothing."""
 
 import os
 import socket

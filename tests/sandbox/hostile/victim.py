@@ -1,8 +1,8 @@
-"""A Viva of its own, to be killed or to be looked at when it has closed its sandbox.
+"""A separate Viva process, to be killed, or inspected after closing its sandbox.
 
 Reads requests as JSON lines, runs them two at a time, closes the sandbox (early, if told a mark: as soon as a process
-carries it), and prints one JSON object: the verdicts (null for a run that was ended), the processes that are left, and
-how many seconds the runs lasted after that.
+carries it), and prints one JSON object: the verdicts (null for an aborted run), the remaining processes, and how many
+seconds the runs lasted after that.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What a hostile program must not reach: secrets in the usual places, servers, folders; and how to see that it did."""
+"""Targets that a hostile program must not reach: secrets in the usual places, servers, folders; and checks for that."""
 
 from __future__ import annotations
 

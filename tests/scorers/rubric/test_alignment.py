@@ -1,4 +1,4 @@
-"""The alignment against the specification written down as plain loops."""
+"""The alignment against the specification as plain loops."""
 
 import random
 import tracemalloc

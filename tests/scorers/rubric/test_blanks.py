@@ -1,4 +1,4 @@
-"""Blanks: what was filled in, and whether it is accepted."""
+"""Blanks: the text filled in, and whether it is accepted."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Code in answers: what a reader of Markdown takes, and what the authors' grader takes."""
+"""Code in answers: as extracted by a Markdown reader, and by the authors' grader."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Packages: what code imports, and over which one's absence a program failed."""
+"""Packages: imports of code, and the missing one that made a program fail."""
 
 import re
 from typing import Any

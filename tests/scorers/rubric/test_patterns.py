@@ -1,4 +1,4 @@
-"""Strangers' regular expressions: Python's meaning, bounded time."""
+"""Untrusted regular expressions: Python's meaning, bounded time."""
 
 import re
 import warnings

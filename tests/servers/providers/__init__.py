@@ -1,4 +1,4 @@
-"""Stand-ins for providers, by name: what each answers."""
+"""Stand-ins for providers by name."""
 
 from . import anthropic, compatible, gemini, ollama, openai, routed, selfhosted
 from .base import Answer

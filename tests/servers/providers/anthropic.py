@@ -8,30 +8,30 @@ SAYS = WORDS["anthropic"]
 says = words("anthropic")
 SAMPLING = ("temperature", "top_p", "top_k")
 VERSIONS = {"2023-06-01": {*SAYS["message"], *SAMPLING}, "2026-10-21": {*SAYS["message"]}}
-"""What a message may hold, by anthropic-version: the later one takes no sampling parameters, not even the defaults."""
+"""Allowed fields of a message by anthropic-version: the later one takes no sampling parameters, not even defaults."""
 LEVELS = ("low", "medium", "high", "xhigh", "max")
 
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """A row: which thinking it takes, and which efforts, what it does unasked, and what else it refuses."""
+    """A model: accepted kinds of thinking and efforts, its defaults, and further refusals."""
 
     kinds: tuple[str, ...] = ("enabled", "disabled")
     efforts: tuple[str, ...] = ()
     most: int = 64000
-    unasked: bool = False  # whether it thinks where no `thinking` is given
+    unasked: bool = False  # whether it thinks without `thinking`
     sampling: bool = True  # whether it takes temperature, top_p, top_k at all
     both: bool = False  # whether it takes temperature and top_p together
-    shown: bool = True  # whether thoughts are shown that nobody asked to be
+    shown: bool = True  # whether thoughts are shown by default
 
 
 def modern(*kinds: str, unasked: bool = False) -> Model:
-    """A model of 4.7 and later."""
+    """Return a model of version 4.7 or later."""
     return Model(kinds, LEVELS, 128000, unasked, sampling=False, shown=False)
 
 
 MODELS = {
-    "claude-x": Model(("disabled",), both=True),  # one that nobody knows
+    "claude-x": Model(("disabled",), both=True),  # an unknown model
     "claude-3-5-haiku-latest": Model(("disabled",), most=8192, both=True),
     "claude-haiku-4-5": Model(),
     "claude-sonnet-4-5": Model(),
@@ -50,12 +50,12 @@ WITHOUT_SAMPLING = tuple(Rule(name, SAYS["deprecated"]) for name in SAMPLING)
 
 
 def error(kind: str, message: str, status: int = 400) -> Reply:
-    """An error as Anthropic writes it."""
+    """Return an error in Anthropic's form."""
     return Reply(status, {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"})
 
 
 def answer(plan: Plan, asked: Asked) -> Reply:
-    """POST /v1/messages."""
+    """Answer POST /v1/messages."""
     key = asked.headers.get("x-api-key") or asked.bearer  # of an older SDK, and of a newer one
     if plan.key and key != plan.key:
         return error("authentication_error", f"invalid x-api-key {key}", 401)
@@ -104,7 +104,7 @@ def answer(plan: Plan, asked: Asked) -> Reply:
 
 
 def _refused(body: Body, model: Model, thinks: bool) -> str | None:
-    """What is wrong with a message, in words, or None."""
+    """Return what is wrong with a message, or None."""
     kind = field(body, "thinking.type")
     if kind is not MISSING and kind not in model.kinds:
         name = "no_thinking" if model.kinds == ("disabled",) else "no_kind" if not model.sampling else "no_adaptive"

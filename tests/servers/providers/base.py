@@ -1,8 +1,7 @@
-"""What all stand-ins for providers share: a plan, a request, a reply, and a model that thinks and then answers.
+"""Common parts of the stand-ins for providers: a plan, a request, a reply, and a model that thinks and then answers.
 
-A token is four characters everywhere. A provider is a function of a plan and a request; it does no input or output, so
-that what a documentation says is a row of a table beside it, and not a handler. What no test asks for is not here: a
-request that nobody expected ends in an error of the stand-in's own, which is a status of 500.
+A token is always four characters. A provider is a pure function of a plan and a request, so that documented behaviour
+is a row of a table, not a handler. Only what tests need is implemented: an unexpected request gets status 500.
 """
 
 from __future__ import annotations
@@ -20,38 +19,40 @@ from verdicts import obedient
 CHARACTERS = 4
 """Characters of a token."""
 EFFORTS = {"none": 0.0, "minimal": 0.125, "low": 0.25, "medium": 1.0, "high": 2.0, "xhigh": 4.0, "max": 8.0}
-"""How many times `Plan.thinking` a model thinks that is asked for an effort."""
+"""Effort → factor of `Plan.thinking`."""
 PIECES = 8
-"""Deltas of a streamed text, at most."""
+"""Most deltas of a streamed text."""
 WORDS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
-"""By provider: fields of its requests, and the words of its errors."""
+"""Provider → fields of its requests, and texts of its errors."""
 MISSING = object()
 Body = dict[str, Any]
 
 
 @dataclasses.dataclass
 class Plan:
-    """How the stand-in behaves. What only some providers have is said there."""
+    """The stand-in's behaviour. Comments name the providers of special fields."""
 
     provider: str = "openai"
     key: str = ""  # the only good key; "" for any
     # what the model thinks and says
     gold: dict[str, str] = dataclasses.field(default_factory=dict)  # text of a question → the reply
-    text: str = "A"  # the reply where no question of `gold` is in the prompt
+    text: str = "A"  # the reply if no question of `gold` is in the prompt
     thinking: int = 3000  # tokens that it thinks at medium effort
-    thinking_of: dict[str, int] = dataclasses.field(default_factory=dict)  # text in the prompt → tokens, in its place
+    thinking_of: dict[str, int] = dataclasses.field(
+        default_factory=dict
+    )  # text in the prompt → tokens, overrides `thinking`
     # how thoughts begin; WRONG becomes another letter than the reply's
     thought: str = "At first sight: Answer: WRONG\n"
-    stop: str = ""  # Anthropic, Gemini: their own word for why the reply ended, in the place of the true one
+    stop: str = ""  # Anthropic, Gemini: their word for why the reply ended, instead of the true one
     # time
     latency: float = 0.0  # seconds before the first token
     duration: float = 0.0  # seconds from the first token to the last
     keepalive: float = 0.0  # seconds between signs of life, of providers that send some; 0 for none
-    cut_after: float = 0.0  # a proxy ends what was silent for so many seconds; 0 for none
+    cut_after: float = 0.0  # a proxy cuts connections silent for so many seconds; 0 for none
     cut_with: str = "504"  # or "524", or "reset"
     # limits, of OpenAI
     limits: dict[str, int] = dataclasses.field(default_factory=dict)  # of requests, tokens
-    window: float = 60.0  # seconds in which a limit is full again
+    window: float = 60.0  # seconds in which a limit refills
     limit_headers: bool = True
     retry_after: bool = True
     # failures
@@ -89,20 +90,20 @@ class Asked:
 
 @dataclasses.dataclass
 class Reply:
-    """A reply: JSON, or the chunks of a stream, which come spread over the time that the model works."""
+    """A reply: JSON, or chunks of a stream, spread over the model's working time."""
 
     status: int = 200
     body: Any = None
     chunks: list[bytes] | None = None
     headers: dict[str, str] = dataclasses.field(default_factory=dict)
     content_type: str = "application/json"
-    said: Said | None = None  # what the model did, if it was asked at all
-    alive: bytes = b""  # a sign of life, of a provider that sends some
+    said: Said | None = None  # the model's output, if it was asked
+    alive: bytes = b""  # a keep-alive, for providers that send some
 
 
 @dataclasses.dataclass(frozen=True)
 class Said:
-    """What a model thought and said, in tokens and text, and whether a limit cut it, perhaps while it thought."""
+    """A model's thought and reply, in tokens and text, and whether a limit cut it, perhaps while thinking."""
 
     prompt: int
     thought: str
@@ -122,12 +123,12 @@ class Said:
 
 
 def tokens(text: str) -> int:
-    """How many tokens a text has."""
+    """Count the tokens of a text."""
     return math.ceil(len(text) / CHARACTERS)
 
 
 def texts(value: Any) -> Iterator[str]:
-    """The texts of messages, contents or input, in order."""
+    """Yield the texts of messages, contents or input, in order."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
@@ -147,7 +148,7 @@ def think(
     limit: int | None = None,
     free: bool = False,
 ) -> Said:
-    """What the model makes of a prompt (messages, contents, or a text).
+    """Return the model's output for a prompt (messages, contents, or a text).
 
     `budget` closes the thought, `limit` cuts everything; where thinking is `free`, it cuts only the reply.
     """
@@ -176,25 +177,25 @@ def think(
 
 
 def pieces(text: str) -> list[str]:
-    """A text in at most `PIECES` parts, cut wherever it falls."""
+    """Split a text into at most `PIECES` parts, at any character."""
     size = max(1, math.ceil(len(text) / PIECES))
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
 def sse(data: Any, event: str = "") -> bytes:
-    """An event of a stream."""
+    """Encode an event of a stream."""
     written = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     return (f"event: {event}\n" if event else "").encode() + f"data: {written}\n\n".encode()
 
 
 def listing(names: Sequence[str], **more: Any) -> Reply:
-    """A list of models as OpenAI's is."""
+    """Return a list of models in OpenAI's form."""
     return Reply(body={"object": "list", "data": [{"id": name, "object": "model", **more} for name in names]})
 
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """A field that is refused: always, unless it has one of some values, or only under `least`."""
+    """A rule that refuses a field: always, unless it has one of some values, or only below `least`."""
 
     field: str
     message: str  # {field}, {value}, {least}
@@ -205,7 +206,7 @@ class Rule:
     named: bool = True  # whether the error has the field as its `param`
 
     def refused(self, body: Body) -> bool:
-        """Whether a body breaks it."""
+        """Return whether a body breaks it."""
         value = body.get(self.field)
         if value is None or any(value == one for one in self.unless):
             return False
@@ -213,7 +214,7 @@ class Rule:
 
 
 def field(body: Body, name: str) -> Any:
-    """What stands at a dotted place of a body, or MISSING."""
+    """Return the value at a dotted path of a body, or MISSING."""
     found: Any = body
     for part in name.split("."):
         if not isinstance(found, dict) or part not in found:
@@ -223,7 +224,7 @@ def field(body: Body, name: str) -> Any:
 
 
 def broken(body: Body, rules: Sequence[Rule]) -> tuple[Rule, str] | None:
-    """The first rule that a body breaks, and the text of its error; a server names one at a time."""
+    """Return the first rule that a body breaks, and the text of its error; servers report one at a time."""
     for rule in rules:
         if rule.refused(body):
             return rule, rule.message.format(field=rule.field, value=body[rule.field], least=rule.least)
@@ -231,13 +232,13 @@ def broken(body: Body, rules: Sequence[Rule]) -> tuple[Rule, str] | None:
 
 
 def listed(values: Sequence[str]) -> str:
-    """'a', 'b', and 'c'."""
+    """Join values as 'a', 'b', and 'c'."""
     quoted = [f"'{value}'" for value in values]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])}, and {quoted[-1]}"
 
 
 def words(provider: str) -> Callable[..., str]:
-    """The words of a provider's errors by name, filled in: `says("no_model", model="x")`."""
+    """Return a function that fills in a provider's error texts by name: `says("no_model", model="x")`."""
     return lambda name, /, **values: str(WORDS[provider][name]).format(**values)
 
 

@@ -1,6 +1,6 @@
-"""A service that speaks OpenAI's protocol and refuses what `Plan.refuses` names, in the words of some real service.
+"""A service with OpenAI's protocol that refuses the fields in `Plan.refuses`, with the error texts of a real service.
 
-A system text is refused as a chat template without one does it. Sources of every row are in ../README.md.
+A system text is refused like by a chat template without one. Sources of every row are in ../README.md.
 """
 
 import json
@@ -12,7 +12,7 @@ NO_SYSTEM = {"object": "error", "message": "System role not supported", "type": 
 
 
 def answer(plan: Plan, asked: Asked) -> Reply:
-    """Any model's name is good."""
+    """Answer a request for any model."""
     body = asked.body
     if asked.method == "GET":
         return Reply(404, {"detail": "Not Found"})

@@ -13,7 +13,7 @@ _PATH = re.compile(r"/(?:v1|v1beta)/models/([^/:]+):generateContent")
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """A row: the levels that it takes, the least and the largest budget, whether it thinks unasked, or always."""
+    """A model: accepted levels, least and largest budget, whether it thinks by default, or always."""
 
     levels: tuple[str, ...] = ()
     budget: tuple[int, int] = (0, 0)  # (0, 0): it cannot think
@@ -22,7 +22,7 @@ class Model:
 
 
 MODELS = {
-    "gemini-x": Model(unasked=False),  # one that nobody knows
+    "gemini-x": Model(unasked=False),  # an unknown model
     "gemini-2.0-flash": Model(unasked=False),
     "gemini-2.5-pro": Model(budget=(128, 32768), always=True),
     "gemini-2.5-flash": Model(budget=(1, 24576)),
@@ -33,12 +33,12 @@ MODELS = {
 
 
 def error(message: str) -> Reply:
-    """An error as Google writes it."""
+    """Return an error in Google's form."""
     return Reply(400, {"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
 
 
 def answer(plan: Plan, asked: Asked) -> Reply:
-    """POST …:generateContent."""
+    """Answer POST …:generateContent."""
     if plan.key and asked.headers["x-goog-api-key"] != plan.key:
         return error(says("key"))
     found = _PATH.fullmatch(asked.path)
@@ -75,12 +75,12 @@ def answer(plan: Plan, asked: Asked) -> Reply:
 
 
 def _camel(body: Body) -> Body:
-    """Fields by the names that JSON has for them; a server reads those of the protocol buffer, too."""
+    """Rename fields to their JSON names; servers also accept those of the protocol buffer."""
     return {re.sub("_([a-z])", lambda found: found[1].upper(), name): value for name, value in body.items()}
 
 
 def _thinking_refused(thinking: Body, model: Model) -> str | None:
-    """What is wrong with a thinkingConfig, in words, or None."""
+    """Return what is wrong with a thinkingConfig, or None."""
     budget, level = thinking.get("thinkingBudget"), thinking.get("thinkingLevel")
     if level is not None and level.upper() not in model.levels:
         return says("no_level")

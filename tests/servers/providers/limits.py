@@ -1,7 +1,7 @@
-"""OpenAI's limits of requests and tokens a minute: what is left, and what the headers say of it.
+"""OpenAI's limits of requests and tokens per minute: the remaining amounts, and their headers.
 
-What is used comes back steadily, a full limit in `Plan.window` seconds. A request is counted at what it may become, as
-the provider estimates that; when it is answered, at what it was, if that was more.
+Limits refill steadily, in `Plan.window` seconds from empty to full. A request counts with its estimated tokens; when
+answered, with its actual ones if these are more.
 """
 
 import dataclasses
@@ -9,7 +9,7 @@ import dataclasses
 
 @dataclasses.dataclass
 class Refused:
-    """Which limit was in the way, how much of it was used and wanted, and in how many seconds there is enough."""
+    """The exceeded limit, the amounts used and requested, and seconds until there is enough."""
 
     what: str
     limit: int
@@ -28,7 +28,7 @@ class Limiter:
         self._at: float | None = None
 
     def take(self, cost: int, now: float) -> Refused | None:
-        """Count a request that is estimated at so many tokens; or say what it must wait for."""
+        """Count a request with its estimated tokens, or return the limit that it must wait for."""
         self._refill(now)
         wanted = {"requests": 1, "tokens": cost}
         for name, limit in self._limits.items():
@@ -40,12 +40,12 @@ class Limiter:
         return None
 
     def settle(self, cost: int, spent: int, now: float) -> None:
-        """Count what an answer was beyond its estimate."""
+        """Count an answer's tokens beyond the estimate."""
         self._refill(now)
         self._left["tokens"] -= max(0, spent - cost)
 
     def headers(self) -> dict[str, str]:
-        """What the headers say; how long it takes until a limit is full again is a matter of milliseconds here."""
+        """Return the headers; times until limits are full again are milliseconds here."""
         found: dict[str, str] = {}
         for name, limit in self._limits.items():
             left = self._left[name]

@@ -6,7 +6,7 @@ from .selfhosted import plain
 
 
 def answer(plan: Plan, asked: Asked) -> Reply:
-    """Ollama, whose model sees the end of the prompt that its context holds; what was before it is lost unsaid."""
+    """Answer like Ollama, which silently cuts the beginning of a prompt that exceeds the context."""
     body = asked.body
     if (asked.method, asked.path) == ("GET", "/v1/models"):
         return listing(plan.models or ["qwen3"], owned_by="library")

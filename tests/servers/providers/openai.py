@@ -1,4 +1,4 @@
-"""OpenAI's chat completions and Responses API, and Azure's addresses for the former. The thoughts are never shown.
+"""OpenAI's chat completions and Responses API, and Azure's URLs for the former. Thoughts are never shown.
 
 Sources of every row are in ../README.md.
 """
@@ -34,12 +34,12 @@ PARAMETER, VALUE = "unsupported_parameter", "unsupported_value"
 
 
 def only(name: str, default: float) -> Rule:
-    """A field that may only have its default."""
+    """Return a rule for a field that may only have its default."""
     return Rule(name, SAYS["only"].replace("{default}", f"{default:g}"), VALUE, unless=(default,))
 
 
 def never(name: str) -> Rule:
-    """A field that a model does not take."""
+    """Return a rule for a field that a model does not take."""
     return Rule(name, SAYS["not_with"], PARAMETER)
 
 
@@ -58,7 +58,7 @@ O3_MINI = (MAX_TOKENS, *map(never, (*SAMPLING, *PENALTIES, "logprobs", "top_logp
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """A row: the efforts that it takes (none of them: the field is refused), its default, and what it refuses."""
+    """A model: accepted efforts (if none, the field is refused), its default, and refused fields."""
 
     efforts: tuple[str, ...] = ()
     effort: str = "none"
@@ -67,7 +67,7 @@ class Model:
 
     @property
     def thinks(self) -> bool:
-        """Whether it can."""
+        """Whether it can think."""
         return bool(self.efforts) or self.effort != "none"
 
 
@@ -81,7 +81,7 @@ MODELS = {
     "gpt-5.1": Model(("none", "low", "medium", "high"), "none", THINKER),
 }
 FREE_WITHOUT_THOUGHT = {"temperature", "top_p", "logprobs", "top_logprobs"}
-"""What the models take that can be asked for no thought, when they are."""
+"""Fields accepted without thinking by models that can be asked not to think."""
 CHAT, RESPONSES = SAYS["chat"], SAYS["responses"]
 RESPONSES_RULES = (
     *(Rule(name, SAYS["not_with"], None, unless=(1,)) for name in SAMPLING),
@@ -93,13 +93,13 @@ _DEPLOYMENT = re.compile(r"/openai/deployments/([^/]+)/chat/completions")
 
 
 def error(message: str, code: str | None = None, param: str | None = None, status: int = 400, kind: str = "") -> Reply:
-    """An error as OpenAI writes it."""
+    """Return an error in OpenAI's form."""
     kind = kind or "invalid_request_error"
     return Reply(status, {"error": {"message": message, "type": kind, "param": param, "code": code}})
 
 
 def refusal(body: Body, rules: Sequence[Rule]) -> Reply | None:
-    """The error of the first rule that a body breaks."""
+    """Return the error of the first rule that a body breaks."""
     if (found := broken(body, rules)) is None:
         return None
     rule, message = found
@@ -107,7 +107,7 @@ def refusal(body: Body, rules: Sequence[Rule]) -> Reply | None:
 
 
 def answer(plan: Plan, asked: Asked) -> Reply:
-    """OpenAI."""
+    """Answer like OpenAI."""
     if plan.key and asked.bearer != plan.key:
         return error(says("key", key=asked.bearer), "invalid_api_key", status=401)
     if (asked.method, asked.path) == ("GET", "/v1/models"):
@@ -118,7 +118,7 @@ def answer(plan: Plan, asked: Asked) -> Reply:
 
 
 def azure(plan: Plan, asked: Asked) -> Reply:
-    """Azure: a deployment in the path and a version in the query."""
+    """Answer like Azure: a deployment in the path and a version in the query."""
     found, version = _DEPLOYMENT.fullmatch(asked.path), asked.query.get("api-version")
     if not found or not version:
         return Reply(404, {"error": {"code": "404", "message": "Resource not found"}})
@@ -132,7 +132,7 @@ def azure(plan: Plan, asked: Asked) -> Reply:
 
 
 def chat(plan: Plan, body: Body) -> Reply:
-    """POST /v1/chat/completions."""
+    """Answer POST /v1/chat/completions."""
     model = MODELS[body["model"]]
     if unknown := [name for name in body if name not in CHAT or (name == "reasoning_effort" and not model.efforts)]:
         return error(says("unrecognized", s="s" if len(unknown) > 1 else "", names=", ".join(unknown)))
@@ -146,7 +146,7 @@ def chat(plan: Plan, body: Body) -> Reply:
 
 
 def counts(said: Said) -> Body:
-    """Usage with what was thought."""
+    """Return usage with reasoning tokens."""
     return {
         "prompt_tokens": said.prompt,
         "completion_tokens": said.output,
@@ -157,9 +157,9 @@ def counts(said: Said) -> Body:
 
 
 def completion(plan: Plan, body: Body, said: Said, shown: Body, usage: Body, content: str | None = "") -> Reply:
-    """A chat completion, whole or streamed. `shown` is the thought as the message has it: a field and its text.
+    """Return a chat completion, whole or streamed. `shown` is the thought in the message: a field and its text.
 
-    `content` is the message's where it is another text than what was said, or None.
+    `content` is the message's content if it differs from what was said, or None.
     """
     text = said.text if content == "" else content
     finish = "length" if said.cut else "stop"
@@ -182,7 +182,7 @@ def completion(plan: Plan, body: Body, said: Said, shown: Body, usage: Body, con
 
 
 def respond(plan: Plan, body: Body) -> Reply:
-    """POST /v1/responses."""
+    """Answer POST /v1/responses."""
     for name in body:
         if name not in RESPONSES:
             shown = says("unknown_stop" if name == "stop" else "unknown", field=name)
@@ -235,7 +235,7 @@ def respond(plan: Plan, body: Body) -> Reply:
 
 
 def _events(whole: Body) -> list[bytes]:
-    """The events of a streamed response."""
+    """Return the events of a streamed response."""
     begun = whole | {"status": "in_progress", "incomplete_details": None, "output": [], "usage": None}
     events: list[tuple[str, Body]] = [(f"response.{name}", {"response": begun}) for name in ("created", "in_progress")]
     for place, item in enumerate(whole["output"]):
@@ -260,7 +260,7 @@ def _events(whole: Body) -> list[bytes]:
 
 
 def limited(refused: Refused) -> Reply:
-    """The refusal of a request over a limit: of `tokens` or `requests` a minute."""
+    """Return the refusal of a request over a limit: `tokens` or `requests` per minute."""
     short = {"requests": "requests per min (RPM)", "tokens": "tokens per min (TPM)"}[refused.what]
     name = "too_much" if refused.wanted > refused.limit else "limit"
     message = says(name, **vars(refused) | {"what": short})
@@ -268,7 +268,7 @@ def limited(refused: Refused) -> Reply:
 
 
 def cost(asked: Asked) -> int:
-    """Tokens that a request is counted at when it comes: its characters or its limit, whichever is more."""
+    """Return the estimated tokens of a request: those of its characters or its limit, whichever is more."""
     limits = (asked.body.get(name) or 0 for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"))
     shown: Any = asked.body.get("messages") or asked.body.get("input") or ""
     return max(tokens(str(shown)), *limits)

@@ -7,7 +7,7 @@ dashscope_says = words("dashscope")
 
 
 def openrouter(plan: Plan, asked: Asked) -> Reply:
-    """OpenRouter, of a model whose thoughts it does not show."""
+    """Answer like OpenRouter, for a model whose thoughts it does not show."""
     body = asked.body
     if asked.method == "GET":
         return listing(["openai/gpt-5"], supported_parameters=["temperature", "max_tokens", "reasoning"])
@@ -22,7 +22,7 @@ def openrouter(plan: Plan, asked: Asked) -> Reply:
 
 
 def deepseek(plan: Plan, asked: Asked) -> Reply:
-    """DeepSeek: temperature and the like are taken and do nothing; blank lines come while a request waits."""
+    """Answer like DeepSeek: temperature and the like have no effect; blank lines are sent while a request waits."""
     body = asked.body
     if asked.method == "GET":
         return listing(["deepseek-reasoner"], owned_by="deepseek")
@@ -34,11 +34,11 @@ def deepseek(plan: Plan, asked: Asked) -> Reply:
 
 
 QWEN = {"qwen3-32b": ("streaming", 16384), "qwq-plus": ("only_streaming", 8192)}
-"""Models that think: what each says where no stream is asked for, and the largest limit that it takes."""
+"""Thinking model → error for a request without streaming, and largest limit."""
 
 
 def dashscope(plan: Plan, asked: Asked) -> Reply:
-    """DashScope: models think in streams only, and max_tokens limits the reply and not the thought."""
+    """Answer like DashScope: models think only in streams, and max_tokens limits the reply, not the thought."""
     body = asked.body
     if asked.method == "GET":
         return listing([*QWEN])

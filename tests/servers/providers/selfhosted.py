@@ -9,26 +9,26 @@ OPEN, CLOSE = "<think>\n", "\n</think>\n\n"
 
 
 def effort_of(body: Body) -> str:
-    """What the chat template is told: Qwen's word for thinking, or that of DeepSeek and Granite."""
+    """Return the effort given to the chat template: Qwen's word for thinking, or that of DeepSeek and Granite."""
     asked = body.get("chat_template_kwargs") or {}
     told = asked.get("enable_thinking", asked.get("thinking"))
     return "medium" if told is None or told else "none"
 
 
 def plain(said: Said) -> Body:
-    """Usage without a word of what was thought."""
+    """Return usage without reasoning tokens."""
     return {"prompt_tokens": said.prompt, "completion_tokens": said.output, "total_tokens": said.prompt + said.output}
 
 
 def room(plan: Plan, body: Body) -> tuple[int, int, int]:
-    """Tokens of the messages, those wanted (0 where that is not said), and those that there may be."""
+    """Return tokens of the messages, tokens requested (0 if not given), and tokens allowed."""
     prompt = tokens("\n".join(texts(body["messages"])))
     wanted = body.get("max_completion_tokens") or body.get("max_tokens") or 0
     return prompt, wanted, wanted or plan.context - prompt
 
 
 def thought_and_reply(plan: Plan, body: Body, said: Said, usage: Body, parser: str, null: bool = True) -> Reply:
-    """A chat completion with the thought in the parser's field, or with its tags in the content where there is none."""
+    """Return a chat completion with the thought in the parser's field, or with tags in the content without a parser."""
     shown: Body = {}
     content: str | None = said.text
     if parser:
@@ -40,7 +40,7 @@ def thought_and_reply(plan: Plan, body: Body, said: Said, usage: Body, parser: s
 
 
 def vllm(plan: Plan, asked: Asked) -> Reply:
-    """vLLM: what it does not know it ignores; its limits are those of the context."""
+    """Answer like vLLM: unknown fields are ignored; limits are those of the context."""
     if (asked.method, asked.path) == ("GET", "/v1/models"):
         return listing(plan.models or [MODEL], owned_by="vllm", max_model_len=plan.context, permission=[])
     body = asked.body
@@ -56,7 +56,7 @@ def vllm(plan: Plan, asked: Asked) -> Reply:
 
 
 def sglang(plan: Plan, asked: Asked) -> Reply:
-    """SGLang: the thought is its own unless `separate_reasoning` is false; usage has the tokens of the thought."""
+    """Answer like SGLang: the thought is separate unless `separate_reasoning` is false; usage has its tokens."""
     if (asked.method, asked.path) == ("GET", "/v1/models"):
         return listing([MODEL], owned_by="sglang", max_model_len=plan.context)
     body = asked.body
@@ -73,7 +73,7 @@ def sglang(plan: Plan, asked: Asked) -> Reply:
 
 
 def llamacpp(plan: Plan, asked: Asked) -> Reply:
-    """llama.cpp's server: `reasoning_format` none leaves the thought in the content."""
+    """Answer like llama.cpp's server: `reasoning_format` none leaves the thought in the content."""
     if (asked.method, asked.path) == ("GET", "/v1/models"):
         return listing([MODEL], owned_by="llamacpp", meta={"n_ctx_train": 40960})
     body = asked.body

@@ -1,1 +1,1 @@
-"""Questions by what they tell: difficulty, statistics of items, scores from some of them."""
+"""Analysis of questions: difficulty, item statistics, scores from a sample of questions."""

@@ -1,4 +1,4 @@
-"""Scores of several models on the questions of one exam, as a matrix: what item statistics and fits are made of.
+"""Scores of several models on the questions of one exam, as a matrix for item statistics and fits.
 
 Five levels of difficulty, by the rule of the InfiBench paper (NeurIPS 2024), from item scores.
 
@@ -10,8 +10,8 @@ Two examiners of known strength take every question, and the first line that hol
     4  the stronger one, at temperature 0.2, scores above 0 in any of 100 answers
     5  none of these
 
-What is not there cannot decide: without the run at temperature 1.0, level 3 may be level 4 or 5 as well, and with
-fewer than 100 answers that all score 0, level 4 cannot be told from 5. A question then has several possible levels.
+Missing runs leave several possible levels: without the run at temperature 1.0, level 3 may be level 4 or 5 as well, and
+with fewer than 100 answers that all score 0, level 4 cannot be told from 5.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ class ItemScores(Struct, frozen=True, kw_only=True, eq=False):
     scores: Floats
     """Shares of 1; nan where a model has no score on a question."""
     shares: Floats
-    """Which share of the headline each question is; they sum to 1."""
+    """The share of each question in the headline; they sum to 1."""
     unasked: int = 0
-    """Questions that were left out, as no model has a score on them."""
+    """Questions left out because no model has a score on them."""
     ranges: Mapping[str, tuple[float, float]] = {}
     """Models whose score is a range (`Estimate.ranged`) → where it lies."""
     tags: Mapping[str, Mapping[str, str]] = {}
     """Question → tag → value, of questions that have any."""
 
     def of(self, models: Which, questions: Which) -> ItemScores:
-        """Return the part of these models and questions; places put them in their order."""
+        """Return these models and questions, chosen by masks, or by places and in their order."""
         shares = self.shares[questions]
         return ItemScores(
             exam=self.exam,
@@ -69,7 +69,9 @@ class ItemScores(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def item_scores(exam: str, frames: Mapping[str, Columns], headline: Aggregate) -> ItemScores:
-    """From each model's scores (`analysis.breakdown.frame`). Questions stand in the order in which they first occur."""
+    """Build the matrix from each model's scores (`analysis.breakdown.frame`), questions in order of first
+    occurrence.
+    """
     columns: dict[str, dict[str, float]] = {}
     groups: dict[str, tuple[str, float]] = {}
     ranges: dict[str, tuple[float, float]] = {}
@@ -104,9 +106,7 @@ def item_scores(exam: str, frames: Mapping[str, Columns], headline: Aggregate) -
 
 
 def answers(scores: Columns) -> dict[str, list[float | None]]:
-    """Return question → the scores of its answers in their order, None for unscored; what could not be read is a
-    zero.
-    """
+    """Return question → the scores of its answers in order; None for unscored, 0 for unreadable answers."""
     question = scores.texts["question"]
     scores_by_model: dict[str, list[float | None]] = {name: [] for name in question.values}
     points, lost = np.nan_to_num(scores.numbers["value"]), scores.among("outcome", UNANSWERED)
@@ -118,7 +118,7 @@ def answers(scores: Columns) -> dict[str, list[float | None]]:
 def shares_of(groups: list[tuple[str, float]], over: str) -> Floats:
     """Return the questions' shares of a mean, by their groups and weights.
 
-    Of a mean over questions each its weight; of a mean over groups of questions, the same within its group.
+    In a mean over questions, proportional to weight; in a mean over groups, proportional within each group.
     """
     weights = np.array([weight for _, weight in groups])
     if over:
@@ -172,9 +172,7 @@ def levels(
     *,
     trials: int = TRIALS,
 ) -> dict[str, Levels]:
-    """Return the rule for all questions that both examiners took; an empty tuple where one of them has no scored
-    answer.
-    """
+    """Return the levels of all questions that both examiners took; an empty tuple where one has no scored answer."""
     possible_levels: dict[str, Levels] = {}
     for question, answers in weaker.items():
         if question in stronger:
@@ -189,9 +187,7 @@ def levels(
 
 
 def agreement(possible_levels: Mapping[str, Levels], given: Mapping[str, int]) -> Counter[tuple[Levels, int]]:
-    """Return how often a question with these possible levels has that level in another grouping, over questions in
-    both.
-    """
+    """Count pairs (possible levels, level in another grouping) over the questions in both."""
     return Counter((possible, given[question]) for question, possible in possible_levels.items() if question in given)
 
 
@@ -202,8 +198,7 @@ def named(possible: Levels) -> str:
 
 
 def read_levels(text: str, name: str) -> dict[str, int]:
-    """Return a grouping as the authors publish it: `level-1:` and below it `- cases/eval_0-0-8.yaml`, question by
-    question.
+    """Return question → level from the authors' file: `level-1:` and below it lines such as `- cases/eval_0-0-8.yaml`.
 
     `name` is what errors call the text. A question is called by its id (0-0-8). Raises DataError with the line.
     """

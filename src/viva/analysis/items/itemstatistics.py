@@ -1,15 +1,15 @@
 """Classical item statistics: is a question too easy or too hard, and does it tell good models from poor ones?
 
-- *Facility*: the mean score of the models (p in textbooks). Near 0 or 1, a question tells nobody apart.
+- *Facility*: the mean score of the models (p in textbooks). Near 0 or 1, a question does not discriminate.
 - *Discrimination*: Pearson's correlation, over models, of the score on the question with the mean score on all the
   others (corrected item-total correlation; for 0/1 scores the corrected point-biserial, Henrysson 1963). Below 0, good
-  models do worse than poor ones: often a wrong gold answer. Two-sided p from Student's t, but not below what
-  any test can give: of the ways to deal the question's scores out to the models, one.
+  models do worse than poor ones: often a wrong gold answer. Two-sided p from Student's t, but at least 1 over
+  the ways to deal the question's scores out to the models: no test can give less.
 - *Cronbach's alpha* (1951, Psychometrika 16:297-334): which share of the variance of total scores another set of such
   questions would reproduce; with scores of 0 and 1 it is Kuder and Richardson's formula 20 (KR-20). The interval is
   Feldt's (1965, Psychometrika 30:357-370), (1 − low) = (1 − alpha) F.
 
-All of it is over models. Three models give three points a question: figures that chance moves far.
+All statistics are over models; with three models, three points a question, chance moves them far.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from viva.errors import DataError
 Floats = NDArray[np.float64]
 
 FEWEST = 3
-"""Models without which a correlation says nothing: two points always lie on a line."""
+"""The fewest models for a correlation: two points always lie on a line."""
 SURE = 0.05
 """The share of false alarms among the questions called surely negative."""
 _FEW = 100
-"""Models up to which the ways to deal scores out to them are counted; with more there are many."""
+"""The most models for which ways to deal scores out are counted; with more they are too many to limit p."""
 _TINY = 1e-12
 
 
@@ -50,7 +50,7 @@ class Reliability(Struct, frozen=True, kw_only=True):
 
 
 class ItemStatistics(Struct, frozen=True, kw_only=True, eq=False):
-    """An entry a question; nan where there is none."""
+    """Arrays with an entry a question; nan where undefined."""
 
     facility: Floats
     discrimination: Floats
@@ -58,24 +58,24 @@ class ItemStatistics(Struct, frozen=True, kw_only=True, eq=False):
     p: Floats
     """Two-sided, against no correlation."""
     models: NDArray[np.int64]
-    """How many models have a score."""
+    """Number of models with a score."""
     nobody: NDArray[np.bool_]
     """No model has a point."""
     everybody: NDArray[np.bool_]
     """Every model has full marks."""
     surely_negative: NDArray[np.bool_]
-    """Discrimination below 0 also when it is kept in mind how many questions there are (Benjamini-Hochberg, 5 %)."""
+    """Discrimination below 0 after adjusting for the number of questions (Benjamini-Hochberg, 5 %)."""
     reliability: Reliability | None
     """None for fewer than three models or two questions, and where all models' totals are equal."""
 
     @property
     def negative(self) -> NDArray[np.bool_]:
-        """Discrimination below 0, be it by chance."""
+        """Discrimination below 0, perhaps by chance."""
         return np.nan_to_num(self.discrimination) < 0
 
 
 def item_statistics(scores: Floats) -> ItemStatistics:
-    """Of scores, models × questions, shares of 1; nan where a model has no score on a question.
+    """Return the statistics of scores, models × questions, shares of 1; nan where a model has no score on a question.
 
     Raises DataError where there is no score at all on a question.
     """
@@ -101,7 +101,7 @@ def item_statistics(scores: Floats) -> ItemStatistics:
 
 
 def reliability(scores: Floats) -> Reliability | None:
-    """Cronbach's alpha with Feldt's 95 % interval; None where it is not defined."""
+    """Return Cronbach's alpha with Feldt's 95 % interval; None where it is not defined."""
     from scipy.special import fdtri
 
     whole = np.isfinite(scores).all(axis=0)
@@ -154,9 +154,10 @@ def _p_values(correlation: Floats, n: NDArray[np.int64]) -> Floats:
 
 
 def _least_p(scores: Floats) -> Floats:
-    """Return the smallest p that any test can have: of all ways to deal a question's scores out to the models, one.
+    """Return the smallest p that any test can have: 1 over the ways to deal a question's scores out to the models.
 
-    Three models often lie on a line, and Student's t then knows no doubt; but they stand so in one order of six.
+    Three models often lie on a line, which gives Student's t a p of 0; but of any three scores one order in six does
+    so.
     """
     p = np.zeros(scores.shape[1])
     if len(scores) <= _FEW:

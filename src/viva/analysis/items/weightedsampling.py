@@ -1,4 +1,4 @@
-"""A full score from some of the questions, drawn where they are least predictable; right whatever the predictions.
+"""Estimates of a full score from a sample of questions, drawn where least predictable; unbiased for any predictions.
 
 Questions are drawn one after the other, without replacement, question j with a known probability qₜ(j) among those left
 (Rₜ), given a prediction mₜ(j) of every score. With shares sⱼ of the full score μ = Σ sⱼ yⱼ, each draw i estimates it:
@@ -19,9 +19,9 @@ most (Ville 1939). So the μ that have not reached it hold the truth at all time
 each answer. λₜ = h / predicted variance of Zₜ makes the interval narrowest when it is h to both sides; for a number n,
 λₜ = √(2 log(2/α) / (n · predicted variance of Zₜ)) makes it narrowest then (their section 3.2, for fixed n).
 
-A question drawn with a known probability, as it is written down: with all that an estimate takes beside the answers.
+The types here are also the stored form of a draw: all that an estimate needs, except the answers.
 
-What reads it may be anybody's file, so every number has its bounds.
+The file may come from anybody, so every number has bounds.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ Bounded = Annotated[float, Meta(ge=-1e12, le=1e12)]
 
 
 class Term(Struct, frozen=True, kw_only=True):
-    """What was predicted of one of the estimated means before a draw. Shares of 1."""
+    """The prediction for one of the estimated means before a draw. Shares of 1."""
 
     predicted: Bounded
     """The value of the question drawn."""
     rest: Bounded
-    """What all questions that were left add to the mean, this one included."""
+    """What all remaining questions add to the mean, this one included."""
     variance: Positive
-    """Of the estimate that this draw makes."""
+    """Predicted variance of this draw's estimate."""
     down: Bounded
-    """A bound on how far this estimate's last term can be below 0, whatever is drawn and answered."""
+    """A bound on how far this estimate's last term can be below 0, for any draw and answer."""
     up: Bounded
 
 
@@ -62,11 +62,11 @@ class Draw(Struct, frozen=True, kw_only=True):
     question: str
     round: int
     share: Share
-    """Of the full score."""
+    """The question's share of the full score."""
     probability: Annotated[float, Meta(ge=1e-12, le=1.000001)]
-    """Of this question, among those that were left."""
+    """Probability of drawing this question from those that were left."""
     left: Share
-    """The share of the full score that these questions are, this one included."""
+    """Share of the full score of the questions that were left, this one included."""
     terms: tuple[Term, ...]
     """A term for every mean that is estimated."""
 
@@ -74,37 +74,37 @@ class Draw(Struct, frozen=True, kw_only=True):
 Floats = NDArray[np.float64]
 
 SAFE = 0.5
-"""No bet puts more than this share of what was won so far at stake."""
+"""The largest share of the capital that a bet puts at stake."""
 NORMAL = 200
-"""Questions from which an interval for a number is normal theory's. That of fewer held in 75 to 97 % of simulations
-(docs/lab.md): five answers that are all wrong do not scatter."""
+"""Questions from which `fixed` uses normal theory. With fewer it held in 75 to 97 % of simulations (docs/lab.md): five
+answers that are all wrong do not scatter."""
 BOLD = 0.9
-"""What `SAFE` is to an interval for one small number: there is no later bet to save for."""
+"""`SAFE` for the interval of one small number of questions: there is no later bet to save for."""
 
 
 class Answers(Struct, frozen=True, kw_only=True, eq=False):
-    """The draws with the values that the answers have, for one of the targets."""
+    """The draws with the values of their answers, for one of the targets."""
 
     draws: Sequence[Draw]
     values: Floats
-    """In the order of the draws."""
+    """Values in the order of the draws."""
     target: int = 0
     lowest: float = 0.0
 
     def possible(self) -> tuple[float, float]:
-        """Return what the answers leave possible: what was not asked is between `lowest` and 1."""
+        """Return the range of the mean that the answers allow: unasked questions score between `lowest` and 1."""
         seen = float(np.array([draw.share for draw in self.draws]) @ self.values)
         left = max(self.draws[-1].left - self.draws[-1].share, 0.0) if self.draws else 1.0
         return seen + self.lowest * left, seen + left
 
 
 class _Series(Struct, frozen=True):
-    """Zₜ, and what belongs to it."""
+    """The estimates Zₜ, with their precisions and bounds."""
 
     estimates: Floats
     precision: Floats
     most_down: Floats
-    """How far Zₜ can be below any μ that was possible."""
+    """A bound on how far Zₜ can be below any possible μ."""
     most_up: Floats
 
 
@@ -125,10 +125,9 @@ def _series(answers: Answers) -> _Series:
 
 
 def fixed(answers: Answers, number: int) -> Estimate:
-    """Return the estimate with the interval for a `number` of questions chosen before; not for one that the interval
-    chose.
+    """Return the estimate with the interval for a `number` of questions fixed beforehand, not one chosen by looking.
 
-    Below `NORMAL` it holds with probability 95 % at least, whatever the answers are, also while some are missing.
+    Below `NORMAL` it holds with probability 95 % at least for any answers, also while some are missing.
     """
     low, high = answers.possible()
     if not answers.draws:
@@ -140,7 +139,7 @@ def fixed(answers: Answers, number: int) -> Estimate:
         bets = np.sqrt(2 * math.log(2 / (1 - LEVEL)) * series.precision / max(number, n))[np.newaxis]
         return _by_betting(answers, series, bets, BOLD)
     seen = float(weights**2 @ (series.estimates - value) ** 2) * n / (n - 1)
-    # A model that nearly always succeeds shows little scatter until it fails: what was predicted is the least.
+    # A model that nearly always succeeds shows little scatter until it fails, so the predicted variance is the minimum.
     half = t_quantile(n - 1) * math.sqrt(max(seen, 1 / float(series.precision.sum())))
     return _within(value, value - half, value + half, low, high)
 
@@ -158,7 +157,9 @@ def anytime(answers: Answers, halves: Sequence[float]) -> Estimate:
 
 
 def _by_betting(answers: Answers, series: _Series, bets: Floats, safe: float) -> Estimate:
-    """Return `bets`: a row for each part of the capital, λₜ of each draw, of which at most `safe` is at stake."""
+    """Return the estimate with the interval by betting. `bets`: a row for each part of the capital, λₜ for each draw;
+    each is cut so that at most the share `safe` is at stake.
+    """
     least, most = answers.possible()
     value = float(series.precision @ series.estimates / series.precision.sum())
     down, up = (np.minimum(bets, safe / np.maximum(far, 1e-12)) for far in (series.most_down, series.most_up))
@@ -181,7 +182,7 @@ def _limit(estimates: Floats, bets: Floats, lowest: float, highest: float) -> fl
 
 
 def _within(value: float, low: float, high: float, least: float, most: float) -> Estimate:
-    """Held to what is possible; and an interval holds its estimate."""
+    """Return the estimate clipped to the possible range, its interval widened to contain it."""
     value = min(max(value, least), most)
     return Estimate(
         mean=value, low=min(max(low, least), value), high=max(min(high, most), value), floor=value, ceiling=value

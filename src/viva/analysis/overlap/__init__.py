@@ -1,1 +1,1 @@
-"""Which questions stand in other texts: hashes, near-duplicates, passages in common."""
+"""Overlap of questions with other texts: hashes, near-duplicates, shared passages."""

@@ -1,12 +1,12 @@
-"""Texts as hashes of their words, and of runs of words or characters: what near-duplicates and leakage are found by.
+"""Hashes of the words of texts, and of runs of words or characters, to find near-duplicates and leakage.
 
-A token is a run of letters and digits, or one Chinese, Japanese or Korean character (their words are not parted by
-blanks). Case, full width, punctuation and blanks do not count. Everything is computed for many texts at once with
-numpy, and is the same on every machine: nothing here depends on Python's own salted hashes.
+A token is a run of letters and digits, or one Chinese, Japanese or Korean character (their words are not separated by
+blanks). Case, full width, punctuation and blanks are ignored. Everything is computed for many texts at once with NumPy,
+and is the same on every machine: nothing depends on Python's salted hashes.
 
 A run of tokens is hashed by differences of one running sum modulo 2^64: sum(x_j * B^j), shifted back by the inverse of
-B, which is odd and so has one (Karp and Rabin 1987). Whoever builds a text on purpose can make two runs collide; what
-is reported as a passage is therefore compared character by character first.
+B, which is odd and so has one (Karp and Rabin 1987). A text can be built to make two runs collide, so passages are
+compared character by character before they are reported.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class Tokens(Struct, frozen=True):
         return self.hashes[self.bounds[index] : self.bounds[index + 1]]
 
     def passage(self, first: int, count: int) -> str:
-        """Return the text from a token on, `count` tokens long, as it stands there."""
+        """Return the original text of `count` tokens, from the token `first`."""
         return self.text[int(self.starts[first]) : int(self.ends[first + count - 1])]
 
 
 @cache
 def _plane() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """Return what each character of the basic plane is folded to (one character each), and of what class it is."""
+    """Return for each character of the basic plane its folded form (one character) and its class."""
     folds = np.arange(_PLANE, dtype=np.uint32)
     classes = np.zeros(_PLANE, dtype=np.uint8)
     for code in range(_PLANE):
@@ -69,7 +69,7 @@ def _plane() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
         same = (wide if len(wide) == 1 else character).casefold()
         same = same if len(same) == 1 else (wide if len(wide) == 1 else character).lower()
         folds[code] = ord(same) if len(same) == 1 else code
-        # A mark that is written on a letter belongs to its word.
+        # A combining mark belongs to the word of its letter.
         classes[code] = _WORD if same.isalnum() or unicodedata.category(character) in ("Mn", "Mc") else _APART
     for first, last in _CJK:
         span = slice(first, last + 1)
@@ -101,7 +101,7 @@ def mixed(values: U64) -> U64:
 
 @cache
 def _powers(base: int, count: int) -> tuple[U64, U64]:
-    """base^0 … base^count, and the powers of its inverse, modulo 2^64; `count` is a power of two."""
+    """Return base^0 … base^count, and the powers of its inverse, modulo 2^64; `count` is a power of two."""
     products = []
     for factor in (base, pow(base, -1, 1 << 64)):
         powers = np.ones(count + 1, dtype=np.uint64)
@@ -111,7 +111,7 @@ def _powers(base: int, count: int) -> tuple[U64, U64]:
 
 
 def _runs(values: U64, starts: I64, ends: I64, base: int) -> U64:
-    """Return a hash of each run values[start:end], the same wherever it stands."""
+    """Return a hash of each run values[start:end], independent of its position."""
     count = 1 << max(10, (len(values) + 1).bit_length())
     powers, inverse = _powers(base, count)
     sums = np.zeros(len(values) + 1, dtype=np.uint64)
@@ -122,7 +122,7 @@ def _runs(values: U64, starts: I64, ends: I64, base: int) -> U64:
 
 
 def tokens_of(texts: Sequence[str]) -> Tokens:
-    """Return the tokens of texts. Halves of surrogate pairs are no letters, and part words."""
+    """Return the tokens of texts. Lone surrogates are no letters: they separate words."""
     whole = [text if text.isascii() else unicodedata.normalize("NFC", text) for text in texts]
     joined = "\n".join(whole)
     lengths = np.fromiter((len(text) for text in whole), dtype=np.int64, count=len(whole))
@@ -145,7 +145,7 @@ class Grams(Struct, frozen=True):
     bounds: I64
 
     def of(self, index: int) -> U64:
-        """Return those of one text."""
+        """Return the hashes of one text's runs."""
         return self.hashes[self.bounds[index] : self.bounds[index + 1]]
 
 
@@ -155,7 +155,7 @@ def word_grams(tokens: Tokens, length: int, *, short: bool = True) -> Grams:
 
 
 def _grams(values: U64, begins: I64, counts: I64, length: int, *, short: bool) -> Grams:
-    """Return every run of `length` of the values of texts: so many of each, from where it begins."""
+    """Return every run of `length` values of each text, which has `counts` values from `begins` on."""
     grams = np.maximum(counts - length + 1, np.minimum(counts, 1) if short else 0)
     first = spans(begins, grams)
     lengths = np.repeat(np.minimum(counts, length), grams)
@@ -163,9 +163,7 @@ def _grams(values: U64, begins: I64, counts: I64, length: int, *, short: bool) -
 
 
 def character_grams(tokens: Tokens, length: int) -> Grams:
-    """Return every run of `length` characters, what parts words being one blank. A shorter text is one run of all of
-    it.
-    """
+    """Return every run of `length` characters, words separated by one blank. A shorter text is one run."""
     sizes = tokens.ends - tokens.starts
     counts = np.diff(tokens.bounds)
     owners = np.repeat(np.arange(len(counts)), counts)
@@ -182,7 +180,7 @@ def character_grams(tokens: Tokens, length: int) -> Grams:
 
 
 def spans(starts: NDArray[Any], counts: NDArray[Any]) -> I64:
-    """Return start, start + 1, … of each, so many as it counts, one after the other."""
+    """Return start, start + 1, … (`counts` values) for each start, concatenated."""
     total = int(counts.sum())
     offsets = np.append(0, np.cumsum(counts))[:-1]
     indices: I64 = (np.arange(total) + np.repeat(starts - offsets, counts)).astype(np.int64)

@@ -1,17 +1,17 @@
-"""Which questions of a set stand elsewhere: near-duplicates (MinHash), and passages in common (runs of n tokens).
+"""Questions of a set that occur elsewhere: near-duplicates (MinHash), and shared passages (runs of n tokens).
 
-Texts that a set is compared with come in batches, in a fixed order; what is found in each batch depends on nothing
-else, so several processes may share the work. `Search` does one batch, `Leaks` sums up.
+The other texts come in batches, in a fixed order; each batch's result is independent of the others, so several
+processes may share the work. `Search` does one batch, `Leaks` sums up.
 
-Runs of 13 tokens (`--n 13`) are what GPT-3 and those after it count by (Brown et al. 2020, appendix C); a shorter
-question is looked for as a whole, from 8 tokens on. In Chinese a token is a character.
+Runs of 13 tokens (`--n 13`) are used for GPT-3 and by its successors (Brown et al. 2020, appendix C); a shorter
+question is searched as a whole if it has at least 8 tokens. In Chinese a token is a character.
 
 Near-duplicates: MinHash signatures, and locality-sensitive hashing to find which are worth comparing.
 
 Broder 1997: of the shingles of two texts, the share in common (Jaccard) is how often the least of their hashes is the
 same. A signature holds the least hash under each of many functions; it is cut into bands, and two texts that agree in
-one band are compared exactly. So no pair below the threshold is ever reported, and what can be missed is a pair at or
-above it that agrees in no band: `recall_at` says how often.
+one band are compared exactly. So no pair below the threshold is ever reported; a pair at or above it is missed if it
+agrees in no band: `recall_at` returns how likely it is found.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from numpy.typing import NDArray
 from viva.analysis.overlap.gramhash import I64, U64, Grams, Tokens, character_grams, mixed, spans, tokens_of, word_grams
 
 SURE = 0.995
-"""How likely a pair exactly at the threshold is found, at least."""
+"""The least probability of finding a pair exactly at the threshold."""
 _CAPACITY = 1 << 21
 """Hashes computed at once."""
 
 
 class Bands(Struct, frozen=True):
-    """How a signature is cut: `bands` of `rows` hashes each."""
+    """The division of a signature: `bands` of `rows` hashes each."""
 
     bands: int
     rows: int
 
     def recall_at(self, jaccard: float) -> float:
-        """Return how likely two texts that are so alike agree in at least one band."""
+        """Return the probability that two texts with this Jaccard index agree in at least one band."""
         return float(1 - (1 - jaccard**self.rows) ** self.bands)
 
 
@@ -64,7 +64,7 @@ class Signer:
         self._added = np.array([dice.getrandbits(64) for _ in range(count)], dtype=np.uint64)
 
     def signatures(self, grams: Grams) -> NDArray[np.uint32]:
-        """Return a row a text. A text without shingles has one of nothing but the largest value."""
+        """Return a row a text. A text without shingles has a row of the largest value."""
         least = np.full((len(grams.bounds) - 1, len(self._factors)), 0xFFFFFFFF, dtype=np.uint32)
         filled = np.flatnonzero(np.diff(grams.bounds))
         edges = np.append(grams.bounds[filled], grams.bounds[-1])
@@ -83,7 +83,7 @@ class Signer:
                 least[rows, block] = np.minimum.reduceat(values, starts, axis=1).T
 
     def keys(self, signatures: NDArray[np.uint32]) -> U64:
-        """Return a hash of each band of each signature: texts × bands. No two bands have the same."""
+        """Return a hash of each band of each signature: texts × bands. Different bands never have equal hashes."""
         cut = signatures.reshape(len(signatures), self.bands.bands, self.bands.rows).astype(np.uint64)
         hashed = np.tile(np.arange(self.bands.bands, dtype=np.uint64), (len(cut), 1))
         with np.errstate(over="ignore"):
@@ -93,17 +93,17 @@ class Signer:
 
 
 def estimated(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> float:
-    """Return the Jaccard index of two texts by their signatures."""
+    """Return the Jaccard index of two texts as estimated from their signatures."""
     return float(np.mean(first == second))
 
 
 def jaccard(first: U64, second: U64) -> float:
-    """Return the exact one, of the shingles themselves; 0 where both have none."""
+    """Return the exact Jaccard index of two texts' shingles; 0 where both have none."""
     return jaccard_of_sets(np.unique(first), np.unique(second))
 
 
 def jaccard_of_sets(left: U64, other: U64) -> float:
-    """Return the same, of shingles that are sorted and there once."""
+    """Return the exact Jaccard index of shingles that are sorted and unique."""
     if not len(left) or not len(other):
         return 0.0
     places = np.minimum(np.searchsorted(left, other), len(left) - 1)
@@ -112,7 +112,7 @@ def jaccard_of_sets(left: U64, other: U64) -> float:
 
 
 def _batches(edges: NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
-    """Yield from where to where stretches between `edges` are taken together: as many as have so much, one at least."""
+    """Yield (start, end) of batches of the stretches between `edges`: each at most `most` long, or a single stretch."""
     start = 0
     while start < len(edges) - 1:
         until = max(start + 1, int(np.searchsorted(edges, edges[start] + most, side="right")) - 1)
@@ -121,24 +121,24 @@ def _batches(edges: NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
 
 
 class _Lookup:
-    """Hashes, to find those of others among them."""
+    """A sorted table of hashes for looking up others."""
 
     def __init__(self, hashes: U64) -> None:
         self._order = np.argsort(hashes, kind="stable")
         self._sorted = hashes[self._order]
 
     def find(self, hashes: U64) -> tuple[I64, I64]:
-        """Return where each begins among the sorted ones, and how often it is there."""
+        """Return for each hash its first place in the sorted table, and how often it occurs."""
         low = np.searchsorted(self._sorted, hashes)
         return low, np.searchsorted(self._sorted, hashes, side="right") - low
 
     def pairs(self, low: I64, counts: I64) -> tuple[I64, I64]:
-        """Return all pairs of equal ones: the places of those that were looked for, and of those that are known."""
+        """Return all pairs of equal hashes: the places among those looked up, and among the known ones."""
         return np.repeat(np.arange(len(counts)), counts), self._order[spans(low, counts)]
 
 
 class Index:
-    """The bands of one set of texts, to look up those of others."""
+    """An index of one set's bands, for looking up those of others."""
 
     def __init__(self, keys: U64) -> None:
         self._texts, self._bands = keys.shape
@@ -147,7 +147,7 @@ class Index:
     def candidates(self, keys: U64) -> Iterator[tuple[int, int]]:
         """Yield pairs that agree in a band: a row of `keys` and a row of the indexed ones, each once, in order.
 
-        Some rows at a time: where all texts begin alike, all pairs together would not fit into memory.
+        In batches of rows: where all texts begin alike, all pairs together would not fit into memory.
         """
         low, counts = self._lookup.find(keys.ravel())
         of_rows = counts.reshape(keys.shape).sum(axis=1)
@@ -161,19 +161,19 @@ class Index:
 
 
 KEPT = 10
-"""Near-duplicates that are kept of a question: the most alike."""
+"""The most similar near-duplicates kept for a question."""
 _BITS = 22
 _AT_ONCE = 1 << 20
-"""Runs in common that are looked at together, unless one text and one question have more."""
+"""Shared runs processed at once, unless a single text and question have more."""
 LONGEST_SHOWN = 2_000
-"""Characters of a text that are kept to be shown."""
+"""Characters of a text that are kept for display."""
 
 
 class OverlapConfig(Struct, frozen=True, kw_only=True):
     """How texts are compared."""
 
     threshold: float = 0.7
-    """Jaccard index from which on two texts are near-duplicates."""
+    """The lowest Jaccard index of near-duplicates."""
     shingle: int = 3
     characters: bool = False
     """Shingles of characters, not of tokens."""
@@ -181,11 +181,11 @@ class OverlapConfig(Struct, frozen=True, kw_only=True):
     seed: int = 0
     n: int = 13
     least: int = 8
-    """Tokens of a question that is looked for as a whole where it is shorter than `n`."""
+    """The fewest tokens of a question shorter than `n` that is searched as a whole."""
 
     @property
     def bands(self) -> Bands:
-        """How signatures are cut."""
+        """The division of signatures."""
         return bands_for(self.threshold, self.permutations)
 
     def shingles(self, tokens: Tokens) -> Grams:
@@ -194,7 +194,7 @@ class OverlapConfig(Struct, frozen=True, kw_only=True):
 
 
 class Document(NamedTuple):
-    """A text of what a set is compared with. `own`: the question that it is itself (-1: none), which is left out."""
+    """A text to compare with a set. `own`: the question that it is itself (-1: none), which is left out."""
 
     place: str
     text: str
@@ -223,7 +223,7 @@ class Passage(Struct, frozen=True):
 
 
 class Shared(Struct, frozen=True):
-    """What of a question stands in the texts of one batch: which of its runs, and the longest passage."""
+    """What a question shares with the texts of one batch: which of its runs, and the longest passage."""
 
     question: int
     runs: tuple[int, ...]
@@ -231,18 +231,18 @@ class Shared(Struct, frozen=True):
 
 
 class TextMatch(Struct, frozen=True):
-    """All that one batch has in common with the set."""
+    """The overlap of one batch with the set."""
 
     near: tuple[Near, ...]
     shared: tuple[Shared, ...]
     texts: int
     characters: int
     unread: tuple[str, ...] = ()
-    """Places of what could not be read."""
+    """Places of unreadable texts."""
 
 
 class Search:
-    """A set, ready to be found in other texts."""
+    """A set prepared for searching other texts for its questions."""
 
     def __init__(self, questions: Sequence[str], overlap_config: OverlapConfig) -> None:
         self.overlap_config = overlap_config
@@ -252,7 +252,7 @@ class Search:
         self._signer = Signer(overlap_config.bands, overlap_config.seed)
         self._signatures = self._signer.signatures(self._shingles)
         keys = self._signer.keys(self._signatures)
-        # A text without a token is like none; each gets a key of its own that no text has.
+        # A text without tokens matches none: each gets a key that no text has.
         keys[self._counts == 0] = np.uint64(0)
         self._index = Index(keys)
         distinct = np.diff(self._shingles.bounds)
@@ -269,14 +269,14 @@ class Search:
 
     @property
     def totals(self) -> list[int]:
-        """How many runs each question has; 0 for one that is too short to be looked for."""
+        """The number of runs of each question; 0 for a question too short to be searched."""
         runs_of = np.zeros(len(self._tokens), dtype=np.int64)
         for length, runs in self._runs.items():
             runs_of[runs.questions] = self._counts[runs.questions] - length + 1
         return [int(count) for count in runs_of]
 
     def batch(self, documents: Sequence[Document]) -> TextMatch:
-        """Return what a batch of texts has in common with the set."""
+        """Return the overlap of a batch of texts with the set."""
         tokens = tokens_of([document.text for document in documents])
         return TextMatch(
             near=tuple(self._near(documents, tokens)),
@@ -286,8 +286,8 @@ class Search:
         )
 
     def _near(self, documents: Sequence[Document], tokens: Tokens) -> Iterator[Near]:
-        # A text with many times as many shingles as any question cannot be nearly the same as one. That a text has no
-        # more different shingles than shingles makes this safe only for long ones: repeated shingles count once.
+        # A text with many times as many shingles as any question cannot be nearly the same as one. Repeated shingles
+        # count once, so only long texts are ruled out by their length.
         counts = np.diff(tokens.bounds)
         fitting = np.flatnonzero((counts > 0) & (counts <= self._longest_fitting()))
         if not len(fitting):
@@ -300,7 +300,7 @@ class Search:
         for row, question in self._index.candidates(self._signer.keys(signatures)):
             document = documents[int(fitting[row])]
             if document.own >= 0 and question >= document.own:
-                continue  # itself, or a pair that is told the other way round
+                continue  # itself, or a pair reported the other way round
             if row != last:
                 last, here, figures = row, np.unique(shingles.of(row)), _numbers(some, row)
             there, theirs = self._known(question)
@@ -310,7 +310,7 @@ class Search:
                 yield Near(question, document.place, alike, estimate, figures != theirs, document.text[:LONGEST_SHOWN])
 
     def _known(self, question: int) -> tuple[U64, list[str]]:
-        """Return a question's different shingles, sorted, and its numbers."""
+        """Return a question's unique shingles, sorted, and its numbers."""
         known = self._looked_at.get(question)
         if known is None:
             known = np.unique(self._shingles.of(question)), _numbers(self._tokens, question)
@@ -318,7 +318,7 @@ class Search:
         return known
 
     def _longest_fitting(self) -> int:
-        """Return tokens above which no text is compared: room for shingles that repeat is left, four times over."""
+        """Return the most tokens of a text that is compared, with a factor of four for repeated shingles."""
         return 4 * (self._most + self.overlap_config.shingle) + 64
 
     def _shared(self, documents: Sequence[Document], tokens: Tokens) -> Iterator[Shared]:
@@ -342,9 +342,9 @@ class Search:
             count = end - start + length - 1
             held = by_question.get(question)
             if held and count <= held[1].tokens and held[0].issuperset(range(run, run + end - start)):
-                continue  # nothing new, whatever it is
+                continue  # neither a longer passage nor a new run
             if not _same(tokens, first, self._tokens, int(self._tokens.bounds[question]) + run, count):
-                continue  # two runs with one hash
+                continue  # a hash collision
             runs = held[0] if held else set()
             runs.update(range(run, run + end - start))
             if held is None or count > held[1].tokens:
@@ -368,7 +368,7 @@ class _Hits(NamedTuple):
 
 
 class _Runs:
-    """The runs of one length of some questions, to look up those of texts."""
+    """The runs of one length of some questions, for looking up those of texts."""
 
     def __init__(self, tokens: Tokens, length: int, questions: NDArray[np.intp]) -> None:
         grams = word_grams(tokens, length, short=False)
@@ -383,9 +383,9 @@ class _Runs:
         self._filter[self._hashes >> np.uint64(64 - _BITS)] = True
 
     def hits(self, grams: Grams) -> Iterator[_Hits]:
-        """Yield which runs of texts are runs of these questions: what one text and one question share comes together.
+        """Yield which runs of texts are runs of these questions; hits of one text and question come together.
 
-        Where many questions begin alike, all pairs of runs would not fit into memory: so many at once (`_AT_ONCE`).
+        At most `_AT_ONCE` at a time: where many questions begin alike, all pairs of runs would not fit into memory.
         """
         likely = np.flatnonzero(self._filter[grams.hashes >> np.uint64(64 - _BITS)])
         low, counts = self._lookup.find(grams.hashes[likely])
@@ -425,7 +425,7 @@ def _numbers(tokens: Tokens, index: int) -> list[str]:
 
 
 class Leak(Struct, frozen=True, kw_only=True):
-    """What was found of one question. `share`: of its runs, None where it is too short for one."""
+    """The overlap of one question. `share`: of its runs; None where it is too short for one."""
 
     question: int
     runs: int
@@ -436,7 +436,7 @@ class Leak(Struct, frozen=True, kw_only=True):
 
 
 class Leaks:
-    """Sums up what batches have in common with a set; batches are taken in their order."""
+    """Sums up the overlap of batches, in their order, with a set."""
 
     def __init__(self, totals: Sequence[int]) -> None:
         self._totals = totals
@@ -448,7 +448,7 @@ class Leaks:
         self.unread_first = ""
 
     def add(self, match: TextMatch) -> None:
-        """One batch."""
+        """Add one batch."""
         self.texts += match.texts
         self.characters += match.characters
         self.unread += len(match.unread)
@@ -456,7 +456,7 @@ class Leaks:
         for near in match.near:
             kept = self._near.setdefault(near.question, [])
             kept.append(near)
-            kept.sort(key=lambda leak: -leak.jaccard)  # stable: the earlier of two that are as alike
+            kept.sort(key=lambda leak: -leak.jaccard)  # stable: the earlier of equals comes first
             del kept[KEPT:]
             self._near_totals[near.question] = self._near_totals.get(near.question, 0) + 1
         for shared in match.shared:
@@ -466,7 +466,7 @@ class Leaks:
                 self._longest[shared.question] = shared.longest
 
     def leaks(self) -> list[Leak]:
-        """Return every question that has something in common, in the order of the set."""
+        """Return every question with some overlap, in the order of the set."""
         return [
             Leak(
                 question=question,

@@ -1,1 +1,1 @@
-"""How far raters agree: coefficients with their intervals, and scores predicted from judges and a few experts."""
+"""Agreement of raters: coefficients with intervals, and scores predicted from judges and a few experts."""

@@ -1,8 +1,8 @@
-"""How far raters agree: the people among each other, and a judge with them.
+"""Agreement of raters: the people among each other, and a judge with them.
 
-`agree` takes anybody's ratings and gives every measure that fits them. With a judge named, the others are people: their
-reliability comes first, because nobody can agree better with them than they do with each other. The judge is then held
-against the mean human (correlation, bias) and against the typical human mark (kappas, confusion table).
+`agree` computes every measure that fits the ratings. If a judge is named, the others are people: their reliability
+comes first, because it limits how well anybody can agree with them. The judge is then compared with the mean human
+(correlation, bias) and with the typical human mark (kappas, confusion table).
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from viva.analysis.tilting import FEWEST, Floats, Ints, Rows, Statistic, Weights
 from viva.errors import DataError
 
 MOST_PAIRS = 45
-"""Pairs of raters up to which each is shown: ten raters."""
+"""The most pairs of raters that are shown one by one: those of ten raters."""
 DRAWN = 25
-"""Marks up to which a confusion table is made."""
+"""The most different marks of a confusion table."""
 _KAPPAS: tuple[Kind, ...] = ("kappa", "kappa_linear", "kappa_quadratic")
 _INTRACLASS: tuple[IntraclassKind, ...] = ("icc", "icc_mean")
 
@@ -55,7 +55,7 @@ class Pair(Struct, frozen=True, kw_only=True):
 
 
 class Confusion(Struct, frozen=True, kw_only=True):
-    """How often the rater of the rows gave each mark where the one of the columns gave each."""
+    """Counts of items by the mark of one rater (rows) and of another (columns)."""
 
     rows: str
     columns: str
@@ -64,7 +64,7 @@ class Confusion(Struct, frozen=True, kw_only=True):
 
 
 class Spot(Struct, frozen=True):
-    """So many items have this mean human mark and this mark of the judge's."""
+    """The number of items with this mean human mark and this judge's mark."""
 
     human: float
     judge: float
@@ -72,7 +72,7 @@ class Spot(Struct, frozen=True):
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """All that was found out about some ratings."""
+    """All measures of agreement of some ratings."""
 
     title: str
     level: Level
@@ -84,19 +84,19 @@ class Agreement(Struct, frozen=True, kw_only=True):
     among: tuple[Measure, ...]
     """The people among each other, all at once."""
     pairs: tuple[Pair, ...]
-    """Every two raters; empty for more than MOST_PAIRS."""
+    """Every pair of raters; empty for more than MOST_PAIRS."""
     judged: tuple[Measure, ...] = ()
     """The judge against the mean human, and against the typical human mark."""
     table: Confusion | None = None
     spots: tuple[Spot, ...] = ()
     powered: Powered | None = None
     word: str = "people"
-    """What those are that are not the judge."""
+    """The word for the raters other than the judge."""
     notes: tuple[str, ...] = ()
 
 
 class _Marks(Struct, frozen=True, kw_only=True):
-    """What every measure needs to know of the ratings it is taken on."""
+    """Parameters that all measures share: scale, level, and the question of each item."""
 
     level: Level
     scale: tuple[float, ...]
@@ -117,12 +117,12 @@ def agree(
 ) -> Agreement:
     """Return every measure of agreement that these ratings allow.
 
-    `scale` lists the marks that people can give (default: all that were given); a judge's mark between two, a mean over
-    samples for instance, counts as the nearest where marks are compared one by one. `level`: whether marks are names
+    `scale` lists the marks that people can give (default: all that were given); a judge's mark between two of them (a
+    mean over samples) is rounded to the nearest where single marks are compared. `level`: whether marks are names
     (nominal), an order, or amounts. `ppi` also combines the people's marks with the judge's on all items (see
     `prediction`): the items that people rated must be a random sample, of each value of the tag `strata` if one is
-    named. `word` is what the raters are called, the judge apart. Raises DataError for an unknown judge or tag, or a
-    person's mark that is not on the scale.
+    named. `word` names the raters other than the judge. Raises DataError for an unknown judge or tag, or a person's
+    mark that is not on the scale.
     """
     if judge is not None:
         ratings.column(judge)
@@ -182,32 +182,32 @@ def _scale(ratings: Ratings, judge: str | None, scale: Sequence[float]) -> tuple
 
 
 def _among(rows: Rows, marks: _Marks) -> tuple[Measure, ...]:
-    """Return all people at once."""
+    """Return the measures over all people together."""
     unrated = sum(mean_of(row) is None for row in rows)
     measures = [krippendorff(rows, marks.level, marks.questions)]
     if marks.level != "nominal":
         single, mean = (intraclass(rows, kind, marks.questions) for kind in _INTRACLASS)
         measures = [cronbach(rows, marks.questions), single, mean, *measures]
     measures += [fleiss(rows, marks.questions), *_gwet(rows, marks), agreement(rows, marks.questions)]
-    # What only the judge has marked is nothing that they left out.
+    # Items that only the judge marked were not left out by the people.
     return tuple(replace(measure, left_out=measure.left_out - unrated) for measure in measures)
 
 
 def _gwet(rows: Rows, marks: _Marks) -> list[Measure]:
-    """AC1, and AC2 where marks can be near each other."""
+    """Return AC1, and AC2 where marks have distances."""
     kinds: tuple[Literal["ac1", "ac2"], ...] = ("ac1", "ac2")
     near = marks.level != "nominal" and len(marks.scale) > 2
     return [gwet(rows, kind, marks.scale, marks.level, marks.questions) for kind in kinds[: 1 + near]]
 
 
 def _two(rows: Rows, marks: _Marks) -> tuple[Measure, ...]:
-    """Return two raters."""
+    """Return the measures of two raters."""
     related = () if marks.level == "nominal" else _related(rows, marks)
     return (*related, *_by_category(_on_scale(rows, marks), marks))
 
 
 def _by_category(rows: Rows, marks: _Marks) -> tuple[Measure, ...]:
-    """Kappas, Gwet's coefficients and the share of equal marks."""
+    """Return kappas, Gwet's coefficients and the share of equal marks of two raters."""
     kappas = _KAPPAS[:1] if marks.level == "nominal" else _KAPPAS
     measures = [cohen(rows, marks.questions, kind) for kind in kappas]
     return (*measures, *_gwet(rows, marks), agreement(rows, marks.questions))
@@ -232,7 +232,7 @@ def correlated(kind: Correlation, rows: Rows, questions: Sequence[int]) -> Measu
 def _judged(
     ratings: Ratings, judge: str | None, rows: Rows, marks: _Marks
 ) -> tuple[tuple[Measure, ...], Confusion | None, tuple[Spot, ...]]:
-    """Return the judge against the people."""
+    """Return measures, confusion table and scatter of the judge against the people."""
     if judge is None:
         return (), None, ()
     given = ratings.column(judge)
@@ -253,9 +253,7 @@ def _judged(
 
 
 def _differences(both: Rows, marks: _Marks) -> list[Measure]:
-    """Return how much higher the judge marks than the mean human, and how far off it is: neither by more than the
-    scale.
-    """
+    """Return the judge's mean difference and mean absolute difference from the mean human, within the scale's width."""
     lowest, highest = _ends(marks.scale, [given for given, _ in both])
     bias, values, asked = usable("bias", both, marks.questions)
     far = estimated(replace(bias, kind="distance"), values, asked, _distance, "")
@@ -270,7 +268,7 @@ def _bias(measure: Measure, away: Floats, asked: Ints, scale: Sequence[float]) -
     """Return the mean difference, with the adjusted Wald interval of differences up to the largest seen (or a step)."""
     largest = float(max(np.abs(away).max(), min(np.diff(scale), default=1.0)))
     interval = mean_over(away / largest, asked, signed=True).interval()
-    assert interval is not None  # there are two questions
+    assert interval is not None  # there are at least two questions
     ends = (largest * interval[0], largest * interval[1])
     return bounded(replace(measure, value=float(away.mean())), ends, "adjusted Wald")
 
@@ -287,7 +285,7 @@ def _powered(ratings: Ratings, judge: str | None, rows: Rows, scale: tuple[float
     if judge is None:
         raise DataError("prediction-powered inference needs a judge: name the rater that is one")
     if strata is not None:
-        ratings.parts(strata)  # says which tags there are
+        ratings.parts(strata)  # raises with the known tags if it is unknown
     return powered(
         ratings.column(judge),
         [None if (mean := mean_of(row)) is None or not math.isfinite(mean) else mean for row in rows],
@@ -298,7 +296,7 @@ def _powered(ratings: Ratings, judge: str | None, rows: Rows, scale: tuple[float
 
 
 def _ends(scale: Sequence[float], given: Sequence[float | None]) -> tuple[float, float]:
-    """Return the ends of the scale, or of what was given beyond it; of marks that are shares of 1 always 0 and 1."""
+    """Return the ends of the scale, widened to the given marks; 0 and 1 where all are shares of 1."""
     known = [*scale, *(mark for mark in given if mark is not None)] or [0.0, 1.0]
     return (0.0, 1.0) if min(known) >= 0 and max(known) <= 1 else (min(known), max(known))
 
@@ -320,7 +318,7 @@ def _pearson(values: Floats) -> Statistic:
 
 
 def _spearman(values: Floats) -> Statistic:
-    """Return Pearson's of the ranks that the items have under their weights."""
+    """Return Pearson's coefficient of the items' weighted ranks."""
     coded = [np.unique(column, return_inverse=True) for column in values.T]
 
     def statistic(weights: Weights) -> Floats:
@@ -338,7 +336,7 @@ def _coefficient(together: Floats, own: Floats, n: Floats) -> Floats:
 
 
 def _scaled(values: Floats) -> Floats:
-    """About the mean and from -1 to 1, so that no digits are lost."""
+    """Return values centred and scaled to -1..1, so that no digits are lost."""
     centred: Floats = values - values.mean()
     largest = float(np.abs(centred).max(initial=0.0))
     return np.divide(centred, largest if largest > 0 else 1.0)

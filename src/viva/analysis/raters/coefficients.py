@@ -1,4 +1,4 @@
-"""Coefficients of agreement, one after another: kappa, alpha, AC1 and AC2, Cronbach's alpha, intraclass correlation.
+"""Coefficients of agreement: kappa, Krippendorff's alpha, AC1 and AC2, Cronbach's alpha, intraclass correlation.
 
 Agreement beyond chance on a scale of few marks: Cohen's kappa (two raters) and Fleiss' kappa (several).
 
@@ -75,12 +75,12 @@ from viva.analysis.tilting import Floats, Rows, Statistic, Weights, estimated, m
 from viva.errors import flag
 
 MOST_MARKS = 100
-"""Different marks up to which a measure on categories makes sense, and fits into memory."""
+"""The most different marks for which a measure on categories makes sense and fits into memory."""
 _WEIGHTS: dict[Kind, int] = {"kappa": 0, "kappa_linear": 1, "kappa_quadratic": 2}
 
 
 def cohen(rows: Rows, questions: Sequence[int], kind: Kind = "kappa") -> Measure:
-    """Cohen's kappa of two raters over the items that both rated. `kind` says how disagreement weighs."""
+    """Return Cohen's kappa of two raters over the items that both rated. `kind`: how disagreement is weighted."""
     usable_rows = usable(kind, rows, questions, most=MOST_MARKS)
     none = "both raters gave one and the same mark to every item: chance agrees as well"
     return estimated(*usable_rows, partial(_cohen, power=_WEIGHTS[kind]), none)
@@ -94,7 +94,7 @@ def distances(marks: Sequence[float] | Floats, power: int) -> Floats:
 
 
 def fleiss(rows: Rows, questions: Sequence[int]) -> Measure:
-    """Fleiss' kappa over the items that every rater rated."""
+    """Return Fleiss' kappa over the items that every rater rated."""
     usable_rows = usable("fleiss", rows, questions, most=MOST_MARKS)
     return estimated(*usable_rows, _fleiss, "every rating is the same mark: chance agrees as well")
 
@@ -152,7 +152,7 @@ def _fleiss(values: Floats) -> Statistic:
 
 
 def _beyond(observed: Floats, expected: Floats) -> Floats:
-    """1 − observed / expected; nan where nothing is to be expected."""
+    """Return 1 − observed / expected; nan where `expected` is 0."""
     some = expected > 1e-12
     return np.where(some, 1 - observed / np.where(some, expected, 1.0), np.nan)
 
@@ -163,7 +163,7 @@ _ENTRIES = 2_000_000
 
 
 def krippendorff(rows: Rows, level: Level, questions: Sequence[int]) -> Measure:
-    """Return alpha of items × raters; `level` says what a difference of two marks means."""
+    """Return Krippendorff's alpha of items × raters; `level` determines the distance of two marks."""
     usable_rows = usable("krippendorff", rows, questions, 2)
     none = "every rating is the same mark: there is nothing to tell items apart by"
     return estimated(*usable_rows, partial(alpha_of, level=level), none)
@@ -181,7 +181,9 @@ def alpha_of(values: Floats, level: Level) -> Statistic:
     sizes = given.sum(axis=1)
 
     def observed(places: Floats) -> Floats:
-        """Σ_pairs δ² / (m − 1) an item, both orders counted; `places` (… × items × raters) on an interval scale."""
+        """Return Σ_pairs δ² / (m − 1) for each item, both orders counted; `places` (… × items × raters) on an interval
+        scale.
+        """
         held = np.where(given, places, 0.0)
         result: Floats = 2 * (sizes * (held**2).sum(axis=-1) - held.sum(axis=-1) ** 2) / (sizes - 1)
         return result
@@ -231,9 +233,9 @@ def _alpha(observed: Floats, expected: Floats, total: Floats) -> Floats:
 def gwet(
     rows: Rows, kind: Literal["ac1", "ac2"], scale: Sequence[float], level: Level, questions: Sequence[int]
 ) -> Measure:
-    """AC1 or AC2 of items × raters, any number of raters, gaps allowed; every mark is one of `scale`.
+    """Return AC1 or AC2 of items × raters, any number of raters, gaps allowed; every mark is one of `scale`.
 
-    `level` says which marks are near each other, for AC2.
+    `level` determines the weights of AC2 (`nearness`).
     """
     paired = usable(kind, rows, questions, 2)[0]
     _, values, asked = usable(kind, rows, questions, 1)
@@ -264,7 +266,7 @@ def gwet(
 
 
 def nearness(scale: Sequence[float], level: Level) -> Floats:
-    """Return how far each two marks of an ascending scale agree, 0 to 1: AC2's weights."""
+    """Return AC2's weights: how far each two marks of an ascending scale agree, 0 to 1."""
     if level == "ordinal":
         places = distances(range(len(scale)), 1)
         apart = places * (places + 1) / 2
@@ -275,7 +277,7 @@ def nearness(scale: Sequence[float], level: Level) -> Floats:
 
 
 def cronbach(rows: Rows, questions: Sequence[int]) -> Measure:
-    """Return alpha of items × raters, over complete items; `left_out` counts the others."""
+    """Return Cronbach's alpha of items × raters, over complete items; `left_out` counts the others."""
     return estimated(*usable("cronbach", rows, questions), _cronbach, "the raters' sums do not vary from item to item")
 
 
@@ -285,7 +287,7 @@ def _cronbach(values: Floats) -> Statistic:
     sums = centred.sum(axis=1)
 
     def spread(weights: Weights, column: Floats) -> Floats:
-        """Squared deviations, weighted."""
+        """Return the weighted sum of squared deviations."""
         total = weights.sum(axis=1)
         result: Floats = weights @ column**2 - (weights @ column) ** 2 / np.where(total > 0, total, 1.0)
         return result
@@ -303,7 +305,7 @@ IntraclassKind = Literal["icc", "icc_mean"]
 
 
 def intraclass(rows: Rows, kind: IntraclassKind, questions: Sequence[int]) -> Measure:
-    """Return the correlation of one rater (`icc`) or of their mean (`icc_mean`), items × raters, over complete items.
+    """Return the intraclass correlation of one rater (`icc`) or the raters' mean (`icc_mean`), over complete items.
 
     `left_out` counts the others.
     """
@@ -320,9 +322,9 @@ def intraclass(rows: Rows, kind: IntraclassKind, questions: Sequence[int]) -> Me
 
 
 def _mean_squares(values: Floats, weights: Weights) -> tuple[Floats, Floats, Floats]:
-    """Return mean squares of items, raters and error, a value a distribution."""
+    """Return mean squares of items, raters and error, a value for each row of weights."""
     raters = values.shape[1]
-    total = np.maximum(weights.sum(axis=1), 2.0)  # one item has no mean squares; nan comes of it below
+    total = np.maximum(weights.sum(axis=1), 2.0)  # of one item the result below is nan
     means = values.mean(axis=1)
     grand = weights @ means / total
     columns = weights @ values / total[:, None]

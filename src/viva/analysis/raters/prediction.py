@@ -1,4 +1,4 @@
-"""Few labels, honest number: an expert's sample and a judge's verdicts on all answers, in one unbiased mean.
+"""Unbiased mean from few labels: an expert's marks on a sample, combined with a judge's verdicts on all answers.
 
 Of M answers the judge has a verdict f on each, and n, DRAWN AT RANDOM, have an expert's mark Y. Prediction-powered
 inference (Angelopoulos et al. 2023, arXiv 2301.09633) takes the judge's mean and corrects it by what the labelled
@@ -7,11 +7,11 @@ answers say of the judge's error; with power tuning (PPI++: Angelopoulos, Duchi 
     estimate = λ · mean f over all M + mean of e over the n labelled,    e = Y − λ f
 
 which is the paper's Ȳ + λ' (f̄_unlabelled − f̄_labelled) with λ' = λ (M − n)/M. Its best λ is the slope of Y on f,
-clipped to 0…1: a judge who is always too kind by as much costs nothing, a useless one is not listened to. The slope is
-taken within the labelled answers. One slope for all, taken from the labels that it then corrects, is off by up to a
-point on 20 or 30 labels; so each labelled question is corrected with the slope of all the others (cross-fitting), and
-the mean of the estimate over all ways to draw labels is the truth, exactly. Labels that were not drawn at random
-(disagreement first, the reviewer's choice) make every interval here wrong, and nothing in the numbers would show it.
+clipped to 0…1: a judge with a constant bias costs nothing, a useless one gets λ = 0. The slope is taken within the
+labelled answers. One slope for all, taken from the labels that it then corrects, is off by up to a point on 20 or 30
+labels; so each labelled question is corrected with the slope of all the others (cross-fitting), and the mean of the
+estimate over all ways to draw labels is the truth, exactly. Labels that were not drawn at random (disagreement first,
+the reviewer's choice) make every interval here wrong, and nothing in the numbers would show it.
 
 Two readings, one estimate:
 
@@ -50,15 +50,15 @@ from viva.visible import plural
 
 Reading = Literal["questions", "run"]
 FEWEST = 3
-"""Labels without which there is no figure."""
+"""The fewest labels for a result."""
 VERIFIED = 20
-"""Labels from which on the intervals' coverage was simulated."""
+"""The fewest labels for which the intervals' coverage was simulated."""
 PSEUDO = 1
 """Disagreements added, by the share of labels in exact agreement."""
 RARE = 3
-"""Disagreements of which the variance is assumed at least: 1 − 0.95 = (1 − 3/n)^n."""
+"""The variance is at least that of this many disagreements: 1 − 0.95 = (1 − 3/n)^n."""
 ROUNDING = 1e-24
-"""A variance that is none: marks that differ by less than their own rounding."""
+"""Variances below this are rounding."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -77,10 +77,10 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
 
 class Powered(Struct, frozen=True, kw_only=True):
-    """What labels and verdicts give together. `combined` and `labels_alone` are None where `reason` says why."""
+    """Estimates from labels and verdicts together. Where `combined` and `labels_alone` are None, `reason` says why."""
 
     answers: int
-    """All of the run: M."""
+    """Number of all answers of the run: M."""
     labels: int
     unjudged: int
     """Answers without a verdict; the judge's mean stands in, which costs width and no bias."""
@@ -89,13 +89,13 @@ class Powered(Struct, frozen=True, kw_only=True):
     labels_alone: Estimate | None = None
     combined: Estimate | None = None
     power: float | None = None
-    """λ: how far the judge is listened to, 0 to 1."""
+    """λ: the weight of the judge's verdicts, 0 to 1."""
     correlation: float | None = None
-    """Of mark and verdict over the labelled answers (within strata)."""
+    """Correlation of mark and verdict over the labelled answers (within strata)."""
     variance: float | None = None
-    """Of the marks, over the labelled answers."""
+    """Variance of the marks over the labelled answers."""
     effective: float | None = None
-    """How many labels alone would give as narrow an interval; M at most."""
+    """The number of labels that alone would give as narrow an interval; at most M."""
     reason: str = ""
 
 
@@ -114,16 +114,16 @@ class _Sample(Struct, frozen=True):
 
     @property
     def sizes(self) -> Floats:
-        """Answers of each stratum: M_h."""
+        """Number of answers of each stratum: M_h."""
         return np.bincount(self.stratum).astype(float)
 
     @property
     def drawn(self) -> Floats:
-        """Labels of each stratum: n_h."""
+        """Number of labels of each stratum: n_h."""
         return self.by_stratum(None)
 
     def by_stratum(self, values: Floats | None) -> Floats:
-        """Add up what the labelled answers have, stratum by stratum; their number for None."""
+        """Return the sums of the labelled answers' values by stratum; their numbers for None."""
         return np.bincount(self.own, values, minlength=int(self.stratum.max()) + 1).astype(float)
 
     def centred(self, values: Floats) -> tuple[Floats, Floats]:
@@ -138,7 +138,7 @@ class _Sample(Struct, frozen=True):
 
     @property
     def shares(self) -> Floats:
-        """What each stratum's s² adds to the run's variance: (M_h/M)² (1/n_h − 1/M_h)."""
+        """Factors of each stratum's s² in the run's variance: (M_h/M)² (1/n_h − 1/M_h)."""
         result: Floats = (self.sizes / self.sizes.sum()) ** 2 * (1 / self.drawn - 1 / self.sizes)
         return result
 
@@ -207,7 +207,7 @@ def labels_needed(
     left = variance * (1 - min(1.0, max(0.0, correlation)) ** 2)
 
     def enough(labels: int) -> bool:
-        # Three disagreements at least, as the interval itself will assume; of half the scale, which is usual.
+        # At least three disagreements, as the interval itself will assume; of half the scale, which is usual.
         residual = max(left, min(variance, 0.5 * RARE / labels))
         total = (1 / labels - 1 / answers) * residual + (variance / answers if reading == "questions" else 0.0)
         return t_quantile(max(1, labels - 2)) * math.sqrt(max(0.0, total)) <= half_width
@@ -236,7 +236,7 @@ def _too_little(sample: _Sample, names: Sequence[str], judged: bool) -> str:
 
 
 def _power(sample: _Sample) -> tuple[float, bool]:
-    """λ, and whether a degree of freedom went into it."""
+    """Return λ, and whether estimating it took a degree of freedom."""
     y, f = sample.within
     weights = (sample.shares / np.maximum(sample.drawn - 1, 1.0))[sample.own]
     below = float((weights * f * f).sum())
@@ -246,7 +246,7 @@ def _power(sample: _Sample) -> tuple[float, bool]:
 
 
 def _without_own(sample: _Sample) -> Floats:
-    """λ for each labelled answer, from those of other questions."""
+    """Return λ for each labelled answer, from the answers to other questions."""
     places, (y, f) = np.unique(sample.asked, return_inverse=True)[1], sample.within
     left: list[Floats] = []
     for values in (np.ones_like(y), y, f, y * f, f * f):
@@ -297,7 +297,7 @@ def _estimate(
     missing = _missing(sample, sample.y if not power else sample.y - sample.verdicts, e, span, tuned)
     within = float(parts.sum()) + missing * float(shares.sum())
 
-    # Over questions: what each adds to the estimate, be it labelled or not (the sandwich).
+    # Over questions: the contribution of each answer, labelled or not (the sandwich estimator).
     each = (power * sample.f + (means - value)[sample.stratum]) / total
     np.add.at(each, sample.at, (np.sqrt(small) * sizes / drawn)[own] * e / total)
     by_question = np.bincount(sample.cluster, weights=each)
@@ -314,7 +314,7 @@ def _estimate(
 
 
 def _missing(sample: _Sample, differences: Floats, e: Floats, span: float, tuned: bool) -> float:
-    """By how much s²_e has to rise so that rare disagreements are reckoned with (see the top)."""
+    """Return the increase of s²_e that allows for rare disagreements (see the module's docstring)."""
     labels = len(e)
     away = differences - np.median(differences)
     apart = np.abs(away) > 1e-9 * span

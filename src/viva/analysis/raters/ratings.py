@@ -1,4 +1,4 @@
-"""What raters gave to items: the one shape that all measures of agreement read."""
+"""Ratings of items by raters: the common input of all measures of agreement."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Ratings(Struct, frozen=True, kw_only=True):
     """Tag → its value for each item."""
 
     def column(self, rater: str) -> tuple[float | None, ...]:
-        """Return one rater's marks, an item each. Raises DataError for a name that nobody has."""
+        """Return one rater's marks, by item. Raises DataError for an unknown rater."""
         if rater not in self.raters:
             known = ", ".join(map(repr, self.raters[:20]))
             raise DataError(f"there is no rater {rater!r}; there are: {known}")
@@ -34,12 +34,12 @@ class Ratings(Struct, frozen=True, kw_only=True):
         return tuple(row[place] for row in self.values)
 
     def columns(self, raters: Sequence[str]) -> list[list[float | None]]:
-        """Return the same for some raters: a row an item."""
+        """Return the marks of some raters, a row for each item."""
         places = [self.raters.index(rater) for rater in raters]
         return [[row[place] for place in places] for row in self.values]
 
     def without(self, raters: Sequence[str]) -> Ratings:
-        """Return all but these raters, and without the items that only they rated."""
+        """Return the ratings without these raters, and without the items that only they rated."""
         for rater in raters:
             self.column(rater)
         kept = [rater for rater in self.raters if rater not in raters]
@@ -78,20 +78,20 @@ def nearest(value: float, scale: Sequence[float], towards: float | None = None) 
     """Return the mark of a scale that is nearest; of two as near, the one nearer to `towards`, then the lower one."""
 
     def far(mark: float) -> tuple[float, float, float]:
-        # Rounded, so that the last bits of a mean do not decide which of two marks is nearer.
+        # Rounded, so that floating-point error in a mean does not decide.
         return round(abs(mark - value), 9), 0.0 if towards is None else round(abs(mark - towards), 9), mark
 
     return min(scale, key=far)
 
 
 def mean_of(row: Sequence[float | None]) -> float | None:
-    """Return the mean of the marks that are there; None where there is none."""
+    """Return the mean of the given marks; None where there are none."""
     given = [value for value in row if value is not None]
     return math.fsum(given) / len(given) if given else None
 
 
 def typical(row: Sequence[float | None], scale: Sequence[float]) -> float | None:
-    """Return the one mark that stands for several people's: their median, on the scale.
+    """Return the typical mark of several people: their median, on the scale.
 
     A median between two marks goes to the one nearer to the mean, and where that does not decide, to the lower.
     """
@@ -110,7 +110,8 @@ Kind = Literal[
 
 
 class Measure(Struct, frozen=True, kw_only=True):
-    """One figure. `value` is None where it is not defined, `low` and `high` where there is no 95 % interval.
+    """One measure of agreement. `value` is None where it is undefined, `low` and `high` where there is no 95 %
+    interval.
 
     `reason` then says why, in words. `n` counts the items that it rests on, `left_out` those that it could not use.
     `interval` names the interval's method.

@@ -1,1 +1,1 @@
-"""How scores grow with the size of a model, and where growth changes."""
+"""Growth of scores with the size of models, and breaks in it."""

@@ -1,4 +1,4 @@
-"""Is there a size from which scores grow differently? Two lines over log size that meet at a break, against one.
+"""Fits of two lines over log size that meet at a break, tested against a single line.
 
 s(x) = level + below·z up to the break c, and from there on with the slope `above`; z = log10 of the size in billions,
 scores as shares of 1. For a given break this is least squares, and the break is searched from the smallest size to the
@@ -7,22 +7,21 @@ break is: all breaks from there to the largest size fit equally well, and `tied`
 
 *Interval of the break*: the profile likelihood's, all breaks whose sum of squares is at most SSE·(1 + F/(n-4)), F the
 95 % quantile with (1, n-4) degrees of freedom. Where it reaches the smallest or largest size the data do not bound the
-break on that side. Beside it a percentile bootstrap over models.
+break on that side. A percentile bootstrap over models is computed as well.
 
-*One line or two*: a break that was searched for is not one that was known beforehand; the F-test of a known break, made
-where the gain is largest, finds breaks far too often, and with one line there is no break to speak of (Davies 1987,
-Biometrika 74:33-43). The statistic is the largest such F over all breaks, and its distribution for one line is
-simulated twice: with normal errors of one spread, on which it depends by the sizes alone; and with the residuals' own
-sizes and random signs, each over 1 − its leverage (a wild bootstrap: Davidson and Flachaire 2008, Journal of
-Econometrics 146:162-169), since small models may scatter more than large ones, which the first takes for a break. The
-larger p counts. One line passes for two in 1 to 6 % of cases where scatter is alike or changes by up to half with a
-tenfold of size, and in up to 16 % of 8 to 20 models whose scatter changes fourfold (`performance/nulltests.py`). Both
-take models as independent: families of six, each of its own range of sizes, show a break in up to 30 % of cases. Where
-families are known there is a third, normal errors with a part for each family (`analysis.families`), the bootstrap
-draws families, and the profile is that of generalised least squares, with the two parts of the scatter around the best
-break and F with (1, families - 2) degrees of freedom.
+*One line or two*: the F-test of a break known beforehand, made where the gain is largest, finds breaks far too often,
+and under one line the break is not identified (Davies 1987, Biometrika 74:33-43). The statistic is the largest such F
+over all breaks, and its distribution for one line is simulated twice: with normal errors of one spread, on which it
+depends by the sizes alone; and with the residuals' own sizes and random signs, each over 1 − its leverage (a wild
+bootstrap: Davidson and Flachaire 2008, Journal of Econometrics 146:162-169), since small models may scatter more than
+large ones, which the first simulation takes for a break. The larger p counts. One line passes for two in 1 to 6 % of
+cases where scatter is alike or changes by up to half with a tenfold of size, and in up to 16 % of 8 to 20 models whose
+scatter changes fourfold (`performance/nulltests.py`). Both take models as independent: families of six, each of its own
+range of sizes, show a break in up to 30 % of cases. Where families are known there is a third, normal errors with a
+part for each family (`families`), the bootstrap draws families, and the profile is that of generalised least squares,
+with the two parts of the scatter around the best break and F with (1, families - 2) degrees of freedom.
 
-*How far it leans on single models*: the break without each of them in turn.
+*Influence of single models*: the break without each of them in turn.
 """
 
 from __future__ import annotations
@@ -40,15 +39,15 @@ from viva.analysis.uncertainty import LEVEL
 from viva.errors import DataError
 
 FEWEST = 6
-"""Models without which two lines and a break leave next to nothing over."""
+"""The fewest models for two lines and a break: they have four parameters."""
 DRAWS = 1999
-"""Of the null distribution."""
+"""Draws of the null distribution."""
 RESAMPLES = 499
 _AT_ONCE = 2_000_000
-"""Numbers of one chunk of simulated lines: 16 MB."""
+"""Numbers in a chunk of simulated data: 16 MB."""
 _STEPS = 240
 _COARSE = 80
-"""Places of the break that the bootstrap looks at."""
+"""Places of the break that the bootstrap searches."""
 _TINY = 1e-12
 
 
@@ -59,10 +58,10 @@ class Segments(Struct, frozen=True, kw_only=True):
     at: float
     """The break."""
     tied: tuple[float, float]
-    """Breaks that fit as well as this one: `at` twice, but at either end of the sizes."""
+    """The range of breaks that fit equally well: (`at`, `at`) except at either end of the sizes."""
     low: float
     high: float
-    """Its 95 % interval by profile likelihood; of families with their part of the scatter."""
+    """The break's 95 % interval by profile likelihood, with the families' part of the scatter if there are families."""
     open_low: bool
     open_high: bool
     """Whether the interval reaches the smallest, or the largest, size."""
@@ -73,21 +72,22 @@ class Segments(Struct, frozen=True, kw_only=True):
     gain: float
     """F of two lines over one, (1, n-3) degrees of freedom, at the best break."""
     p: float
-    """Of one line, by simulation of the largest gain: the larger of two, of families three, see the top."""
+    """p of one line, by simulating the largest gain: the largest of two, with families three, simulations (see the
+    module)."""
     p_naive: float
-    """What the F-test of a break known beforehand would say, which this one is not; to show how wrong it would be."""
+    """p of the F-test for a break known beforehand, invalid here; shown for comparison."""
     moved: Leaning | None
-    """The lowest and the highest break without one model; None for many models, and for models without names."""
+    """The lowest and highest break when one model is left out; None for many models, and for models without names."""
 
 
 class Bend(Struct, frozen=True, kw_only=True):
-    """How models leave a curve that was fitted to them."""
+    """A departure of models from the curve fitted to them."""
 
     at: float
-    """The size, in billions, from which on they do most."""
+    """The size, in billions, from which on they depart most."""
     upwards: bool
     p: float
-    """Of models that follow the curve."""
+    """p under the hypothesis that models follow the curve."""
 
 
 def fit_segments(
@@ -163,10 +163,10 @@ def fit_segments(
 def bend(
     fit: Fit, sizes: Sequence[float], scores: Sequence[float], families: Sequence[str] = (), *, draws: int = DRAWS
 ) -> Bend | None:
-    """Return where the models bend away from a curve that was fitted to them; p as of one line (see the top).
+    """Return the departure of models from the curve fitted to them; p is simulated as for one line (see the module).
 
-    Of an average the bend from that of its curves which has the least: p is of all of them. None for a curve that is
-    not to be relied on, and for too few models to tell.
+    Of an average, the least significant among its curves' bends. None for a curve with `trouble`, and for too few
+    models.
     """
     shapes = [shape for shape in fit.shapes or (fit,) if shape.kind != "segments" and shape.basis == "scatter"]
     if not shapes or fit.n < FEWEST or len(np.unique(sizes)) < 4:
@@ -189,10 +189,10 @@ def bend(
 
 
 class _Search:
-    """Places of a break, as unit directions by which the second line can leave the first.
+    """Search over places of a break, as unit directions in which the second line can leave the first.
 
     From the second smallest to the second largest size: beyond them nothing changes but the break's own place.
-    `gradient`: of another curve than a line, whose parameters could be moved as well.
+    `gradient`: derivatives of a curve other than a line by its parameters, which are refitted as well.
     """
 
     def __init__(self, z: Floats, steps: int, gradient: Floats | None = None) -> None:
@@ -212,12 +212,12 @@ class _Search:
         self.directions: Floats = hinges[kept] / norms[kept, None]
 
     def residual(self, y: Floats) -> Floats:
-        """Return what one line leaves of scores, or of several columns of them."""
+        """Return the residuals of one line from scores, or from several columns of them."""
         left: Floats = y - self.basis @ (self.basis.T @ y)
         return left
 
     def gains(self, left: Floats) -> Floats:
-        """By how much each break lessens the sum of squares."""
+        """Return the reduction of the sum of squares by each break."""
         result: Floats = (self.directions @ left) ** 2
         return result
 
@@ -259,12 +259,12 @@ class _Search:
 
 
 def _design(z: Floats, c: float) -> Floats:
-    """models × (level, slope, change of slope at c)."""
+    """Return the design matrix: models × (level, slope, change of slope at c)."""
     return np.stack([np.ones_like(z), z, np.maximum(z - c, 0)], axis=1)
 
 
 def _lines(z: Floats, y: Floats, c: float) -> tuple[float, float, float, float]:
-    """Level, slope below, slope above, and the sum of squares, for a break at c."""
+    """Return level, slope below, slope above, and the sum of squares, for a break at c."""
     design = _design(z, c)
     (level, below, change), *_ = np.linalg.lstsq(design, y, rcond=None)
     left = y - design @ np.array([level, below, change])
@@ -272,14 +272,14 @@ def _lines(z: Floats, y: Floats, c: float) -> tuple[float, float, float, float]:
 
 
 def _p_of_no_break(search: _Search, left: Floats, codes: Codes | None, draws: int, seed: int) -> float:
-    """Return the largest p of the simulations: the share of one-line data sets that would show a gain as large as is
-    seen in `left`, what a curve leaves of the scores; never 0.
+    """Return the largest p of the simulations: the share of data sets without a break that show a gain as large as the
+    residuals `left` do; never 0.
 
-    The gain is the largest at the places of the search, as theirs are: breaks between them are looked at by neither.
+    Real and simulated gains are the largest over the places of the search, without polishing between them.
     """
     rows, whole, observed = len(left), float(left @ left), float(search.share(left))
     if whole <= _TINY**2:
-        return 1.0  # nothing is left
+        return 1.0  # the curve fits exactly
 
     def alike(dice: np.random.Generator, count: int) -> Floats:
         return dice.standard_normal((rows, count))
@@ -317,7 +317,7 @@ def _break_of(z: Floats, y: Floats) -> float | None:
 
 
 def _bootstrap(z: Floats, y: Floats, codes: Codes | None, resamples: int, seed: int) -> tuple[float, float] | None:
-    """Percentiles of the break over models, or over families of them, drawn again with replacement."""
+    """Return percentiles of the break over a bootstrap of models, or of families."""
     generator = np.random.default_rng(seed + 1)
     members = [] if codes is None else [np.flatnonzero(codes == family) for family in range(int(codes.max()) + 1)]
     breaks: list[float] = []

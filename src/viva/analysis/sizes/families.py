@@ -1,6 +1,6 @@
-"""Models of one family are alike, so that many of them say less than as many models drawn independently.
+"""Errors that allow for families: models of one family are alike, and tell less than as many independent ones.
 
-Two ways to have that in an interval; both take families, not models, as what is drawn:
+Two methods; in both, families are drawn, not models:
 
 *Jackknife by family*, for any statistic: the error of θ is √((G-1)/G · Σ (θ₋ᵍ - θ)²) over G families, θ₋ᵍ without the
 family g (Shao and Wu 1989, Annals of Statistics 17:1176-1197), with Student's t on G - 2 degrees of freedom.
@@ -31,11 +31,11 @@ Codes = NDArray[np.int64]
 Matrix = tuple[tuple[float, ...], ...]
 
 FEWEST = 4
-"""Families without which nothing can be said of a further one."""
+"""The fewest families for an inference about a further one."""
 
 
 class FamilyScatter(Struct, frozen=True, kw_only=True):
-    """How models scatter around a curve, in variances of scores as shares of 1."""
+    """Scatter of models around a curve, in variances of scores as shares of 1."""
 
     count: int
     """Families."""
@@ -47,18 +47,18 @@ class FamilyScatter(Struct, frozen=True, kw_only=True):
     between: float
     """τ²: of families around the curve."""
     alone: Matrix
-    """Covariance of the curve's parameters, by unit of σ²."""
+    """Covariance of the curve's parameters for σ² = 1."""
     together: Matrix
-    """The same, by unit of τ²."""
+    """Covariance of the curve's parameters for τ² = 1."""
 
     @property
     def covariance(self) -> Floats:
-        """Of the curve's parameters."""
+        """Covariance of the curve's parameters."""
         result: Floats = self.within * np.array(self.alone) + self.between * np.array(self.together)
         return result
 
     def degrees(self, gradient: Floats) -> float:
-        """Return degrees of freedom of the variance of one more model's score, of a further family."""
+        """Return degrees of freedom of the variance of a further model's score, from a new family."""
         by_between = 1 + float(gradient @ np.array(self.together) @ gradient)
         by_within = 1 + float(gradient @ np.array(self.alone) @ gradient) - by_between / self.size
         means, inside = by_between * (self.between + self.within / self.size), by_within * self.within
@@ -72,14 +72,14 @@ def numbered(families: Sequence[str]) -> Codes:
 
 
 def are_groups(families: Sequence[str]) -> bool:
-    """Return whether some family has two models, and there are enough families to say anything of a further one."""
+    """Return whether some family has two models, and there are enough families (`FEWEST`)."""
     return FEWEST <= len(set(families)) < len(families)
 
 
 def jackknife(statistic: Callable[[NDArray[np.bool_]], float | None], codes: Codes) -> tuple[float, float] | None:
     """Return the standard error of a statistic and its degrees of freedom, leaving out each family in turn.
 
-    `statistic`: of the models that are kept; None where it is not defined, and then there is no error.
+    `statistic`: a function of the mask of kept models; if it returns None for any, so does this.
     """
     count = int(codes.max(initial=-1)) + 1
     whole = statistic(np.ones(len(codes), dtype=bool))
@@ -93,15 +93,15 @@ def jackknife(statistic: Callable[[NDArray[np.bool_]], float | None], codes: Cod
 
 
 MOST = 300
-"""Rows up to which each is left out in turn: it takes as many statistics."""
+"""The most rows of which each is left out in turn: every row takes one more computation."""
 
 
 class Leaning(Struct, frozen=True, kw_only=True):
-    """How far a statistic leans on single rows: the lowest and the highest that leaving one out gives."""
+    """Influence of single rows on a statistic: its lowest and highest value when one is left out."""
 
     low: float
     low_without: str
-    """The row that is left out for it."""
+    """The row whose omission gives `low`."""
     high: float
     high_without: str
 
@@ -111,10 +111,9 @@ def leaning(
     names: Sequence[str],
     order: Callable[[tuple[float, str]], Any] | None = None,
 ) -> Leaning | None:
-    """Return a statistic without each row in turn; None for more rows than `MOST`, and where it is never defined.
+    """Return the extremes of a statistic without each row in turn; None for more rows than `MOST`, or if never defined.
 
-    `statistic`: of the rows that are kept, None where it is not defined. `order`: which of two comes first, by value
-    and name.
+    `statistic`: a function of the mask of kept rows, None where undefined. `order`: sort key of (value, name).
     """
     rows = np.arange(len(names))
     values = [
@@ -129,7 +128,7 @@ def leaning(
 
 
 def family_scatter(jacobian: Floats, residuals: Floats, codes: Codes) -> FamilyScatter | None:
-    """Return variance components around a curve fitted by least squares; None where they cannot be told apart.
+    """Return variance components around a curve fitted by least squares; None where they cannot be separated.
 
     `jacobian`: models × parameters, of full rank; `residuals` and `codes`: one a model.
     """
@@ -167,5 +166,5 @@ def family_scatter(jacobian: Floats, residuals: Floats, codes: Codes) -> FamilyS
 
 
 def matrix(values: Floats) -> Matrix:
-    """Return rows of plain numbers."""
+    """Return an array as tuples of floats."""
     return tuple(tuple(map(float, row)) for row in values)

@@ -1,4 +1,4 @@
-"""How a score grows with the number of parameters: fitted curves, and what they predict for a size nobody measured.
+"""Fitted curves of scores over the number of parameters, and their predictions for other sizes.
 
 Curves through the points of models (size x in billions of parameters, score s as a share of 1):
 
@@ -11,17 +11,17 @@ Curves through the points of models (size x in billions of parameters, score s a
 `power`   s(x) = ceiling - drop·x^-exponent, least squares: a power law with an offset, as of losses (Hoffmann and
           others, arXiv 2203.15556); the score ends at the ceiling.
 
-`analysis.segments` has two lines that meet at a break. On CS-Bench's own table Qwen1.5 of 7, 14, 32 and
-72 billion predicts 67.79 for 110 billion (measured 67.95), Llama2 of 7 and 13 predicts 55.03 for 70 (measured 52.52).
+`breakpoint` has two lines that meet at a break. On CS-Bench's own table Qwen1.5 of 7, 14, 32 and 72 billion predicts
+67.79 for 110 billion (measured 67.95), Llama2 of 7 and 13 predicts 55.03 for 70 (measured 52.52).
 
-A prediction's 95 % interval is one for the score that a further model of the family would *measure*, not for the
-curve: t·√(σ² + gᵀCg), with n - p degrees of freedom, g the curve's gradient by its parameters there, and C their
-covariance σ²(JᵀJ)⁻¹ (for `family` the delta method; for `log` exact). σ is how far the points scatter around the
-curve. Where models belong to families, scatter has two parts, of families and of models within them, C has both, and
-the model that is predicted is of a further family (`analysis.families`). Two points determine two parameters, nothing
-is left over to scatter, and there is no such interval; where it is known on how many questions each score rests, their
-sampling error alone still gives one, which says nothing about models that stray from the curve. All of these take the
-curve as true beyond the sizes that were fitted, where curves that fit equally well part.
+A prediction's 95 % interval is one for the score that a further model of the family would *measure*, not for the curve:
+t·√(σ² + gᵀCg), with n - p degrees of freedom, g the curve's gradient by its parameters there, and C their covariance
+σ²(JᵀJ)⁻¹ (for `family` the delta method; for `log` exact). σ is how far the points scatter around the curve. Where
+models belong to families, scatter has two parts, of families and of models within them, C has both, and the model that
+is predicted is of a further family (`families`). Two points determine two parameters exactly, and there is no such
+interval; where the number of questions behind each score is known, their sampling error alone gives one, which ignores
+the scatter of models around the curve. All of these take the curve as true beyond the sizes that were fitted, where
+curves that fit equally well part.
 
 `average` does not: it is the mean of `log`, `family`, `logistic` and `power`, with weights in proportion to 1/σ², and
 its interval holds 95 % of the mixture of their t distributions. Weights by AICc, BIC, or the prediction of the largest
@@ -48,20 +48,22 @@ from viva.errors import DataError
 Kind = Literal["family", "log", "segments", "logistic", "power", "average"]
 KINDS: tuple[Kind, ...] = ("family", "log", "segments", "logistic", "power", "average")
 Basis = Literal["scatter", "questions", "nothing"]
-"""What an interval rests on: how far models lie from the curve, the sampling of questions alone, or there is none."""
+"""Basis of an interval: scatter of models around the curve, sampling of questions alone, or no interval."""
 Floats = NDArray[np.float64]
 
 _BASES: tuple[Basis, ...] = ("scatter", "questions", "nothing")
 _ENDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 _STEPS = 120
 _FLAT, _STEEP = 1e-7, 1e14
-"""Ends of b·x: below, the odds are in proportion to the size; above, they hardly grow."""
+"""Limits of b·x: below, the odds are proportional to the size; above, they hardly grow."""
 _STEEPEST = 60.0
-"""Of the logistic curve, in logits a tenfold: a step."""
+"""The steepest logistic curve, in logits for a tenfold of size: practically a step."""
 _EXACT = 1e-4
-"""Scatter below which curves fit alike, as a share of 1."""
+"""Scatter below which curves fit equally well, as a share of 1."""
 _EXPONENTS = (0.02, 6.0)
-"""Of the power law: below, it is a line over log size; above, it has ended before the second size."""
+"""Limits of the power law's exponent: below, it is a line over log size; above, it levels off before the second
+size.
+"""
 
 
 class Fit(Struct, frozen=True, kw_only=True):
@@ -81,20 +83,20 @@ class Fit(Struct, frozen=True, kw_only=True):
     """Scatter of points around the curve, √(SSE/(n-p)); None where no point is left over."""
     r2: float | None = None
     aicc: float | None = None
-    """Akaike's criterion for few points: of several curves through the same points, the lower is to be preferred."""
+    """Akaike's criterion for few points: of several curves through the same points, the lowest is the best."""
     covariance: Matrix | None = None
-    """Of the parameters as `gradient` takes them; None where they cannot be told apart, or no point is left over."""
+    """Covariance of the parameters as in `gradient`; None where they are not identified, or no point is left over."""
     basis: Basis = "nothing"
     new: float = 0.0
     """Variance of a further model's score around the curve, on the same basis."""
     trouble: str = ""
-    """Why the curve is none to rely on, in words; empty where it is."""
+    """Why the curve is unreliable, in words; empty where it is not."""
     families: FamilyScatter | None = None
-    """The parts of the scatter where models were taken by families; None where each is its own."""
+    """The parts of the scatter where families were given; None where each model is its own."""
     shapes: tuple[Fit, ...] = ()
     """The curves that `average` is the mean of."""
     weights: tuple[float, ...] = ()
-    """Theirs; the sum is 1."""
+    """Weights of `shapes`; their sum is 1."""
 
     @property
     def spare(self) -> int:
@@ -103,22 +105,22 @@ class Fit(Struct, frozen=True, kw_only=True):
 
 
 class Prediction(Struct, frozen=True, kw_only=True):
-    """What a curve gives for a size. Shares of 1."""
+    """The prediction of a curve for a size. Shares of 1."""
 
     size: float
     score: float
-    """From 0 to 1, as the interval's ends are: where the curve's value lies beyond them, the nearer one."""
+    """The curve's value clipped to 0..1, as the interval's ends are."""
     curve: float
-    """The curve's value itself, which of a line may lie beyond 0 and 1."""
+    """The curve's value itself, which may lie outside 0..1."""
     low: float | None
     high: float | None
     basis: Basis
     beyond: float
-    """How many times the largest fitted size this is; 1 where it lies within."""
+    """The size as a multiple of the largest fitted one; 1 if it is no larger."""
 
 
 def family_curve(size: float | Floats, a: float, b: float) -> Floats:
-    """CS-Bench's curve: 1 - 1/(a·ln(b·x + 1) + 1)."""
+    """Return CS-Bench's curve: 1 - 1/(a·ln(b·x + 1) + 1)."""
     odds: Floats = a * np.log1p(b * np.asarray(size, dtype=np.float64))
     return odds / (odds + 1)
 
@@ -132,8 +134,8 @@ def fit_curve(
 ) -> Fit:
     """Fit a curve by least squares in the score; two lines and their break are fitted by `breakpoint`.
 
-    `variances`: of each score by its questions; they make an interval where no point is left over, and are not used as
-    weights. `families`: of the models, each its own for none. Raises DataError for fewer than two different sizes,
+    `variances`: of each score by its questions; they give an interval where no point is left over, and are not used as
+    weights. `families`: of the models; empty if each is its own. Raises DataError for fewer than two different sizes,
     sizes not above 0, and scores beyond 0 and 1 where the curve ends there.
     """
     x, y = np.asarray(sizes, dtype=np.float64), np.asarray(scores, dtype=np.float64)
@@ -152,12 +154,12 @@ def fit_curve(
 
 
 Fitted = tuple[tuple[float, ...], str]
-"""The parameters of the best curve, and why it is none to rely on."""
+"""The parameters of the best curve, and why it is unreliable ("" if it is not)."""
 
 
 def _best_family(x: Floats, y: Floats) -> Fitted:
-    """For a given b the best a is found by Newton's steps, for a grid of b over all orders of magnitude at once; the
-    best valley is then polished in both. So it does not hang on a starting value.
+    """Return the best a and b: by Newton's steps for a on a grid of b over all orders of magnitude, then polished in
+    both from the best point of the grid, so that no starting value matters.
     """
     lowest, highest = math.log(_FLAT / x.max()), math.log(_STEEP / x.min())
     grid = np.linspace(lowest, highest, _STEPS)
@@ -182,7 +184,7 @@ def _exponentials(theta: Floats) -> tuple[float, ...]:
 
 
 def _best_log(x: Floats, y: Floats) -> Fitted:
-    """Ordinary least squares on log10 of the size."""
+    """Return level and slope by ordinary least squares on log10 of the size."""
     z = np.log10(x)
     slope = float(((z - z.mean()) * (y - y.mean())).sum() / ((z - z.mean()) ** 2).sum())
     return (float(y.mean() - slope * z.mean()), slope), ""
@@ -208,7 +210,9 @@ def _polished(
     tolerance: float,
     parameters: Callable[[Floats], tuple[float, ...]],
 ) -> tuple[Floats, float]:
-    """Return where least squares end from a start, and the sum of squares; `parameters`: of the curve there."""
+    """Return the least-squares solution from a start, and the sum of squares; `parameters`: maps a point to the
+    curve's.
+    """
     from scipy.optimize import least_squares
 
     def residuals(theta: Floats) -> Floats:
@@ -230,14 +234,16 @@ def _polished(
 
 
 def _best_power(x: Floats, y: Floats) -> Fitted:
-    """For a given exponent it is a line, so that the exponent alone is searched, over its whole range."""
+    """Return ceiling, drop and exponent: linear for a given exponent, so only that is searched, over its whole
+    range.
+    """
     from scipy.optimize import minimize_scalar
 
     z, away = np.log(x), y - y.mean()
 
     def drop(logarithm: float) -> tuple[float, float, float]:
         """Return the best ceiling and drop for an exponent, and the sum of squares."""
-        fallen = np.exp(-math.exp(logarithm) * (z - z.min()))  # from the smallest size on: no overflow
+        fallen = np.exp(-math.exp(logarithm) * (z - z.min()))  # relative to the smallest size: no overflow
         middle = float(fallen.mean())
         slope = -float((fallen - middle) @ away) / float((fallen - middle) @ (fallen - middle))
         left = away + slope * (fallen - middle)
@@ -270,7 +276,7 @@ _AVERAGED: tuple[Kind, ...] = ("log", "family", "logistic", "power")
 
 
 def _average(fitted: Sequence[Fit], x: Floats, y: Floats) -> Fit:
-    """Return the mean of the curves without trouble, whose intervals rest on the same."""
+    """Return the average of the curves without trouble, whose intervals have the same basis."""
     sound = [fit for fit in fitted if not fit.trouble and fit.spare >= 0]
     basis: Basis = next((each for each in _BASES if any(fit.basis == each for fit in sound)), "nothing")
     shapes = tuple(fit for fit in sound if fit.basis == basis)
@@ -336,8 +342,9 @@ def predict(fit: Fit, size: float) -> Prediction:
 
 
 def gradient(kind: Kind, parameters: Sequence[float], sizes: Floats) -> Floats:
-    """points × parameters: how the curve moves with its parameters (of `family` their logarithms, the break's and the
-    exponent's too)."""
+    """Return derivatives of the curve by its parameters, points × parameters (by logarithms for `family`, the break and
+    the exponent).
+    """
     if kind == "family":
         return _family_jacobian(sizes, *parameters)
     z = np.log10(sizes)
@@ -365,7 +372,7 @@ def assembled(
     trouble: str = "",
     families: Sequence[str] = (),
 ) -> Fit:
-    """Return a fit from its parameters, with how far it can be trusted."""
+    """Return a fit from its parameters, with its scatter and covariance."""
     n, smallest, largest = len(x), float(x.min()), float(x.max())
     fit = Fit(kind=kind, parameters=parameters, n=n, smallest=smallest, largest=largest, trouble=trouble)
     left, spare = y - curve(fit, x), fit.spare
@@ -395,7 +402,7 @@ def _logistic(z: Floats, level: float, slope: float) -> Floats:
 
 
 def _best_a(x: Floats, y: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """For every b the best a and its sum of squares. Gauss-Newton in ln a, from least squares on the odds."""
+    """Return the best a for every b and its sum of squares. Gauss-Newton in ln a, from least squares on the odds."""
     logs = np.log1p(b[:, None] * x[None, :])
     inside = np.clip(y, 0.005, 0.995)
     odds = inside / (1 - inside)
@@ -418,14 +425,14 @@ def _best_a(x: Floats, y: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def _family_jacobian(x: Floats, a: float, b: float) -> Floats:
-    """By ln a and ln b."""
+    """Return derivatives of the family curve by ln a and ln b."""
     u = a * np.log1p(b * x)
     by_odds = 1 / (1 + u) ** 2
     return np.stack([by_odds * u, by_odds * a * b * x / (1 + b * x)], axis=1)
 
 
 def _inverse(jacobian: Floats, variances: Floats) -> Matrix | None:
-    """Return the parameters' covariance, J⁺ V J⁺ᵀ; None where the points cannot tell the parameters apart."""
+    """Return the parameters' covariance, J⁺ V J⁺ᵀ; None where the points do not identify them."""
     norms = np.sqrt((jacobian**2).sum(axis=0))
     if not norms.all() or np.linalg.cond(jacobian / norms) > 1e8:
         return None
@@ -452,7 +459,7 @@ def _component(fit: Fit, size: float) -> tuple[float, float, float] | None:
 
 
 NORMAL = 1e9
-"""Degrees of freedom of a normal component."""
+"""Degrees of freedom that stand for a normal distribution."""
 _HALVINGS = 60
 
 
@@ -466,7 +473,7 @@ def mixture_quantile(
     """Return the value below which a share of the mixture lies: components centre + error·t(degrees), with weights of
     sum 1.
 
-    It lies between the smallest and the largest of the components' own quantiles, and is found by halving there.
+    Found by bisection between the smallest and the largest of the components' own quantiles.
     """
     from scipy.special import stdtr, stdtrit
 

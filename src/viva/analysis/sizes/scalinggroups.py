@@ -1,4 +1,4 @@
-"""Models with their sizes and scores, in groups, each with the curves that were asked for and what they predict."""
+"""Groups of models with sizes and scores, each with its fitted curves and their predictions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viva.analysis.sizes.scaling import Fit, Kind, Prediction, curve, fit_curve,
 from viva.errors import DataError
 
 FURTHEST = 1e6
-"""Billions of parameters up to which is looked: far beyond anything that a curve of today's models can say."""
+"""The largest size searched, in billions of parameters: far beyond what a curve of today's models can predict."""
 _STEPS = 400
 _HALVINGS = 60
 
@@ -23,15 +23,15 @@ class Reach(Struct, frozen=True, kw_only=True):
     """Sizes in billions. None: not up to FURTHEST."""
 
     score: float
-    """What is to be reached, as a share of 1."""
+    """The score to reach, as a share of 1."""
     size: float | None
-    """Where the curve itself has it; the smallest fitted size where it has it already there."""
+    """The size at which the curve reaches it; at least the smallest fitted size."""
     low: float | None
     high: float | None
-    """Between these a single model may have it: where the upper and the lower end of the 95 % interval of one more
-    model's score reach it. Both None where the curve has no interval."""
+    """The sizes at which the upper and the lower end of the 95 % interval for a further model's score reach it. Both
+    None where the curve has no interval."""
     beyond: float | None
-    """How many times the largest fitted size `size` is; 1 where it lies within."""
+    """`size` as a multiple of the largest fitted one; 1 if it is no larger."""
 
 
 def reach(fit: Fit, score: float) -> Reach:
@@ -82,23 +82,23 @@ class Point(Struct, frozen=True, kw_only=True):
     high: float | None = None
     """95 % interval of the score itself."""
     variance: float | None = None
-    """Of the score by its questions."""
+    """Variance of the score by its questions."""
     partial: bool = False
     """Whether the score is a mean that leaves something out."""
     words: dict[str, str] = {}
-    """family, type, domain, and whatever else is known."""
+    """Attributes: family, type, domain and others."""
     span: tuple[float, float] | None = None
-    """Of a mixture of experts: the parameters that a token passes through, and all of them."""
+    """Of a mixture of experts: active and total parameters."""
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
-    """What a curve predicts, and the models of that size, which were held out of the fit."""
+    """A curve's prediction for a size, and the models of that size, which were held out of the fit."""
 
     kind: Kind
     prediction: Prediction
     measured: tuple[Point, ...]
     bend: Bend | None = None
-    """How the models leave the curve, surely or not; None where that cannot be told."""
+    """The models' departure from the curve, significant or not; None where that cannot be tested."""
 
 
 class Stray(Struct, frozen=True, kw_only=True):
@@ -112,7 +112,7 @@ class Stray(Struct, frozen=True, kw_only=True):
 
 
 class Reached(Struct, frozen=True, kw_only=True):
-    """Where a curve reaches a model's score."""
+    """The size at which a curve reaches a model's score."""
 
     kind: Kind
     model: str
@@ -124,7 +124,7 @@ class Group(Struct, frozen=True, kw_only=True):
 
     name: str
     points: tuple[Point, ...]
-    """Those that were fitted, by size."""
+    """The fitted models, by size."""
     held_out: tuple[Point, ...] = ()
     fits: tuple[Fit, ...] = ()
     segments: Segments | None = None
@@ -132,13 +132,15 @@ class Group(Struct, frozen=True, kw_only=True):
     strays: tuple[Stray, ...] = ()
     reached: tuple[Reached, ...] = ()
     skipped: tuple[str, ...] = ()
-    """Curves that cannot be fitted, and why."""
+    """Curves that could not be fitted, and why."""
     families: int = 0
     """Families of the models that were fitted, where they were taken by families; 0 where each model is its own."""
 
 
 def grouped(points: Sequence[Point], by: Sequence[str], name: str = "all models") -> dict[str, list[Point]]:
-    """Group → its models; a model without the word is in no group. Raises DataError for a word that no model has."""
+    """Return group → its models; models without the words `by` are in no group. Raises DataError for a word that no
+    model has.
+    """
     for word in by:
         if not any(point.words.get(word) for point in points):
             known = sorted({word for point in points for word, value in point.words.items() if value})
@@ -154,7 +156,7 @@ def grouped(points: Sequence[Point], by: Sequence[str], name: str = "all models"
 
 
 def best_of_size(points: Sequence[Point]) -> list[Point]:
-    """Of each size the model with the highest score, the first of equals."""
+    """Return for each size the model with the highest score, the first of equals."""
     best: dict[float, Point] = {}
     for point in points:
         if point.size not in best or point.score > best[point.size].score:
@@ -163,9 +165,7 @@ def best_of_size(points: Sequence[Point]) -> list[Point]:
 
 
 def frontier(points: Sequence[Point]) -> list[Point]:
-    """Return the models with a score that no smaller one has, nor another of their size: by size, each sets a new
-    best.
-    """
+    """Return the models that score higher than all smaller ones and the others of their size, by size."""
     best: list[Point] = []
     for point in sorted(points, key=lambda point: (point.size, -point.score)):
         if not best or point.score > best[-1].score:
@@ -184,11 +184,11 @@ def studied(
     by_family: bool = False,
     only: Sequence[Point] | None = None,
 ) -> Group:
-    """Return a group's fits. `wanted`: sizes to predict; models of such a size are held out, so that they can judge it.
-    `fit_on`: the only sizes to fit (those without a model are not missed); all others are held out. `references`:
-    models whose scores the curves are to reach. `by_family`: whether models whose word `family` is the same are no
-    independent ones (without it each is its own); where there are too few families for that, all models are. `only`:
-    the models to fit; all others are held out.
+    """Return a group's fits. `wanted`: sizes to predict; models of such a size are held out as a check. `fit_on`: the
+    only sizes to fit (those without a model are not missed); all others are held out. `references`: models whose scores
+    the curves are to reach. `by_family`: whether models with the same word `family` are dependent (a model without it
+    is a family by itself); ignored where there are too few families. `only`: the models to fit; all others are held
+    out.
     """
     held = [p for p in points if _is_held(p, wanted, fit_on) or (only is not None and p not in only)]
     kept = sorted((point for point in points if point not in held), key=lambda point: (point.size, point.model))

@@ -42,7 +42,7 @@ MARKS = range(1, 11)
 MANY = 30
 """A tag with more values than this gets a long table."""
 VERDICTS = range(3)
-"""What a judge makes of the answer to a question of fact: incorrect, not attempted, correct."""
+"""A judge's verdicts on an answer to a question of fact: incorrect, not attempted, correct."""
 EM, F1 = "exact", "f1"
 _FACTS = (
     Aggregate("Correct"),
@@ -59,13 +59,13 @@ _FOLLOWED = (
     Aggregate("Instruction level, loose", part="followed_loose", per="instructions"),
 )
 _ROWS: dict[Format, tuple[Aggregate, ...]] = {"facts": _FACTS, "instructions": _FOLLOWED}
-"""Formats of which several shares are reported, and those."""
+"""Formats with several reported shares → these."""
 _COLUMNS: dict[Format, tuple[Aggregate, ...]] = {
     "phrase": (Aggregate("Exact match", part=EM), Aggregate("F1", part=F1)),
     "letters": (Aggregate("Share of points", part="points", per="possible"),),
     **dict.fromkeys(("open", "facts", "instructions"), (Aggregate("Score"),)),
 }
-"""What is averaged of a format, where that is no accuracy."""
+"""Columns of formats whose score is no accuracy."""
 _AFTER_LETTERS = re.compile(r"【解析】|<eoa>|\n\s*\n|因为|，因|\b(?:because|since|but)\b", re.IGNORECASE)
 _MOST_RIGHT = 4
 _SAID_LETTERS = re.compile(r"(?<![A-Za-z])[A-Z]+(?![A-Za-z])")
@@ -98,7 +98,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         return len(self._at)
 
     def stem(self, question: Question) -> str:
-        """Return the question's text without the blanks of its cell."""
+        """Return the question's text without surrounding white space."""
         return question.text.strip()
 
     def questions(self) -> Iterator[Question]:
@@ -117,30 +117,30 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         return text.replace("\n{options}", "") if self.spec.choose == "likelihood" else text
 
     def task(self, question: Question) -> str:
-        """Return the task; in a set with published exemplars the text that comes before the questions of its file."""
+        """Return the task or, in a set with published exemplars, the published text before the questions of a file."""
         if not self._preambles:
             return super().task(question)
         return self._preambles[question.tags[FILE]]
 
     def task_values(self, group: str) -> Mapping[str, str]:
-        """Return what the questions are about, where exemplars go by it."""
+        """Return the subject of the questions: the group of their exemplars, if there is one."""
         about = fill(self._texts.text("about"), {"group": group}) if group and group != "none" else ""
         return {"subject": about}
 
     def answer_separator(self, question: Question) -> str:
-        """Return what stands between lead and answer in the exemplars."""
+        """Return the separator between lead and answer in the exemplars."""
         return gap_between("", self._texts.text("answer"))
 
     def constant(self) -> Constant | None:
-        """Return the best constant answer; none to instructions, whose gold is what is checked and no answer."""
+        """Return the best constant answer; None for instructions, whose gold is no answer but what is checked."""
         return None if self._card.format == "instructions" else super().constant()
 
     def marks(self, question: Question) -> Sequence[float]:
-        """Return an open-ended answer's 1 to 10."""
+        """Return 1 to 10 for open-ended answers, `VERDICTS` for questions of fact."""
         return () if question.kind != "open" else VERDICTS if self._card.format == "facts" else MARKS
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """Return the gold answer against what the reply commits to."""
+        """Score what the reply commits to against the gold answer."""
         if response.error:
             return no_reply(response.error)
         if question.answer is None:
@@ -156,7 +156,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         return msgspec.structs.replace(score, parts=self._unearned(question, question.answer))
 
     def _unearned(self, question: Question, gold: str) -> dict[str, float]:
-        """Return the parts of a reply that earns nothing, which the authors count in what they divide by."""
+        """Return the parts of a reply that earns nothing, which the authors count in the denominator."""
         if self._card.format == "facts":
             return _fact_parts(0.0, attempted=0.0)
         if self._card.format == "instructions":
@@ -180,8 +180,8 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         return graded(self._card, response, (gold, *question.accepted))
 
     def _fact(self, judged: Score, evidence: Evidence) -> Score:
-        """Correct, incorrect or not attempted, by the most verdicts. One that cannot be read is not judged; the authors
-        count it as not attempted.
+        """Score as correct, incorrect or not attempted, by majority. An unreadable verdict leaves it not judged; the
+        authors count that as not attempted.
         """
         verdicts = Counter(next(iter(judged.verdicts.values()), ())).most_common(2)
         verdict = judged.value
@@ -196,7 +196,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         return msgspec.structs.replace(judged, value=correct, outcome=outcome_of(correct), parts=parts)
 
     def layouts(self) -> tuple[TableSpec, ...]:
-        """Return the overall score, a table for every tag, and what phrases are graded by."""
+        """Return the tables: overall score, one for every tag, the metrics of phrases."""
         form = self._card.format
         columns = _COLUMNS.get(form, (Aggregate("Accuracy"),))
         if rows := _ROWS.get(form):
@@ -232,7 +232,7 @@ def _fact_parts(correct: float, *, attempted: float) -> dict[str, float]:
 
 
 def _followed(strict: Sequence[bool], loose: Sequence[bool]) -> dict[str, float]:
-    """Return which of a prompt's instructions were followed, as its tables count them."""
+    """Return the parts of a score: how many of a prompt's instructions were followed, strictly and loosely."""
     return {
         "loose": float(all(loose)),
         "followed": float(sum(strict)),
@@ -259,7 +259,7 @@ def _math(card: Card, response: Response, accepted: Sequence[str]) -> Score:
 
 
 def _phrase(card: Card, response: Response, accepted: Sequence[str]) -> Score:
-    """Exact match is the score, F1 a part of it: of what the reply states as its answer."""
+    """Score the phrase that the reply states as its answer: exact match, with F1 as a part."""
     given, reading = read_phrase(response.text, ended=response.ended)
     if given is None:
         return grade_reading(reading, "", response)
@@ -274,11 +274,11 @@ def _phrase(card: Card, response: Response, accepted: Sequence[str]) -> Score:
 _GRADED: dict[Format, Callable[[Card, Response, Sequence[str]], Score]] = {
     "number": _number, "math": _math, "phrase": _phrase,
 }  # fmt: skip
-"""Formats of terms with a rule of their own."""
+"""Formats of terms with a special rule."""
 
 
 def _instructions(response: Response, asked: str, *, published: bool) -> Score:
-    """Return all instructions of a prompt followed, or not: the score; loosely, and how many of them, as parts."""
+    """Score whether all instructions of a prompt are followed; loosely, and how many of them, are parts."""
     text = visible(response)
     if text is None:
         return unread(response, "thinking without an end")
@@ -290,8 +290,8 @@ def _instructions(response: Response, asked: str, *, published: bool) -> Score:
 
 
 def _letters(response: Response, gold: str, worth: float) -> Score:
-    """Return the letters of each blank in their order, after what announces the answer or in the last line that has
-    them.
+    """Score the letters of each blank, in order: those after an announcement of the answer, or on the last line with
+    letters.
 
     Points as in the examination (GAOKAO-Bench, Zhang et al., 2023, arXiv 2305.12474): all for a right blank; half for
     some of several right letters and no wrong one.
@@ -312,7 +312,7 @@ def _letters(response: Response, gold: str, worth: float) -> Score:
 
 
 def _read_letters(text: str, sizes: Sequence[int]) -> list[str] | None:
-    """As many groups of letters as there are blanks: all after one announcement, or one after each of the last."""
+    """Return one group of letters for each blank: all after one announcement, or one after each of the last."""
     text = unicodedata.normalize("NFKC", text)
     markers = re.finditer("【答案】", text) if "【答案】" in text else _BEFORE_LETTERS.finditer(text)
     runs_behind = [_runs(text[marker.end() :]) for marker in markers]
@@ -329,6 +329,6 @@ def _read_letters(text: str, sizes: Sequence[int]) -> list[str] | None:
 
 
 def _runs(text: str) -> list[str]:
-    """Return the groups of option letters up to what ends an answer."""
+    """Return the groups of option letters up to the end of an answer."""
     cut = _AFTER_LETTERS.split(text.lstrip(" \t\r\n:】*"))[0]
     return [run for run in _SAID_LETTERS.findall(cut) if set(run) <= set("ABCDEFG")]

@@ -1,4 +1,4 @@
-"""An exam card as plain data, and how it is read: YAML without objects, every value a text until a field wants more."""
+"""Exam cards as plain data, read from YAML without objects, in which every value is a text until a field needs more."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Format = Literal[
 ]
 GoldForm = Literal["letter", "index", "text", "label", "flags", "value", "boxed"]
 TODO = "TODO"
-"""What a draft has in place of a column that could not be told."""
+"""Placeholder in a draft for a column that could not be guessed."""
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,9 +53,9 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True):
     wrong: str | list[str] = []
     """Columns with one wrong option each, or one column with a list of them."""
     in_question: bool = False
-    """They stand at the end of the question's text: "A. …", "(B) …"."""
+    """Whether they are at the end of the question's text: "A. …", "(B) …"."""
     shuffle: bool = False
-    """Put them in an order drawn by the seed: where the right one always comes first."""
+    """Whether to shuffle them by the seed, for sets where the right one always comes first."""
 
 
 class Answer(Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,15 +64,15 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True):
     column: str
     form: GoldForm | None = field(default=None, name="as")
     start: int = field(default=0, name="from")
-    """What an index counts from."""
+    """Index of the first option."""
     after: str = ""
-    """What stands right before the answer in its cell (`####`); what stands before that is its reasoning."""
+    """Mark right before the answer in its cell (`####`); the text before the mark is the reasoning."""
     aliases: list[str] = []
-    """Columns with other wordings that count as much."""
+    """Columns with other accepted wordings."""
     arguments: str = ""
     """A column with the arguments of each instruction (format instructions)."""
     points: str = ""
-    """A column with what each right letter is worth (format letters)."""
+    """A column with the points of each right letter (format letters)."""
 
 
 class Exemplars(Struct, frozen=True, forbid_unknown_fields=True):
@@ -81,7 +81,7 @@ class Exemplars(Struct, frozen=True, forbid_unknown_fields=True):
     data: str = ""
     split: str = ""
     by: str = ""
-    """The tag whose values have exemplars of their own."""
+    """The tag by whose values exemplars are grouped."""
     reasoning: str = ""
     """A column with the reasoning that is shown by chain of thought."""
     text: str = ""
@@ -99,14 +99,14 @@ class Tests(Struct, frozen=True, forbid_unknown_fields=True):
 
     language: str
     test: str
-    """A template, or a column; a list in it is a line each."""
+    """A template, or a column; a list in it gives one line each."""
     before: str = ""
-    """Code that stands before the answer's."""
+    """Code before the answer's."""
     seconds: float | None = None
 
 
 class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
-    """How a table is an exam; docs/data.md has every field. Columns are names, or paths such as `choices.text`."""
+    """Description of a table as an exam (fields: docs/data.md). Columns are names, or paths such as `choices.text`."""
 
     title: str = ""
     data: str | list[str] = ""
@@ -114,9 +114,9 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=T
     columns: list[str] = []
     """The columns of a CSV without a header."""
     encoding: str = ""
-    """How a text is read that is not UTF-8, such as cp1252."""
+    """Encoding of a text that is not UTF-8, such as cp1252."""
     where: dict[str, str | list[str]] = {}
-    """Which rows are asked: a column, and the value or values that it has in them."""
+    """Filter of rows: a column → the value or values that it must have."""
     format: Format
     language: Language = "en"
     id: str = ""
@@ -126,15 +126,15 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=T
     explanation: str = ""
     tags: list[str] = []
     cluster: str = ""
-    """A column, or a template of columns, whose values questions share that belong together: a passage."""
+    """A column, or a template of columns, with the same value in questions that belong together: a passage."""
     exemplars: str | Exemplars = ""
     prompt: str | dict[str, str] = ""
     system: str = ""
     headline: Literal["micro"] | Macro = "micro"
     metric: Literal["squad", "drop"] = "squad"
-    """How phrases are compared."""
+    """The metric that compares phrases."""
     tolerance: float = 0.0
-    """How far a number may be from the gold one."""
+    """Largest accepted difference between a number and the gold one."""
     keywords: str = ""
     """A column with the list of texts that an answer must contain."""
     tests: Tests | None = None
@@ -143,7 +143,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=T
 
     @cached_property
     def gold(self) -> Answer:
-        """Where the gold answer is, with the form that the format has where the card does not say it."""
+        """Where the gold answer is, with the format's form unless the card has one."""
         answer = Answer(column=self.answer) if isinstance(self.answer, str) else self.answer
         if answer.form is not None:
             return answer
@@ -172,7 +172,7 @@ _QUESTIONS = re.compile(rb"^[\"']?questions[\"']?[ \t]*:", re.MULTILINE)
 
 
 def is_card(path: Path) -> bool:
-    """Tell whether a YAML file is a card and no question file: it says how questions are read, and holds none."""
+    """Tell whether a YAML file is a card, which says how questions are read, and not a question file."""
     if path.suffix.lower() not in (".yaml", ".yml"):
         return False
     try:
@@ -192,7 +192,7 @@ def read_card(path: Path) -> Card:
 
 
 def parse_card(content: bytes, name: str) -> Card:
-    """Return the same of content. Raises DataError."""
+    """Return the card in `content`. Raises DataError that names the field and what it may be."""
     try:
         plain = _plain(read_yaml(content.decode("utf-8-sig")))
     except UnicodeDecodeError:

@@ -35,7 +35,7 @@ HERE = Path(__file__).parent
 DATA = "data"
 """The key of a card's templates that holds the data which the user named in place of the card's."""
 LANGUAGES = ("en", "zh")
-"""Languages with prompts of their own; others are asked in English, which is noted."""
+"""Languages with prompts; others are asked in English, which is noted."""
 
 
 _CARDS = (*Path(__file__).parts[-4:-1], "cards")
@@ -44,7 +44,7 @@ _LAST: dict[bytes, QuestionTable] = {}
 
 
 class ExamCard:
-    """Entry point for cards."""
+    """Entry point of the benchmark of exam cards."""
 
     about = BenchmarkInfo(
         name="card",
@@ -110,16 +110,14 @@ class ExamCard:
 
 
 def _installed(data: Path) -> Path:
-    """Return a card that comes with Viva where it lies now: a run remembers where it lay, and Viva may lie elsewhere
-    since.
-    """
+    """Return the present path of a card that comes with Viva: Viva may have moved since the run recorded it."""
     here = HERE / "cards" / data.name
     shipped = data.parts[-len(_CARDS) - 1 : -1] == _CARDS
     return here if shipped and not data.exists() and here.is_file() else data
 
 
 def _table(card: Card, files: Sequence[Path], seed: int) -> QuestionTable:
-    """Return the table of a card; the one that was read last where nothing of it has changed."""
+    """Return the table of a card; the last one again if nothing of it has changed."""
     stats = [(str(path), (status := path.stat()).st_mtime_ns, status.st_size, status.st_ino) for path in files]
     key = msgspec.json.encode((card, stats, seed))
     if key not in _LAST:
@@ -129,7 +127,7 @@ def _table(card: Card, files: Sequence[Path], seed: int) -> QuestionTable:
 
 
 def _meaning(card: Card) -> bytes:
-    """Return what of a card its questions and their grading depend on; the prompt has a hash of its own."""
+    """Return the content of a card that decides questions and grading; the prompt has a separate hash."""
     named = msgspec.to_builtins(card)
     for field in ("title", "data", "split", "exemplars", "prompt", "cluster", "encoding"):
         del named[field]
@@ -142,7 +140,7 @@ def _meaning(card: Card) -> bytes:
     if not card.where:
         del named["where"]
     if isinstance(named["options"], dict) and not card.layout.in_question:
-        del named["options"]["in_question"]  # cards of before these fields keep their fingerprint
+        del named["options"]["in_question"]  # cards older than these fields keep their fingerprint
     return msgspec.json.encode(named)
 
 
@@ -153,7 +151,7 @@ TASK = "lm_eval"
 def _by_task(
     spec: ExamSpec, task: LmEvalTask, table: QuestionTable, source: CardData, own: Mapping[str, object]
 ) -> LmEvalExam:
-    """Return the exam of a card with a task of lm-eval. Raises DataError for ways of asking that it does not have."""
+    """Return the exam of a card with a task of lm-eval. Raises DataError for unsupported ways of asking."""
     card = table.card
     asked = msgspec.json.encode(task).decode()
     for wrong, called in (
@@ -194,12 +192,10 @@ def _by_task(
 
 
 class _ContinuedCode(RubricExam):
-    """Programs whose beginning is the question: an answer may be a whole program, or go on inside its last block."""
+    """Questions that are the beginning of a program: an answer is a whole program, or continues its last block."""
 
     def _visible(self, response: Response) -> str:
-        """Return the answer; of one that goes on with indented lines, those lines: what follows is another
-        definition.
-        """
+        """Return the answer; if it continues with indented lines, those lines alone, without further definitions."""
         text = super()._visible(response)
         lines = text.rstrip().split("\n")
         first = next((line for line in lines if line.strip()), "")
@@ -219,8 +215,8 @@ def _by_rubric(
     content: str,
     defects: Sequence[Defect],
 ) -> RubricExam:
-    """Return the exam of a card whose answers are graded by tests or keywords. Raises DataError for ways it does not
-    have.
+    """Return the exam of a card whose answers are graded by tests or keywords. Raises DataError for
+    unsupported ways of asking.
     """
     for asked, called in ((spec.chain_of_thought, option("cot")), (spec.rationale, option("rationale"))):
         if asked:
@@ -246,7 +242,7 @@ def _by_rubric(
 
 
 def _prompts(card: Card, data: str) -> dict[str, object]:
-    """Return the texts of the card's language and format, with what the card says in their place."""
+    """Return the texts of the card's language and format, with the card's own in their place."""
     bundled = read_templates(HERE / "prompts.toml")
     judge = read_templates(HERE / "judge.toml")
     language = card.language if card.language in LANGUAGES else "en"
@@ -268,11 +264,9 @@ def _prompts(card: Card, data: str) -> dict[str, object]:
 def _exemplars(
     spec: ExamSpec, table: QuestionTable, source: CardData
 ) -> tuple[list[Question], list[bytes], list[Defect]]:
-    """Return the sound exemplars, digests of their files, and what is to be noted. Raises DataError where there are
-    none.
-    """
+    """Return the sound exemplars, digests of their files, and notes. Raises DataError where there are none."""
     card, shown = source.card, source.card.shown
-    if not spec.shots or shown.text:  # they are in the text that comes before the questions
+    if not spec.shots or shown.text:  # they are in the published text before the questions
         return [], [], []
     if card.format == "rubric":
         raise DataError(f"the format rubric shows no exemplars: leave {option('shots')} out")
@@ -284,7 +278,7 @@ def _exemplars(
 
 
 def _preambles(spec: ExamSpec, table: QuestionTable, source: CardData) -> tuple[dict[str, str], list[bytes]]:
-    """File → the published text before its questions, and what was read: with its exemplars, or its first paragraph.
+    """Return file → published text before its questions (with exemplars, or its first paragraph), and the bytes read.
 
     Raises DataError for a text that is not there.
     """
@@ -295,14 +289,14 @@ def _preambles(spec: ExamSpec, table: QuestionTable, source: CardData) -> tuple[
         content = source.text(named.replace(f"{{{FILE}}}", Path(file).name))
         read.append(content)
         text = content.decode("utf-8", "replace")
-        text = text.partition("\n-----\n")[2] or text  # what is above the line warns of training on it
+        text = text.partition("\n-----\n")[2] or text  # above the line is a warning not to train on it
         shown = text if spec.shots else text.strip().partition("\n\n")[0]
         texts_by_file[file] = shown.strip()
     return texts_by_file, read
 
 
 def _points(table: QuestionTable) -> dict[str, float]:
-    """Return question → what each of its letters is worth."""
+    """Return question → points of each of its letters."""
     if table.card.format != "letters":
         return {}
     rows = zip(table, table.rows(), strict=True)
@@ -310,7 +304,7 @@ def _points(table: QuestionTable) -> dict[str, float]:
 
 
 def _refuse_without_langdetect(table: QuestionTable) -> None:
-    """Raise MissingExtraError where an instruction is about a reply's language and nothing can tell it."""
+    """Raise MissingExtraError where an instruction is about a reply's language and langdetect is missing."""
     from importlib.util import find_spec
 
     asked = (question.answer for question in table if question.answer)
@@ -321,7 +315,7 @@ def _refuse_without_langdetect(table: QuestionTable) -> None:
 
 
 def _short_groups(shots: Sequence[Question], table: QuestionTable, wanted: int) -> list[Defect]:
-    """Return groups with fewer exemplars than are asked for."""
+    """Return notes on groups with fewer exemplars than are wanted."""
     by = table.card.shown.by
     if not by:
         few = len(shots) < wanted

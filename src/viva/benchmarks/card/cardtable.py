@@ -1,11 +1,11 @@
-"""The questions of a card's table: read to see what is wrong, once more where some are alike, and whenever asked for.
+"""The questions of a card's table, read once for defects, once more if some are alike, and on every iteration.
 
 Of a large table nothing is kept but eight bytes a question, so that a million of them pass in constant memory.
 
 Rows as templates of lm-evaluation-harness see them: with the columns and kinds of numbers of one Arrow table.
 
-A template is sensitive to both: `{{n}}` of 3 is not that of 3.0, `{{x is none}}` fails where there is no x. So a key
-that some objects of JSON lack is null there, a column with both kinds of numbers holds fractions, and the cells of CSV
+Templates depend on both: `{{n}}` of 3 is not that of 3.0, `{{x is none}}` fails where there is no x. So a key that
+some objects of JSON lack is null there, a column with both kinds of numbers holds fractions, and the cells of CSV
 are numbers or truth values where all of a column are. Parquet and Arrow are that already.
 """
 
@@ -38,9 +38,7 @@ _FRACTION = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 
 
 def typed(files: Sequence[Path], columns: Sequence[str] = ()) -> Iterator[tuple[Path, int, Record]]:
-    """Yield the rows of some files with the numbers that they have in them; each file is read twice. Raises
-    DataError.
-    """
+    """Yield file, number and typed content of each row of some files; each file is read twice. Raises DataError."""
     kinds: dict[str, set[str]] = {}
     for path in files:
         spelled = _is_delimited(path)
@@ -58,7 +56,7 @@ def _is_delimited(path: Path) -> bool:
 
 
 def _spelled(cell: str) -> str:
-    """Return what kind of value a cell of CSV spells."""
+    """Return the name of the type that a cell of CSV spells."""
     if cell in VALUES["missing"]:
         return "NoneType"
     if _WHOLE.fullmatch(cell):
@@ -81,14 +79,14 @@ def _cell(value: Any, kinds: set[str], *, spelled: bool) -> Any:
 
 
 LARGE = 100_000
-"""A table of more questions is read anew for every pass over them."""
+"""A table of more questions is read again on every iteration."""
 MOST_TAGS = 2_000
 """A tag with more values gets no table."""
 _SPLIT_END = re.compile(rf"[-_.](?:{'|'.join(SPLITS)})(?:-\d+-of-\d+)?\Z|-\d+-of-\d+\Z", re.IGNORECASE)
 
 
 class CardData(Struct, frozen=True):
-    """Where the rows of the card at `path` are: in the files that it names, or in `given`, which the user names."""
+    """The data of the card at `path`: the files that it names, or `given` by the user."""
 
     card: Card
     path: Path
@@ -140,8 +138,8 @@ def _folder_of(data: Path) -> Path:
 
 
 def named_path(folder: Path, given: str) -> Path:
-    """Return a path that the card in `folder` names. Raises DataError where a card of a run folder, which may be a
-    stranger's, names one outside of it.
+    """Return a path that the card in `folder` names. Raises DataError where a card of a run folder, which is
+    untrusted, names one outside of it.
     """
     path = folder / Path(given).expanduser()
     run = next((parent for parent in (folder, *folder.parents)[:4] if (parent / "run.json").exists()), None)
@@ -153,8 +151,8 @@ def named_path(folder: Path, given: str) -> Path:
 
 
 def file_names(files: Sequence[Path]) -> dict[Path, str]:
-    """Return what `$file` is in the rows of each: its name without the split that it ends with; of several files that
-    are called by their split alone (SUBJECT/val-00000-of-00001.parquet), the folder's.
+    """Return each file's value of `$file`: its name without the split at its end; of several files named by their split
+    alone (SUBJECT/val-00000-of-00001.parquet), the folder's.
     """
     stems = {path: plain_stem(path) for path in files}
     names = {path: _SPLIT_END.sub("", stem) or stem for path, stem in stems.items()}
@@ -185,7 +183,7 @@ class QuestionTable:
         if not self._length:
             which = " that the card's `where` takes" if card.where else ""
             raise DataError(f"{', '.join(map(str, files[:3]))}: there is no row in it{which}")
-        if self._twice or self._alike:  # only now it is known which: those are looked at again, and so all are
+        if self._twice or self._alike:  # only now it is known which, so all are read again
             self._begin()
             examined = self._examined(self._reads() if kept is None else kept, contents)
             if kept is None:
@@ -204,7 +202,7 @@ class QuestionTable:
     def _begin(self) -> None:
         self.defects: list[Defect] = []
         self.values: dict[str, Counter[str]] = {tag: Counter() for tag in tags_of(self.card)}
-        """How many questions have which value of a tag; of a tag with too many values, those met first."""
+        """Tag → value → number of questions; of a tag with too many values, those met first."""
         self.sound = 0
 
     def _note(self, read: Read) -> None:
@@ -230,7 +228,7 @@ class QuestionTable:
         return iter(self._kept) if self._kept is not None else self._unique(self._reads())
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Return the rows that are asked, as they are read, with the columns that every table has."""
+        """Yield the rows that are asked, as read, with the columns that every table has."""
         names = file_names(self.files)
         for path, number, row in self._records():
             row |= {FILE: names[path], ROW: number}
@@ -262,9 +260,7 @@ class QuestionTable:
                 raise DataError(f"{self.files[0]} has no column {column!r}; it has {_names(row)}")
 
     def _unique(self, reads: Iterable[Read]) -> Iterator[Read]:
-        """Yield the same with an id of its own for every question: of those that share one, only the first can be
-        asked.
-        """
+        """Yield questions with unique ids: of those that share one, only the first can be asked."""
         known: set[str] = set()
         for place, read in enumerate(reads):
             identity = read.question.id
@@ -292,7 +288,7 @@ class QuestionTable:
             yield read
 
     def _refuse(self) -> None:
-        """Raise DataError where no row is sound: what the first ones lack, and what the card may mean instead."""
+        """Raise DataError, as no row is sound, with what the first ones lack and what the card may mean instead."""
         kinds_of_defects = Counter(defect.kind for defect in self.defects if defect.action == "unsound")
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in kinds_of_defects.most_common(4))
         worst = kinds_of_defects.most_common(1)[0][0]
@@ -331,7 +327,7 @@ def _digest(text: str) -> int:
 
 
 def _repeated(digests: array[int]) -> frozenset[int]:
-    """Return those that are there more than once."""
+    """Return the digests that occur more than once."""
     import numpy as np
 
     values, counts = np.unique(np.frombuffer(digests, dtype=np.int64), return_counts=True)

@@ -1,4 +1,4 @@
-"""What a card's columns and templates come to in one row of a table. Plain look-ups: nothing in them is executed."""
+"""Values of a card's columns and templates in one row of a table. Plain look-ups: nothing is executed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LETTER = re.compile(r"(?:(?i:option|choice|answer)\s)?[(\[]?([A-Z])[)\]]?[.:]?")
 """A cell that names an option by its letter."""
 VALUES = shipped_table(__file__, "values.toml", dict[str, frozenset[str]])
-"""What cells say: values.toml."""
+"""Meanings of cells: values.toml."""
 FILE, ROW = "$file", "$row"
 """Columns that every table has: the name of the file without its split, and the number of the row in it, from 0."""
 NO_COLUMN = "no such column"
 _FIELD = re.compile(r"\{([^{}\n]{1,200})\}")
 _LONGEST_LIST = 1_000_000
-"""Characters of a list that a cell of CSV spells out."""
+"""Most characters of a list that a cell of CSV spells out."""
 
 
 class InvalidGold(Exception):  # noqa: N818 - the reader turns it into a defect: other rows go on
@@ -48,7 +48,7 @@ def columns_of(given: str, row: Mapping[str, Any]) -> list[str]:
 
 
 def cell(row: Mapping[str, Any], name: str) -> Any:
-    """Return what a column holds; a path (`choices.text`) goes into objects, and through lists of them. Raises
+    """Return a column's value; a path (`choices.text`) goes into objects, and through lists of them. Raises
     Absent.
     """
     if name in row:
@@ -60,7 +60,7 @@ def cell(row: Mapping[str, Any], name: str) -> Any:
 
 
 def cell_or_none(row: Mapping[str, Any], name: str) -> Any:
-    """Return what a column holds that some rows may lack."""
+    """Return a column's value, or None where the row lacks it."""
     try:
         return cell(row, name)
     except Absent:
@@ -81,7 +81,7 @@ def _inside(value: Any, part: str) -> Any:
 
 
 def _decoded(text: str, kind: type | tuple[type, ...] = dict) -> Any:
-    """Return what a text spells in JSON, or a value of a kind as Python writes it; else the text itself."""
+    """Decode a text as JSON, or as a Python literal of type `kind`; else return the text itself."""
     try:
         return msgspec.json.decode(text)
     except UNREADABLE:
@@ -117,8 +117,8 @@ def filled(given: str, row: Mapping[str, Any]) -> str:
 
 
 def chat_of(value: Any) -> str | None:
-    """Return a cell of messages ([{role: user, content: …}, …]) as one text; None for what is none. Who speaks is said
-    where there is more than a system message and one question.
+    """Return a cell of messages ([{role: user, content: …}, …]) as one text; else None. Speakers are named if there is
+    more than a system message and one question.
     """
     if not isinstance(value, list) or not value or not all(isinstance(turn, Mapping) for turn in value):
         return None
@@ -146,8 +146,8 @@ def lines_of(value: Any) -> str:
 
 
 def list_of(value: Any) -> list[Any] | None:
-    """Return a list, also one that a cell of CSV spells out as JSON or as Python does; None for what is none. Of
-    options with their scores, those.
+    """Return a list, also one that a cell of CSV spells out as JSON or Python; of options with scores, the options;
+    else None.
     """
     if isinstance(value, list | tuple):
         return list(value)
@@ -195,7 +195,7 @@ def _of_objects(objects: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[s
 
 
 def _written_out(text: str, bare: bool) -> tuple[list[str], list[str]] | None:
-    """Options one behind the other in a text: "A) red\\nB) green", "1. red 2. green", "[a] red [b] blue", "red; it"."""
+    """Return options and labels in a text: "A) red\\nB) green", "1. red 2. green", "[a] red [b] blue", "red; it"."""
     text = re.sub(r"(?<!\S)\[(\w)\]", r"(\1)", text) if text.lstrip().startswith("[") else text
     for labels in (LETTERS, LETTERS.lower(), "123456789"):
         split = split_options(text, labels)
@@ -219,9 +219,7 @@ _OWN_LABELS = [re.compile(rf"\s*(?:\({letter}\)|{letter}[.):：、])\s*") for le
 
 
 def without_own_labels(texts: Sequence[str]) -> list[str] | None:
-    """Return options without the labels that they bring: "(A)3/5", "(B)1/2". None where not every one brings its
-    own.
-    """
+    """Return options without their own labels: "(A)3/5", "(B)1/2". None unless every one has its label."""
     bared = [bare for index, text in enumerate(texts) if (bare := without_own_label(text, index)) is not None]
     return bared if len(bared) == len(texts) > 1 else None
 

@@ -1,4 +1,4 @@
-"""`viva init`: from a table to the card that says how it is an exam, every guess with what it was guessed from.
+"""`viva init`: from a table to the card that makes it an exam, with the evidence for every guess.
 
 Cards that come with Viva are tried where the table has their columns, then what the columns' names and values suggest;
 the first that can grade most of a sample is written.
@@ -66,39 +66,39 @@ _CLASSES = {
     "choice": "options", "choices": "options", "truth": "truth", "number": "short", "math": "short", "exact": "short",
     "phrase": "short",    "open": "long", "rubric": "program",
 }  # fmt: skip
-"""Formats that are read alike: a table of short answers some of which are numbers mixes nothing."""
+"""Formats that are one kind of question: short answers may be numbers or words in the same table."""
 
 
 class Written(Struct, frozen=True):
-    """A card, what it can grade of the sample, and why it says what it says."""
+    """A drafted card, the share of the sample that it can grade, and the reasons for its fields."""
 
     card: Card
     sound: float
     notes: Mapping[str, str] = {}
     """Field → the comment behind it."""
     rows: int = 0
-    """How many rows of the sample it takes."""
+    """Number of rows of the sample that it asks."""
     lacking: str = ""
-    """What the rows lack that it cannot grade."""
+    """Why it cannot grade the other rows."""
 
 
 class Sample(Struct, frozen=True):
-    """A table that a card is drafted for: some of its rows, and where they are."""
+    """Sampled rows of a table that a card is drafted for, and their files."""
 
     data: Path
     files: Sequence[Path]
     rows: Sequence[Row]
     split: str = ""
-    """Of a folder, the one that is asked."""
+    """The split of a folder that is asked."""
     shown: str = ""
-    """Of a folder, the one that exemplars are taken from."""
+    """The split of a folder from which exemplars are taken."""
     encoding: str = ""
 
 
 def by_format(rows: Sequence[Row], best: Callable[[Sequence[Row]], Written]) -> list[Written]:
     """Return a card for each kind of question, the commonest first, where a column says the kind; [] where none does.
 
-    A column that is called so (`Format`, `type`) may part short answers from long ones; any other one, the file say,
+    A column with such a name (`Format`, `type`) may separate short from long answers; any other column (the file, say)
     only questions with options from those without.
     """
     table = table_of(rows)
@@ -128,9 +128,7 @@ def by_format(rows: Sequence[Row], best: Callable[[Sequence[Row]], Written]) -> 
 
 
 def _kind(card: Card) -> str:
-    """Return what cards must share to be one: what is graded how; short answers are one kind, whatever their columns
-    hold.
-    """
+    """Return the kind of questions that a card grades; short answers are one kind, whatever their columns hold."""
     return f"{card.format} {card.options}" if _CLASSES[card.format] == "options" else card.format
 
 
@@ -148,7 +146,7 @@ def _value(row: Row, column: str) -> str:
 
 
 def partial_options(rows: Sequence[Row]) -> str:
-    """Return the columns of options that some rows fill and others leave empty; "" where there are none such."""
+    """Return the columns of options that some rows fill and others leave empty; "" without any."""
     table = table_of(rows)
     for question in questions(table)[:1]:
         for layout, _ in layouts(table, question):
@@ -169,13 +167,13 @@ _ASKED = ("test", "validation", "valid", "val", "dev", "train", "training")
 _SHOWN = ("dev", "validation", "valid", "val", "train", "training")
 """The splits in the order in which exemplars are taken from one."""
 FEWEST_SHUFFLED = 20
-"""So many rows of which the first option is always right are no chance."""
+"""Rows from which on it is no coincidence that the first option is always right."""
 _NAME = re.compile(r"[a-z0-9]")
 _HEADLESS = "the first row is a question: the file has no header"
 _MEDIA = re.compile(
     r"\{'bytes': |data:(image|audio|video)/|\S+\.(png|jpe?g|gif|webp|bmp|svg|wav|mp3|mp4)$", re.IGNORECASE
 )
-"""What a cell begins with that holds no text but a file of another kind, as sets of the hub do, or names one."""
+"""Beginning of a cell that holds or names a file of another kind instead of text, as in sets of the Hub."""
 _SHIPPED = "the columns of the card "
 _SAYS_NOTHING = re.compile(
     r"(?:data|test|train|training|dev|val|valid|validation|task|questions?|samples?|examples?|default|main|all|v?\d[\d.]*"
@@ -185,16 +183,16 @@ _SAYS_NOTHING = re.compile(
 
 
 def init_card(data: Path, out: Path | None = None) -> tuple[Path, str]:
-    """Draft the cards of a table and write them: where the first lies, and what there is to say."""
+    """Draft the cards of a table and write them; return the first path, and a message."""
     texts, summary = draft_cards(data, out)
     write_cards(texts)
     return next(iter(texts)), summary
 
 
 def draft_cards(data: Path, out: Path | None = None) -> tuple[dict[Path, str], str]:
-    """Draft a card for a table, or one for each kind of its questions: path → text, and what the user should know.
+    """Draft a card for a table, or one for each kind of its questions: path → text, and a message to the user.
 
-    Raises DataError for what is no table or none that a card can be guessed for, VivaError where a file is there.
+    Raises DataError where it is no table or no card can be guessed, VivaError where a file exists already.
     """
     split, shown = _splits(data)
     files = files_of(data, split)
@@ -224,7 +222,7 @@ def draft_cards(data: Path, out: Path | None = None) -> tuple[dict[Path, str], s
 
 
 def card_of(table: Path) -> Path | None:
-    """Find the card of an earlier draft. Raises VivaError where the file of its name is another's."""
+    """Find the card of an earlier draft. Raises VivaError where its path holds another file."""
     path = Path(card_name(table))
     if not path.exists():
         return None
@@ -239,13 +237,13 @@ def card_of(table: Path) -> Path | None:
 
 
 def write_cards(texts: Mapping[Path, str]) -> None:
-    """Write what was drafted. Raises StorageError."""
+    """Write drafted cards. Raises StorageError."""
     for path, text in texts.items():
         write_whole(path, text.encode())
 
 
 def _summed_up(path: Path, best: Written) -> str:
-    """Return what a card came to."""
+    """Return a summary of a drafted card."""
     if best.sound < HALF:
         lacks = one_line(best.lacking, 200)
         return f"{path}: a draft; complete it where it says {TODO} ({lacks}), then `viva check {path}`"
@@ -256,7 +254,7 @@ def _summed_up(path: Path, best: Written) -> str:
 
 
 def _remarks(cards: Mapping[Path, Written], rows: Sequence[Row]) -> Iterator[str]:
-    """Return what a user should know of the cards before a run."""
+    """Yield remarks on the cards for the user to read before a run."""
     left = len(rows) - sum(card.rows for card in cards.values())
     if left > 0:
         yield f"{left:,} of {len(rows):,} sampled rows are of a kind for which no card could be guessed: none asks them"
@@ -277,7 +275,7 @@ def _remarks(cards: Mapping[Path, Written], rows: Sequence[Row]) -> Iterator[str
 
 
 def _remarks_on(path: Path, best: Written, rows: Sequence[Row]) -> Iterator[str]:
-    """Return what a user should know of one card."""
+    """Yield remarks on one card."""
     card, note = best.card, best.notes.get("answer", "")
     if HALF <= best.sound < 1:
         left = round((1 - best.sound) * best.rows)
@@ -312,17 +310,17 @@ def _counted(card: Card, row: Row) -> str:
 
 
 def _other_form(card: Card, rows: Sequence[Row]) -> str:
-    """Return as what the golds of all rows could be read besides, with other options right; "" where they cannot."""
+    """Return another reading of all rows' golds, by which other options would be right; "" if there is none."""
     if card.gold.form not in ("index", "text"):
         return ""
     form: GoldForm = "text" if card.gold.form == "index" else "index"
-    ways = (card, replace(card, answer=replace(card.gold, form=form)))
+    ways = (card, replace(card, answer=replace(card.gold, form=form, start=1)))
     golds = [[read_row(way, row, "", 0).question.answer for row in rows] for way in ways]
-    return form if None not in golds[1] and golds[0] != golds[1] else ""
+    return form.replace("index", "index, from: 1") if None not in golds[1] and golds[0] != golds[1] else ""
 
 
 def _splits(data: Path) -> tuple[str, str]:
-    """Return which split of a folder is asked, and which is shown; "" where it has none."""
+    """Return the splits of a folder that are asked and shown; "" where there is none."""
     if not data.is_dir():
         return "", ""
     named = {split_of(file, data) for file in data.rglob("*") if suffix_of(file) in SUFFIXES and file.is_file()}
@@ -332,9 +330,7 @@ def _splits(data: Path) -> tuple[str, str]:
 
 
 def _sample(files: Sequence[Path], encoding: str = "") -> list[dict[str, Any]]:
-    """Return rows of several files, evenly; with the columns that every table has. Raises DataError where there is
-    none.
-    """
+    """Return rows sampled evenly from files, with the columns that every table has. Raises DataError without any."""
     names = file_names(files)
     chosen = files[:: max(1, len(files) // SAMPLED_FILES)][:SAMPLED_FILES]
     most = max(20, SAMPLED_ROWS // len(chosen))
@@ -367,7 +363,7 @@ def _best(sample: Sample) -> Written:
 
 
 def _unsure(rows: Sequence[Row], best: Written | None) -> Written:
-    """Return a card to be completed by hand: what could be told, and a TODO where nothing could."""
+    """Return a card to be completed by hand, with a TODO for what could not be guessed."""
     asked = questions(table_of(rows))
     if best := best or _optioned(rows):
         why = (
@@ -384,32 +380,32 @@ def _unsure(rows: Sequence[Row], best: Written | None) -> Written:
 
 
 def _leaves_options(card: Card, rows: Sequence[Row]) -> bool:
-    """Tell whether a card asks without the options of which its gold must be one: then that is a defect of the data."""
+    """Tell whether a card lacks the options that its gold must be one of: then that is a defect of the data."""
     question = columns_of(card.question, rows[0])[-1]
     return bool(card.gold.column) and not card.options and is_bound(table_of(rows), question, card.gold.column)
 
 
 def _optioned(rows: Sequence[Row]) -> Written | None:
-    """Return the likeliest card with options and a gold, of which it can grade none."""
+    """Return the likeliest card with options and a gold, though it can grade no row."""
     golds = table_of(rows).golds()
     likely = [guess for guess in guesses(rows) if guess[0].options and guess[0].gold.column in golds]
     same = [guess for guess in likely if guess[0].gold.column == likely[0][0].gold.column]
     if not same:
         return None
-    card, notes = min(same, key=lambda guess: guess[0].gold.form == "text")  # a number is no text of theirs
+    card, notes = min(same, key=lambda guess: guess[0].gold.form == "text")  # a number is not the text of an option
     return Written(card, 0.0, notes, len(rows), _gradable(card, rows)[1])
 
 
 def _shuffled(card: Card) -> Card:
-    """Return a card with options in a drawn order: of rows in which the first one is always right."""
+    """Return a card with shuffled options, for rows in which the first one is always right."""
     if not card.options or isinstance(card.options, Options):
         return card
     return replace(card, options=replace(card.layout, shuffle=True))
 
 
 def _rank(card: Card, sound: float) -> tuple[bool, float]:
-    """Return how good a card is. Options that fit half of the rows are no chance: without them a row whose answer is
-    none of its options would count as sound.
+    """Return the rank of a card. One with options that fit half of the rows comes first: without options, a row whose
+    answer is none of them would count as sound.
     """
     return bool(card.options) and sound >= HALF, sound
 
@@ -443,8 +439,8 @@ def _candidates(rows: Sequence[Row], files: Sequence[Path]) -> Iterator[Guess]:
 
 @cache
 def shipped() -> dict[str, Card]:
-    """Return the cards that come with Viva by name; without those that go by the names of a set's files, and those
-    whose columns say nothing of how they are graded.
+    """Return the cards that come with Viva by name, without those that depend on file names, and those whose columns do
+    not show how they are graded.
     """
     cards = {path.stem: parse_card(path.read_bytes(), path.name) for path in sorted(CARDS.glob("*.yaml"))}
     return {
@@ -455,15 +451,15 @@ def shipped() -> dict[str, Card]:
 
 
 def _columns_used(card: Card, rows: Sequence[Row]) -> int:
-    """Return how many columns of the table a card names, the table having all of them; 0 where one is missing."""
+    """Return the number of columns that a card names; 0 where the table lacks one."""
     if card.columns:
-        return 0  # those of files without a header are told by their first row
+        return 0  # a card of files without a header is recognised by the first row
     names = _columns_of(card, rows[0]) | {tag for tag in card.tags if tag != FILE}
     return len(names) if all(any(_has(row, name) for row in rows) for name in names) else 0
 
 
 def _columns_of(card: Card, row: Row) -> set[str]:
-    """Return the columns that a card names, but for its tags."""
+    """Return the columns that a card names, except its tags."""
     layout, gold = card.layout, card.gold
     wrong = [layout.wrong] if isinstance(layout.wrong, str) else layout.wrong
     tests = [card.tests.test, card.tests.before] if card.tests else []
@@ -481,8 +477,8 @@ def _has(row: Row, name: str) -> bool:
 
 
 def _gradable(card: Card, rows: Sequence[Row]) -> tuple[float, str, bool]:
-    """Return the share of rows that a card can grade, what most of the others lack, and whether the first option is
-    always the right one.
+    """Return the share of rows that a card can grade, the commonest defect of the others, and whether the first option
+    is always right.
     """
     golds: Counter[str] = Counter()
     lacking: Counter[str] = Counter()
@@ -498,7 +494,7 @@ def _gradable(card: Card, rows: Sequence[Row]) -> tuple[float, str, bool]:
 
 
 def _called(data: Path) -> str:
-    """Return a card's name, from that of its data; from the folder's where the file has a name that says nothing."""
+    """Return a card's name, from that of its data; from the folder's where the file's name is generic."""
     stem = plain_stem(data).removesuffix(".txt") if not any(sign in data.name for sign in "*?[") else data.parent.name
     if _SAYS_NOTHING.fullmatch(stem) and data.absolute().parent.name:
         stem = data.absolute().parent.name
@@ -507,14 +503,12 @@ def _called(data: Path) -> str:
 
 
 def card_name(data: Path) -> str:
-    """Name the file that a table's card is written to; never that of the table itself."""
+    """Return the name of the file for a table's card; never that of the table itself."""
     return f"{_called(data)}{'-card' * (data.suffix in ('.yaml', '.yml'))}.yaml"
 
 
 def _titled(shipped_title: str, data: Path, files: Sequence[Path]) -> str:
-    """Return a card's title: that of the layout where the data's name says so, too; others publish in the same
-    layout.
-    """
+    """Return a card's title: the shipped card's if the data's name agrees, since other sets use the same layout."""
     wanted = re.sub(r"[^a-z0-9]", "", shipped_title.lower())
     for name in (plain_stem(data), data.absolute().parent.name):
         if wanted and re.sub(r"[^a-z0-9]", "", name.lower()) == wanted:
@@ -523,7 +517,7 @@ def _titled(shipped_title: str, data: Path, files: Sequence[Path]) -> str:
 
 
 def pointed(data: Path, card: Path) -> str:
-    """Return the data as a card names it: by a path below its folder, else by the whole one."""
+    """Return the path of the data for a card: relative if below its folder, else absolute."""
     folder, there = card.parent.resolve(), Path(os.path.abspath(data))  # noqa: PTH100 - a pattern does not exist
     return str(there.relative_to(folder)) if there.is_relative_to(folder) else str(there)
 
@@ -548,8 +542,7 @@ def _text(best: Written, sample: Sample, path: Path) -> str:
         if key != "exemplars":
             lines.append(f"{key}: {yaml_flow(value)}{f'  # {one_line(notes[key], 240)}' if key in notes else ''}")
     if sample.shown:
-        exemplars = {**_lean(msgspec.to_builtins(card.shown)), "split": sample.shown}
-        exemplars.pop("data", None)
+        exemplars = _lean(msgspec.to_builtins(replace(card.shown, data="", split=sample.shown)))
         lines.append(f"exemplars: {yaml_flow(exemplars)}  # for {flag('shots')}")
     else:
         lines.append(f"# exemplars: {{data: FILE, by: TAG, reasoning: COLUMN}}  # rows as above, for {flag('shots')}")
@@ -577,13 +570,13 @@ def _text(best: Written, sample: Sample, path: Path) -> str:
 
 
 def _said(card: Card) -> dict[str, Any]:
-    """Return the fields of a card that say something, as a file has them."""
+    """Return the non-empty fields of a card, as in its file."""
     plain, silent = (msgspec.to_builtins(each) for each in (card, Card(format=card.format)))
     return {key: _lean(value) for key, value in plain.items() if key == "format" or value != silent[key]}
 
 
 def _lean(value: Any) -> Any:
-    """Return a mapping without what is empty in it."""
+    """Return a mapping without empty values."""
     if not isinstance(value, dict):
         return value
     counts = value.get("as") == "index"

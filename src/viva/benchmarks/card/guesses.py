@@ -1,4 +1,4 @@
-"""Which column of a table is what, guessed from names and values."""
+"""Guesses, from names and values, of the meaning of a table's columns."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from viva.scorers.number import value_of
 from viva.types import Language
 
 Guess = tuple[Card, Mapping[str, str]]
-"""A card, and what each of its fields was guessed from."""
+"""A card, and the evidence for each of its fields."""
 Row = Mapping[str, Any]
 Layout = str | list[str] | Options
 
@@ -53,17 +53,17 @@ DOUBT = ", and neither 0 nor the last: from 0 or from 1?"
 _UNPARTED = "by its name; nothing tells them apart"
 _FORMULA = re.compile(r"\\(?:frac|dfrac|sqrt|pi|text|left|circ|boxed)|\$.+\$|[\dxyn)]\s?\^\s?[{\d]")
 _NAME = re.compile(r"[^\W\d_]{2}")
-"""How a text begins that is no number with a unit: Apollo 11."""
+"""Beginning of a text that is no number with a unit: Apollo 11."""
 _WIDE = re.compile("[\u2e80-\U0010ffff]")
 """A character of a script without spaces, which says as much as two letters."""
 _ANSWERING = ("assistant", "gpt")
-"""Who speaks last in a chat that ends with the gold answer."""
+"""Roles of the last turn in a chat that ends with the gold answer."""
 _SENTENCE = 15
 """Characters from which a text may be a question, or a part of one."""
 _LONG = 60
 """Characters from which a text that questions share is a passage."""
 MOST_VALUES = 60
-"""A tag has at most so many values."""
+"""Most values of a tag."""
 _MOST_CLASSES = 10
 _UNNAMED = "all answers are these words, which the texts do not name"
 CODES = "so few numbers that they may be classes"
@@ -71,11 +71,11 @@ CODES = "so few numbers that they may be classes"
 
 
 COLUMNS = shipped_table(__file__, "columns.toml", dict[str, list[Any]])
-"""How columns are called: columns.toml."""
+"""Names of columns: columns.toml."""
 
 
 class _Table(Struct, dict=True):
-    """The rows of the sample by columns, as far as cells have a value."""
+    """The sampled rows by columns, without empty cells."""
 
     rows: Sequence[Row]
     names: list[str]
@@ -83,14 +83,14 @@ class _Table(Struct, dict=True):
     """Paths into cells that hold objects."""
 
     def values(self, name: str, most: int = 400) -> list[Any]:
-        """Return values of a column that are there."""
+        """Return the values of a column, without empty ones."""
         values_here = [
             value for row in self.rows[: most * 3] if (value := cell_or_none(row, name)) not in (None, "", [])
         ]
         return values_here[:most]
 
     def named(self, kind: str) -> list[str]:
-        """Return the columns of a kind in the order of its names, however they are written; or paths that end so."""
+        """Return the columns of a kind in the order of its names, in any spelling; or paths that end in such a name."""
         ends = {plain_name(name.rpartition(".")[2]): name for name in reversed(self.names) if "." in name}
         plain = ends | {plain_name(name): name for name in reversed([*self.names, *self.inner])}
         return [plain[name] for name in COLUMNS[kind] if name in plain]
@@ -103,7 +103,7 @@ class _Table(Struct, dict=True):
 
     @cached_property
     def tags(self) -> list[str]:
-        """Columns by which questions fall into groups; first the file, where there are several."""
+        """Columns that group the questions; the file comes first, if there are several."""
         others = {*self.golds(), *self.named("explanations"), *self.named("ids")}
         files = [FILE] if len({row[FILE] for row in self.rows}) > 1 else []
         return files + [name for name in [*self.names, *self.inner] if name not in others and _is_tag(self, name)]
@@ -123,7 +123,7 @@ def _words(name: str, kind: str) -> bool:
 
 
 def table_of(rows: Sequence[Row]) -> _Table:
-    """Return a sample by columns."""
+    """Return sampled rows by columns."""
     names = list(dict.fromkeys(name for row in rows[:200] for name in row if name not in (FILE, ROW)))
     inner = []
     for name in names:
@@ -148,10 +148,10 @@ def _paths(value: Any, name: str, depth: int = 3) -> Iterator[str]:
 
 
 def guesses(rows: Sequence[Row]) -> Iterator[Guess]:
-    """Yield cards that the table may mean, the likeliest first."""
+    """Yield cards that may fit the table, the likeliest first."""
     table = table_of(rows)
     for question in questions(table):
-        told = any(map(_is_text, table.values(question, 50)))  # a card asks a chat of other keys by its parts alone
+        told = any(map(_is_text, table.values(question, 50)))  # a chat with other keys can be asked only by its parts
         for layout, note in layouts(table, question) if told else ():
             yield from _choices(table, question, layout, note)
         yield from _chats(table, question)
@@ -159,7 +159,7 @@ def guesses(rows: Sequence[Row]) -> Iterator[Guess]:
 
 
 def questions(table: _Table) -> list[str]:
-    """Return columns that may hold the question: by their names, else the longest text."""
+    """Return the columns that may hold the question: by their names, else that of the longest text."""
     named = [
         name
         for name in table.named("questions")
@@ -178,7 +178,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _turns(value: Any) -> tuple[str, str] | None:
-    """Return the keys of who speaks and what is said in a chat; None for what is none."""
+    """Return the keys of speaker and text in a chat; None where the value is no chat."""
     for speaker, words in (("role", "content"), ("from", "value")):
         if isinstance(value, list) and value and all(_says(turn, speaker, words) for turn in value):
             return speaker, words
@@ -195,7 +195,7 @@ def _length(table: _Table, name: str) -> float:
 
 
 def layouts(table: _Table, question: str) -> Iterator[tuple[Layout, str]]:
-    """Return where options may be."""
+    """Yield possible places of the options, each with the evidence."""
     right = [name for name in table.names if RIGHT.fullmatch(name.strip()) and name != question]
     wrong = [name for name in table.names if WRONG.fullmatch(name.strip())]
     if right and wrong:
@@ -226,7 +226,7 @@ def layouts(table: _Table, question: str) -> Iterator[tuple[Layout, str]]:
 
 
 def _named_groups(table: _Table, question: str) -> Iterator[list[str]]:
-    """Yield columns that the gold answers name, whatever they are called, with those that look like them around."""
+    """Yield columns that the gold answers name, with similar columns around them."""
     for gold in table.names:
         words = {text_of(value).strip() for value in table.values(gold)}
         named = [name for name in table.names if name in words]
@@ -305,7 +305,7 @@ def _choices(table: _Table, question: str, layout: Layout, note: str) -> Iterato
 
 
 def _marked(values: Sequence[Any]) -> tuple[str, str] | None:
-    """Return the keys of text and mark of options that say themselves whether they are right: [{text: …, correct:
+    """Return the keys of text and mark of options that are marked as right or wrong: [{text: …, correct:
     true}, …].
     """
     first = next((listed[0] for listed in map(list_of, values) if listed), None)
@@ -332,13 +332,14 @@ def _most_options(table: _Table, name: str | Options) -> int:
 def _gold_forms(
     name: str, values: Sequence[Any], most: int, *, labelled: bool
 ) -> Iterator[tuple[Format, str | Answer, str]]:
-    """In what form a column may hold the gold option: format, answer, why."""
+    """Yield forms in which a column may hold the gold option: format, answer, evidence."""
     lists = [list_of(value) for value in values]
     single = [items[0] if items is not None and len(items) == 1 else items for items in lists]
     if any(items is not None and len(items) > 1 for items in lists):
         inner = [text_of(item).strip() for each in lists for item in each or ()]
         if all(part.lower() in ("true", "false") for part in inner):
             yield "choice", Answer(name, "flags"), "each says whether it is right"
+            yield "choices", Answer(name, "flags"), "each says whether it is right"
         elif all(re.fullmatch(r"\d+", part) for part in inner):
             start, unsure = _counted_from(list(map(int, inner)), most)
             yield "choices", Answer(name, "index", start), f"lists of places{unsure}"
@@ -364,7 +365,7 @@ def _gold_forms(
 
 
 def _counted_from(numbers: Sequence[int], most: int) -> tuple[int, str]:
-    """Return what places of options count from, and the doubt, where neither the first nor the last says it."""
+    """Return the index of the first option, and a doubt where neither the first nor the last decides it."""
     start = int(0 not in numbers and max(numbers, default=0) >= most)
     return start, "" if 0 in numbers or start else DOUBT
 
@@ -413,12 +414,12 @@ def _free(table: _Table, question: str) -> Iterator[Guess]:
 
 
 def as_template(question: str) -> str:
-    """Return a template of what a card asks, which may be a column alone."""
+    """Return a card's question as a template, also where it is a single column."""
     return question if "{" in question else f"{{{question}}}"
 
 
 def _few(golds: Sequence[Any]) -> bool:
-    """Tell whether so few answers are those of all rows that they may be classes."""
+    """Tell whether all rows share so few answers that they may be classes."""
     return 2 <= len({text_of(gold).strip() for gold in golds}) <= min(_MOST_CLASSES, len(golds) // 3)
 
 
@@ -430,7 +431,7 @@ def _renames(table: _Table, codes: str, words: str) -> bool:
 
 
 def _unnamed_classes(table: _Table, asked: str, golds: Sequence[Any]) -> str:
-    """Return the few words that are all gold answers, where the questions do not say which; "" otherwise."""
+    """Return the few words that are all gold answers, if the questions do not list them; else ""."""
     words = sorted({text_of(gold).strip() for gold in golds})
     if not _few(golds) or not all(_NAME.match(word) and not set(word) & set("{}") for word in words):
         return ""
@@ -441,8 +442,8 @@ def _unnamed_classes(table: _Table, asked: str, golds: Sequence[Any]) -> str:
 
 
 def is_bound(table: _Table, question: str, gold: str) -> bool:
-    """Tell whether a gold can only be an option: a letter of any, else a word or a number of those that are sure, which
-    are in columns called so that most rows fill, or in the question's text.
+    """Tell whether a gold can only be an option: a letter of any options, else a word or number of certain ones: those
+    in columns with such names that most rows fill, or in the question's text.
     """
     places = list(layouts(table, question))
     letters = sum(bool(LETTER.fullmatch(text_of(value).strip().upper())) for value in table.values(gold))
@@ -464,7 +465,7 @@ def _is_sure(table: _Table, layout: Layout, gold: str) -> bool:
 
 
 def _aliases(table: _Table, name: str) -> list[str]:
-    """Return the columns that go on from `answer_0`: `answer_1`, `answer_2`, …"""
+    """Return the columns that continue `answer_0`: `answer_1`, `answer_2`, …"""
     match = re.fullmatch(r"(.*\D)([01])", name)
     if match is None:
         return []
@@ -504,7 +505,7 @@ def _free_forms(
     if sum(items is not None for items in lists) >= 0.9 * len(values):
         listed = [item for each in lists for item in each or ()]
         if any(isinstance(item, Mapping) for item in listed):
-            return  # objects word no answer
+            return  # objects are no wordings of an answer
         named = all(map(LETTER.fullmatch, map(text_of, listed)))
         yield ("exact", name, "letters") if named else ("phrase", name, "lists of accepted answers")
     if sum(_FORMULA.search(text) is not None for text in texts) >= 0.25 * len(texts):
@@ -516,17 +517,17 @@ def _free_forms(
 
 
 def _counted(text: str) -> int:
-    """Return words; a formula without spaces is one, two characters of a script without spaces as well."""
+    """Count the words of a text; a formula without spaces is one, as are two characters of a script without spaces."""
     return len(text.split()) + len(_WIDE.findall(text)) // 2
 
 
 def _base(table: _Table, question: str, taken: set[str]) -> Card:
-    """Return what every card of this question says: its id, tags and language; not yet the format."""
+    """Return the common part of all cards of this question: its id, tags and language, without the format."""
     passages = [name for name in table.named("passages") if name not in taken and table.values(name, 20)]
     identity = ""
     for name in table.named("ids"):
         values = [text_of(value) for value in table.values(name, 2_000)]
-        # A few that stand there twice are a defect of the data, which only a card with this column finds.
+        # A few repeated ids are a defect of the data, which only a card with this column finds.
         if len(values) == min(len(table.rows), 2_000) and len(set(values)) >= 0.9 * len(values):
             identity = name
             break
@@ -545,7 +546,7 @@ def _base(table: _Table, question: str, taken: set[str]) -> Card:
 
 
 def unasked(table: _Table, used: Container[str]) -> list[str]:
-    """Return the columns of text, another one in most rows, that a card does not use: a question may need them."""
+    """Return the unused columns whose texts differ between most rows: a question may need them."""
     others = {*table.golds(), *table.named("explanations"), *table.named("ids")}
     return [
         name
@@ -558,9 +559,7 @@ def unasked(table: _Table, used: Container[str]) -> list[str]:
 
 
 def clusters_of(table: _Table, question: str) -> tuple[list[str], list[str]]:
-    """Return the columns whose values repeat over consecutive rows: texts of the question's template, and other
-    columns.
-    """
+    """Return the columns whose values repeat in consecutive rows: texts of the question's template, and others."""
     shown, others = [], []
     for name in [*table.names, *table.inner]:
         values = [text_of(value) for value in table.values(name, 2_000)]
@@ -576,7 +575,7 @@ def clusters_of(table: _Table, question: str) -> tuple[list[str], list[str]]:
 
 
 def language_of(values: Iterable[Any]) -> Language:
-    """Return the language of some texts, of those that have prompts of their own."""
+    """Return the language of some texts, among those with prompts."""
     text = "".join(re.sub(r"\$[^$]{0,500}\$", "", chat_of(value) or text_of(value)) for value in values)
     return "zh" if sum("\u4e00" <= char <= "\u9fff" for char in text) > 0.25 * len(text) else "en"
 

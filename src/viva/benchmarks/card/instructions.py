@@ -2,10 +2,10 @@
 
 Written from the paper's description. Three of the published checkers are known to be defective; here they are repaired,
 and `published` checks as they do: `letter_frequency` takes a letter at random where it is asked for a character that is
-none (# and !), `english_capital` has the language of a text in capitals detected as it is, and
+no letter (# and !), `english_capital` has the language of a text in capitals detected as it is, and
 `nth_paragraph_first_word` counts empty paragraphs up to the one that it looks at.
 
-Sentences are told apart by a rule of our own; the authors have NLTK's Punkt, whose data Viva does not have.
+Sentences are split by rules of Viva's own; the authors use NLTK's Punkt, whose data Viva does not have.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _LONGEST_WORD = 30
 
 
 def follows(reply: str, instructions: str, *, published: bool = False) -> tuple[list[bool], list[bool]]:
-    """Return which instructions (JSON of [name, arguments]) a reply follows, strictly and loosely.
+    """Return for each instruction (JSON of [name, arguments]) whether a reply follows it, strictly and loosely.
 
-    Loosely: by any of the eight texts that are left without its asterisks, its first line, its last line (section 2.2).
+    Loosely: with or without its asterisks, its first line and its last line, in any combination (section 2.2).
     """
     asked = msgspec.json.decode(instructions)
     lines = reply.split("\n")
@@ -81,8 +81,7 @@ def _letter_frequency(text: str, given: Arguments) -> bool:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text as the authors' splitter (Punkt; Kiss and Strunk, 2006) tells them apart, by rules
-    alone.
+    """Return the sentences of a text, by rules that imitate the authors' splitter (Punkt; Kiss and Strunk, 2006).
 
     One ends in `.`, `!` or `?` before a space, whatever closing signs are between; none in an abbreviation, an initial,
     or an ellipsis before a small letter. A new line ends none. docs/sets.md says how often the two differ.
@@ -186,9 +185,7 @@ def _language(text: str) -> str:
 
 
 def _is(text: str, language: str) -> bool:
-    """Return whether a text is of a language, or of none that can be told (digits, signs): nothing says that it is
-    not.
-    """
+    """Return whether a text is in a language, or in no recognisable one (digits, signs)."""
     return _language(text) in (language, "")
 
 

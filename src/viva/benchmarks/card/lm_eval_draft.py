@@ -1,6 +1,6 @@
 """`viva init --from-lm-eval`: from a task file of lm-evaluation-harness to a card that asks and scores the same.
 
-What has no counterpart is said in one sentence with what to do; nothing is left out in silence.
+Fields without a counterpart are reported in one sentence with what to do; nothing is dropped silently.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9._-]+)?")
 
 
 class Place(Struct, frozen=True):
-    """Where the rows are: paths as the card names them, a split of a folder; and the same of the exemplars."""
+    """Where the rows and the exemplars are: paths as in the card, or splits of a folder."""
 
     data: str | list[str] = ""
     split: str = ""
@@ -52,7 +52,7 @@ class Place(Struct, frozen=True):
 
 
 class Converted(Struct):
-    """A task as a card says it, the options that a run wants, and what was left out."""
+    """A task's fields for a card, the options for a run, and notes on what was left out."""
 
     task: dict[str, Any]
     options: list[str]
@@ -60,9 +60,9 @@ class Converted(Struct):
 
 
 def init_from_lm_eval(path: Path, data: Path | None, out: Path | None = None) -> str:
-    """Write the card of a task; what there is to say of it.
+    """Write the card of a task; return a message.
 
-    Raises DataError for what a card cannot say, VivaError where a file is there.
+    Raises DataError for what a card cannot express, VivaError where a file exists already.
     """
     fields = read_task(path)
     converted = convert(fields, path)
@@ -94,7 +94,7 @@ def init_from_lm_eval(path: Path, data: Path | None, out: Path | None = None) ->
 
 
 def convert(fields: TaskFields, path: Path) -> Converted:
-    """Return what of a task's fields decides its prompts and its score. Raises DataError for what a card cannot say."""
+    """Return the fields of a task that decide prompts and score. Raises DataError for what a card cannot express."""
     if fields.output_type not in _METRICS:
         hint = _OUTPUTS.get(fields.output_type, "there are generate_until and multiple_choice")
         raise DataError(f"{path}: Viva has no `output_type: {one_line(fields.output_type, 40)}`; {hint}")
@@ -127,14 +127,14 @@ def convert(fields: TaskFields, path: Path) -> Converted:
 
 
 def _texts(fields: TextFields) -> dict[str, Any]:
-    """Return the fields that make texts, those that say something, as a card has them."""
+    """Return the non-empty fields that make texts, in a card's form."""
     texts: dict[str, Any] = {}
     for name in TEXTS:
         value = getattr(fields, name)
         if isinstance(value, dict):
             value = list(value.values())
         if isinstance(value, int) or (isinstance(value, list) and name == "doc_to_target"):
-            value = str(value)  # a text that spells a number or a list is one
+            value = str(value)  # a text that spells a number or list counts as one
         if value is not None:
             texts[name] = value
     return texts
@@ -158,7 +158,7 @@ def _fewshot(fields: TaskFields, path: Path, notes: list[str]) -> dict[str, Any]
 
 
 def _generation(fields: TaskFields, notes: list[str]) -> tuple[dict[str, Any], list[str]]:
-    """Return where a reply ends, and the options for what else is said of how it is drawn."""
+    """Return the ends of a reply, and options of `viva run` for the other sampling settings."""
     given = fields.generation_kwargs or GenerationFields()
     delimiter = "\n\n" if fields.fewshot_delimiter is None else fields.fewshot_delimiter
     until = delimiter if given.until is None else given.until
@@ -196,7 +196,7 @@ def _pipelines(fields: TaskFields, path: Path, notes: list[str]) -> list[dict[st
 
 
 def _metrics(fields: TaskFields, path: Path, notes: list[str]) -> list[dict[str, Any]]:
-    """Return the metrics that Viva computes as well. Raises DataError where there is none."""
+    """Return the metrics that Viva supports. Raises DataError where there is none."""
     wanted = _METRICS[fields.output_type]
     given = fields.metric_list or [{"metric": name} for name in wanted[:2]]
     names = [str(metric.get("metric")) for metric in given]
@@ -217,7 +217,7 @@ def _metrics(fields: TaskFields, path: Path, notes: list[str]) -> list[dict[str,
 
 
 def _place(fields: TaskFields, path: Path, data: Path | None, card: Path) -> Place:
-    """Return where the rows are: what the user names, else what the task does where that is local."""
+    """Return where the rows are: the user's data, else the task's own if it is local."""
     asked = fields.test_split or fields.validation_split
     if not asked:
         raise DataError(f"{path}: it has neither `test_split` nor `validation_split`: say which rows are asked")
@@ -257,7 +257,7 @@ def _of_split(folder: Path, split: str, card: Path) -> str:
 
 
 def _local_files(fields: TaskFields, path: Path) -> dict[str, list[Path]]:
-    """Split → local files. Raises DataError for ones that are not there."""
+    """Return split → local files. Raises DataError for missing ones."""
     given = fields.dataset_kwargs.data_files if fields.dataset_kwargs else None
     if not given:
         raise DataError(
@@ -282,7 +282,7 @@ def _listed(files: Sequence[Path], card: Path) -> str | list[str]:
 
 
 def _without_data(fields: TaskFields) -> str:
-    """Return what to do where the rows are elsewhere."""
+    """Return advice for a task whose rows are not local."""
     name = fields.dataset_path or ""
     if not _REPOSITORY.fullmatch(name):
         return f"its rows are {one_line(name, 80)!r}: name them as `data` in the card, or with {flag('data')}"

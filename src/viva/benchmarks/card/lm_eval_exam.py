@@ -3,8 +3,8 @@
     description, then for each exemplar its question, target_delimiter, answer, fewshot_delimiter; then the question
 
 That is the text with `--form base`. With chat messages each of these parts is a message, without what separates them,
-as lm-eval has it with --apply_chat_template. Options compete by their likelihoods; of a reply each pipeline of filters
-takes what it compares.
+like lm-eval's with --apply_chat_template. Options compete by their likelihoods; each pipeline of filters extracts from
+a reply what it compares.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from viva.types import (
 )
 
 NONE = "none"
-"""What lm-eval calls the pipeline of a task without filters."""
+"""lm-eval's name of the pipeline of a task without filters."""
 _LONGEST = 1 << 20
-"""Characters of a reply that are looked at."""
+"""Most characters of a reply that are scored."""
 Row = Mapping[str, Any]
 
 
 class LmEvalExam(CardExam):
-    """The questions of a task. `pool` are the rows that exemplars are of."""
+    """The questions of a task. Exemplars are drawn from the rows of `pool`."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class LmEvalExam(CardExam):
         self._metric = next(
             (metric for metric in task.metric_list if metric.metric == "exact_match"), Metric("exact_match")
         )
-        match("", [""], self._pipelines, self._metric)  # a pattern that is none is said before anything is asked
+        match("", [""], self._pipelines, self._metric)  # reports an invalid pattern before anything is asked
         self._drawn: dict[str, Sequence[int]] = {}
         shown = task.fewshot_config
         _refuse_few(pool, spec.shots)
@@ -88,15 +88,15 @@ class LmEvalExam(CardExam):
         return [self._exemplar(index) for index in self._drawn.get(question.id, self._always)]
 
     def stops(self, question: Question) -> tuple[str, ...]:
-        """Return where the task says that a reply ends."""
+        """Return the task's stop texts."""
         return tuple(self._task.generation_kwargs.until)
 
     def shown_options(self, question: Question) -> tuple[str, ...]:
-        """Return the options as they are: white space in them competes, too."""
+        """Return the options unchanged: their white space is scored, too."""
         return question.options
 
     def answer_separator(self, question: Question) -> str:
-        """Return what the task puts before an answer."""
+        """Return the task's delimiter before an answer."""
         return self._task.target_delimiter
 
     def prompt(self, question: Question, shots: Sequence[Question]) -> Prompt:
@@ -115,7 +115,7 @@ class LmEvalExam(CardExam):
         return self._written[index]
 
     def _turns(self, question: Question, shots: Sequence[Question]) -> Iterator[tuple[Message, str]]:
-        """Return the messages of a prompt, and what follows each where they are one text."""
+        """Yield the messages of a prompt, with the separator after each where they are one text."""
         task, shown = self._task, self._task.fewshot_config
         if task.description:
             yield Message("system", task.description), ""
@@ -132,9 +132,7 @@ class LmEvalExam(CardExam):
             yield Message("assistant", task.gen_prefix), ""
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """Return what each pipeline of filters takes from a reply, against the gold answers; the first makes the
-        score.
-        """
+        """Score what each pipeline of filters extracts from a reply against the gold answers; the first one counts."""
         if question.kind == "choice" or response.error or question.answer is None:
             return super().score(question, response, evidence)
         text = visible(response)
@@ -168,10 +166,10 @@ class LmEvalExam(CardExam):
 
 
 def exemplars_of(shown: Shown, pool: Sequence[Row], rows: Iterable[Row], shots: int) -> Iterator[Sequence[int]]:
-    """Return which rows of the pool each question is shown, question by question, as lm-eval's samplers choose them.
+    """Yield for each question the rows of the pool that it is shown, as lm-eval's samplers choose them.
 
-    Its default sampler has one generator of random numbers for all questions in their order, so that what one is shown
-    depends on how many came before it. Raises DataError where there are too few.
+    Its default sampler uses one random generator for all questions in order, so that a question's exemplars depend on
+    how many came before it. Raises DataError where there are too few.
     """
     random = Random(shown.seed)
     apart = shown.without_question
@@ -185,7 +183,7 @@ def exemplars_of(shown: Shown, pool: Sequence[Row], rows: Iterable[Row], shots: 
                 index for index in random.sample(range(len(pool)), shots + apart) if not apart or pool[index] != row
             ]
             chosen = chosen[:shots]
-            if len(chosen) < shots:  # rows that stand there twice
+            if len(chosen) < shots:  # repeated rows
                 left = list(others)
                 _refuse_few(left, shots)
                 chosen = [left[index] for index in random.sample(range(len(left)), shots)]
@@ -201,5 +199,5 @@ def _refuse_few(rows: Sequence[object], wanted: int) -> None:
 
 
 def _gap(text: str, prefix: str, delimiter: str) -> str:
-    """Return what stands between a question and what its answer begins with, where neither brings white space."""
+    """Return the delimiter between a question and its answer, if neither has white space there."""
     return delimiter if prefix and text and not (text[-1].isspace() or prefix[0].isspace()) else ""

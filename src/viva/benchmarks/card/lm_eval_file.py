@@ -1,9 +1,9 @@
 """A task file of lm-evaluation-harness as plain data: YAML with `include`, of which nothing is executed.
 
-Such a file may be a stranger's. Its size, depth and number of values are bounded before a value is made; `!function` is
-kept as a name; what is included lies in the folder of the task.
+Such a file is untrusted. Its size, depth and number of values are bounded before a value is made; `!function` is
+kept as a name; included files must be in the folder of the task.
 
-What a card takes from a task file of lm-evaluation-harness (0.4.13), under the names that it has there.
+A card takes these fields from a task file of lm-evaluation-harness (0.4.13), under the same names.
 
     lm_eval:
       output_type: multiple_choice
@@ -11,7 +11,7 @@ What a card takes from a task file of lm-evaluation-harness (0.4.13), under the 
       doc_to_choice: "{{choices.text}}"
       doc_to_target: "{{choices.label.index(answerKey)}}"
 
-Only what decides a prompt or a score is here; where the rows are, the card says as ever. `viva init --from-lm-eval`
+Only fields that decide a prompt or a score are here; the card's own fields name the rows. `viva init --from-lm-eval`
 writes it.
 """
 
@@ -31,16 +31,16 @@ from viva.io.tables import DOCUMENTS
 from viva.visible import one_line
 
 SEED = 1234
-"""What lm-eval seeds its choice of exemplars with, where nobody says otherwise."""
+"""lm-eval's default seed for the choice of exemplars."""
 
 
 class Filter(Struct, frozen=True, forbid_unknown_fields=True):
-    """A step of what becomes of a reply before it is compared."""
+    """A step that transforms a reply before it is compared."""
 
     function: Literal["regex", "remove_whitespace", "lowercase", "uppercase", "take_first"]
     regex_pattern: str = r"#### (\-?[0-9\.\,]+)"
     group_select: int = 0
-    """Which of the matches: 0 the first, -1 the last."""
+    """Index of the match: 0 the first, -1 the last."""
     fallback: str = "[invalid]"
 
 
@@ -65,10 +65,10 @@ class Shown(Struct, frozen=True, forbid_unknown_fields=True):
     """How exemplars are chosen and written, where that differs from the question."""
 
     sampler: Literal["default", "first_n"] = "default"
-    """`default` draws others for every question, by the random generator that lm-eval has."""
+    """`default` draws different ones for every question, by lm-eval's random generator."""
     seed: int = SEED
     without_question: bool = False
-    """Whether the question itself is none of its exemplars: where both are of one split."""
+    """Whether the question itself is excluded from its exemplars, because both are from one split."""
     samples: list[dict[str, str]] = []
     """The exemplars themselves, in place of a split."""
     doc_to_text: str = ""
@@ -80,7 +80,7 @@ class Shown(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Generation(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a reply ends."""
+    """The texts at which a reply ends."""
 
     until: list[str] = []
 
@@ -104,7 +104,7 @@ class LmEvalTask(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 def joined(before: str, after: str, delimiter: str) -> str:
-    """Return two texts with what stands between them, unless one of them is empty or brings white space of its own."""
+    """Return two texts joined by a delimiter, unless one of them is empty or has white space there."""
     if before and after and not (before[-1].isspace() or after[0].isspace()):
         return before + delimiter + after
     return before + after
@@ -112,18 +112,18 @@ def joined(before: str, after: str, delimiter: str) -> str:
 
 MOST_VALUES, MOST_FILES = 50_000, 20
 _LOOKED_AT = 1 << 16
-"""Bytes in which a task says what kind it is."""
+"""Bytes that are searched for the kind of a task."""
 _TASK = re.compile(rb"^(?:doc_to_text|output_type)[ \t]*:", re.MULTILINE)
 
 
 class Function(Struct, frozen=True):
-    """The name of a Python function, which nobody calls."""
+    """The name of a Python function, which is never called."""
 
     name: str
 
 
 class TextFields(Struct, forbid_unknown_fields=True, kw_only=True):
-    """The fields that make texts: of a task, and of its exemplars where those are written otherwise."""
+    """The fields that make texts: of a task, and of its exemplars if they differ."""
 
     doc_to_text: str | int | None = None
     doc_to_target: str | int | list[str] | None = None
@@ -195,13 +195,13 @@ class TaskFields(TextFields, forbid_unknown_fields=True, kw_only=True):
     use_prompt: Any = None
     doc_to_image: Any = None
     doc_to_audio: Any = None
-    # What decides neither prompt nor score:
+    # Fields that decide neither prompt nor score:
     task_alias: Any = None
     tag: Any = None
     should_decontaminate: Any = None
     doc_to_decontamination_query: Any = None
     unsafe_code: Any = None
-    # Python alone; null where a file takes back what it includes:
+    # Python only; null where a file resets an included value:
     process_docs: None = None
     process_results: None = None
     custom_dataset: None = None
@@ -213,7 +213,7 @@ class TaskFields(TextFields, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def shown_split(self) -> str | None:
-        """The split of the exemplars, where the file says it."""
+        """The split of the exemplars, if the file names one."""
         return self.shown.split if self.shown.split is not None else self.fewshot_split
 
 
@@ -222,7 +222,7 @@ _INSTEAD = {
     "process_results": "remove the line if exact_match or acc is what you want",
     "custom_dataset": "save the rows that it makes as JSONL",
 }
-"""What to do about a function, by its field."""
+"""Advice on a function, by its field."""
 
 
 def is_task(path: Path) -> bool:
@@ -235,7 +235,7 @@ def is_task(path: Path) -> bool:
 def read_task(path: Path) -> TaskFields:
     """Return a task's fields with those of the files that it includes; its own come first.
 
-    Raises DataError for what is no file of a single task, includes one from elsewhere, or names a Python function.
+    Raises DataError for a file that is no single task, includes one from elsewhere, or names a Python function.
     """
     fields = _read(path, path.resolve().parent, ())
     _refuse_others(fields, path)
@@ -253,7 +253,7 @@ def read_task(path: Path) -> TaskFields:
 
 
 def _refuse_others(fields: Mapping[str, Any], path: Path) -> None:
-    """Raise DataError for what is no single task of fields."""
+    """Raise DataError unless the fields are those of a single task."""
     members = fields.get("task")
     if "group" in fields or isinstance(members, list):
         listed = [str(member.get("task") if isinstance(member, dict) else member) for member in members or ()]
@@ -266,7 +266,7 @@ def _refuse_others(fields: Mapping[str, Any], path: Path) -> None:
 
 
 def _named(value: Any) -> Any:
-    """Return a list of which some may be functions, with their names: others of it may do."""
+    """Return a list with functions replaced by their names, since its other entries may suffice."""
     if isinstance(value, Function):
         return f"!function {value.name}"
     if isinstance(value, list):
@@ -309,7 +309,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 def _loader() -> Any:
-    """As lm-eval reads its files (YAML 1.1), with functions as their names."""
+    """Return a loader like lm-eval's (YAML 1.1), with functions as their names."""
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]

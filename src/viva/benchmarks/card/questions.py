@@ -1,4 +1,4 @@
-"""A row of a table → the question that it is, and what is wrong with it."""
+"""Conversion of a table's row into a question, with its defects."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from viva.types import Defect, Kind, Question
 
 
 def add_rendered(made: dict[str, Any], task: LmEvalTask, row: Mapping[str, Any]) -> None:
-    """Add what a task makes of a row, in the order in which it can fail. Raises InvalidGold.
+    """Add the fields that a task's templates give for a row. Raises InvalidGold.
 
-    Equal options are no defect here: of two that are equally probable the first counts, as there.
+    Equal options are no defect here: of two equally probable ones the first counts, as in lm-eval.
     """
     fields = {"text": task.doc_to_text, "target": task.doc_to_target}
     rendered_row = _rendered(row, {**fields, **({"choices": task.doc_to_choice} if task.doc_to_choice else {})})
@@ -55,7 +55,7 @@ def add_rendered(made: dict[str, Any], task: LmEvalTask, row: Mapping[str, Any])
 
 
 def written(task: LmEvalTask, row: Mapping[str, Any], card: Card) -> Question:
-    """Return an exemplar, its answer as its only option. Raises InvalidGold for a row that makes none."""
+    """Return an exemplar, with its answer as the only option. Raises InvalidGold for an unusable row."""
     shown = task.fewshot_config
     fields: dict[str, Any] = {
         "text": shown.doc_to_text or task.doc_to_text,
@@ -106,7 +106,7 @@ def _choices(choices: Any) -> list[str]:
 
 
 def _gold_place(gold: Any, choices: list[str]) -> int:
-    """Return which option is right. Raises InvalidGold."""
+    """Return the index of the right option. Raises InvalidGold."""
     if isinstance(gold, str):
         if gold not in choices:
             raise InvalidGold("gold is none of the options", repr(gold[:100]))
@@ -119,7 +119,7 @@ def _gold_place(gold: Any, choices: list[str]) -> int:
 
 
 def _golds(gold: Any, choices: list[str]) -> list[str]:
-    """Return the gold answer and what counts as much. Raises InvalidGold."""
+    """Return the gold answer and its equivalents. Raises InvalidGold."""
     if choices:
         if not isinstance(gold, int) or not -len(choices) <= gold < len(choices):
             raise InvalidGold("gold is none of the options", repr(gold)[:100])
@@ -137,13 +137,13 @@ KINDS: dict[Format, Kind] = {
     "phrase": "span", "open": "open", "rubric": "free", "facts": "open", "instructions": "free", "letters": "term",
 }  # fmt: skip
 _SHORT = 40
-"""Characters up to which what questions share is called by its own text."""
+"""Most characters of a shared text that is used as its own name."""
 _BEFORE = re.compile(r"\A\s*(?:A:\s*)?(?:Let(?:'|’)s think step by step\.?\s*)?")
 _BEHIND = re.compile(r"\s*(?:So |Thus,? |Therefore,? )?[Tt]he answer is:? \(?[^\s()]{1,40}\)?\.?\s*\Z")
 
 
 class Read(Struct):
-    """A question, what was found on the way, and its rubric where the format has one."""
+    """A question, its defects, and its rubric where the format has one."""
 
     question: Question
     defects: list[Defect]
@@ -174,7 +174,7 @@ def read_row(card: Card, row: Mapping[str, Any], place: str, seed: int) -> Read:
 
 
 def _add_columns(made: dict[str, Any], card: Card, row: Mapping[str, Any], seed: int, defects: list[Defect]) -> Rubric:
-    """Add what the columns of a row say, in the order in which it can fail; the rubric. Raises InvalidGold."""
+    """Add the question's fields from the columns of a row; return the rubric. Raises InvalidGold."""
     made["text"] = text = filled(card.question, row).strip("\r\n").rstrip()
     if not text.strip():
         raise InvalidGold("no question", "its text is empty")
@@ -216,7 +216,7 @@ def identity_of(card: Card, row: Mapping[str, Any], place: str) -> str:
 
 
 def cluster_of(card: Card, row: Mapping[str, Any]) -> str:
-    """Return what a row shares with others; a text of many words by its hash. Raises Absent."""
+    """Return the value that a row shares with others of its cluster; a long text as its hash. Raises Absent."""
     text = filled(card.cluster, row).strip() if card.cluster else ""
     return (
         text if len(text) <= _SHORT else f"text {blake2b(text.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
@@ -229,7 +229,7 @@ def tag_values(card: Card, row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def tags_of(card: Card) -> list[str]:
-    """Return the tags of a card's questions; what exemplars go by is one."""
+    """Return the names of the tags of a card's questions, with that of the exemplars' groups."""
     return list(dict.fromkeys([*card.tags, *([card.shown.by] if card.shown.by else [])]))
 
 
@@ -247,7 +247,7 @@ def is_asked(card: Card, row: Mapping[str, Any]) -> bool:
 
 
 def _split(text: str) -> tuple[str, list[str]]:
-    """Return a question and the options that its text ends with. Raises InvalidGold."""
+    """Split a question's text into the question and the options at its end. Raises InvalidGold."""
     parts = split_options(text)
     if parts is None:
         raise InvalidGold("no options", "its text does not end with one list of options A, B, …")
@@ -295,7 +295,7 @@ def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[De
 
 
 def _places(card: Card, row: Mapping[str, Any], options: list[str], labels: list[str]) -> list[int]:
-    """Return which options are right, from 0. Raises InvalidGold."""
+    """Return the indices of the right options. Raises InvalidGold."""
     if card.layout.right:
         return [0]
     gold = card.gold
@@ -330,7 +330,7 @@ def _said(value: Any, *, several: bool, letters: bool) -> list[str]:
 
 
 def _place(card: Card, text: str, options: list[str], labels: list[str]) -> int:
-    """Return which option a gold answer names. Raises InvalidGold."""
+    """Return the index of the option that a gold answer names. Raises InvalidGold."""
     gold = card.gold
     if gold.form == "index":
         if not re.fullmatch(r"-?\d{1,4}(?:\.0+)?", text):
@@ -349,7 +349,7 @@ def _place(card: Card, text: str, options: list[str], labels: list[str]) -> int:
         return labels.index(text)
     if gold.form == "label":
         raise InvalidGold("gold is none of the labels", f"{text[:100]!r} of {', '.join(labels)[:100] or 'none'}")
-    if len(text) > 3 and text in options:  # one that is called "Option B"
+    if len(text) > 3 and text in options:  # an option whose text is "Option B"
         return options.index(text)
     match = LETTER.fullmatch(text.upper())
     if match is None:
@@ -367,7 +367,7 @@ def truth_of(value: Any) -> bool | None:
 
 
 def _refuse_doubles(identity: str, options: list[str], places: list[int], defects: list[Defect]) -> None:
-    """Options that are written alike: unsound where the gold is one of them. Raises InvalidGold."""
+    """Note options that are written alike. Raises InvalidGold where the gold is one of them."""
     if len(set(options)) == len(options):
         return
     twice = {text for text in options if text and options.count(text) > 1}
@@ -431,7 +431,7 @@ def _instructions(card: Card, row: Mapping[str, Any]) -> str:
 
 
 def _letters_of(card: Card, row: Mapping[str, Any]) -> str:
-    """Return letters, a group of them a blank, and what each is worth: `A BD C × 2`. Raises InvalidGold."""
+    """Return the letters, one group for each blank, with the points of each: `A BD C × 2`. Raises InvalidGold."""
     groups = [
         "".join(sorted(text_of(letters).strip().upper())) for letters in list_of(cell(row, card.gold.column)) or ()
     ]
@@ -441,7 +441,7 @@ def _letters_of(card: Card, row: Mapping[str, Any]) -> str:
 
 
 def _drop_answers(card: Card, row: Mapping[str, Any]) -> list[str]:
-    """Return what may be answered, as DROP has it: a number, a date, or spans (those of one answer with ` & ` between
+    """Return the accepted answers in DROP's form: a number, a date, or spans (those of one answer with ` & ` between
     them).
 
     Raises InvalidGold.
@@ -464,7 +464,7 @@ def _drop_answers(card: Card, row: Mapping[str, Any]) -> list[str]:
 
 
 def points_of(card: Card, row: Mapping[str, Any]) -> float:
-    """Return what a right letter is worth; 1 where the card does not say it."""
+    """Return the points of a right letter; 1 where the card does not say it."""
     try:
         return max(0.0, float(text_of(cell_or_none(row, card.gold.points)))) if card.gold.points else 1.0
     except ValueError:
@@ -472,7 +472,7 @@ def points_of(card: Card, row: Mapping[str, Any]) -> float:
 
 
 def _before_gold(card: Card, row: Mapping[str, Any]) -> str:
-    """Return the reasoning that a gold cell holds besides the answer."""
+    """Return the reasoning before the answer in a gold cell."""
     value = cell(row, card.gold.column)
     if card.gold.after:
         return text_of(value).rpartition(card.gold.after)[0].strip()
@@ -480,7 +480,7 @@ def _before_gold(card: Card, row: Mapping[str, Any]) -> str:
 
 
 def _rubric(card: Card, row: Mapping[str, Any]) -> Rubric:
-    """Return what grades the answer: a program of the row's tests, texts that must be there. Raises InvalidGold."""
+    """Return the rubric of the answer: a program of the row's tests, or required texts. Raises InvalidGold."""
     tests: UnitTests | None = None
     if card.tests is not None:
         code, before = (_code(given, row) for given in (card.tests.test, card.tests.before))

@@ -1,6 +1,6 @@
 """Jinja templates and regular expressions of a card, in a separate process with limits of time and memory.
 
-A card may be a stranger's, and so is what a model replies: a template is a program, a pattern can take for ever.
+Cards and replies are untrusted: a template is a program, a pattern can take forever.
 Jinja's sandbox keeps a template from the machine and from what objects hide; nothing can be loaded, and the process
 opens no file once it has begun. Patterns are Python's own (`re`), so that they match what they match in lm-eval.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 SECONDS = 1.0
-"""Of the processor, for the templates of one row or the patterns on one reply; they take microseconds."""
+"""CPU time for the templates of one row or the patterns on one reply; normally they take microseconds."""
 LONGEST = 1 << 22
 """Characters of a rendered text."""
 _PROCESS = LimitedProcess(__name__)
@@ -37,10 +37,10 @@ class TemplateError(Exception):
 
 
 def render(row: Mapping[str, Any], fields: Mapping[str, Any], *, choices: bool) -> dict[str, Any]:
-    """Return what the fields of a task come to in a row: `text` and `target`, and `choices` where it has some.
+    """Return the values of a task's fields in a row: `text` and `target`, and `choices` where it has some.
 
     A field is the name of a column (its value as it is) or a Jinja template of columns; a list stands for itself. With
-    `choices`, a text of digits is a number, a place among them. Raises TemplateError.
+    `choices`, a text of digits is a number, an index into them. Raises TemplateError.
     """
     reply = _PROCESS.ask({"row": row, "fields": fields, "choices": choices})
     if reply is None:
@@ -51,7 +51,7 @@ def render(row: Mapping[str, Any], fields: Mapping[str, Any], *, choices: bool) 
 
 
 class Extracted(NamedTuple):
-    """What the filters made of a reply: the text, whether it is a gold answer, whether a pattern found nothing."""
+    """Result of the filters on a reply: the text, whether it is a gold answer, whether a pattern found nothing."""
 
     text: str
     same: bool
@@ -63,7 +63,7 @@ def match(
 ) -> dict[str, Extracted] | None:
     """Return every pipeline's reading of a reply, compared with the gold answers; None where that takes too long.
 
-    Raises DataError for a pattern that is none.
+    Raises DataError for an invalid pattern.
     """
     asked = {"reply": reply, "golds": golds, "pipelines": pipelines, "metric": metric}
     replied = _PROCESS.ask({"match": msgspec.to_builtins(asked)})
@@ -75,7 +75,7 @@ def match(
 
 
 def _work() -> None:
-    _templates()("{{ 'once' | wordwrap | pprint }}").render({})  # what Jinja loads, it loads now
+    _templates()("{{ 'once' | wordwrap | pprint }}").render({})  # makes Jinja load its modules now
     with contextlib.suppress(Exception):
         _templates()("{{ nowhere }}").render({})
     serve(_answer, SECONDS, sealed=True)
@@ -115,7 +115,7 @@ def _rendered(row: dict[str, Any], fields: dict[str, Any], *, choices: bool) -> 
 
 
 def _value(text: str, name: str, *, choices: bool) -> Any:
-    """Return a rendered field as the value that it spells: a list, or a place among the choices."""
+    """Return the value that a rendered field spells: a list, or an index into the choices."""
     if name == "choices":
         return ast.literal_eval(text)  # constants alone: nothing is called
     if choices and text.isdigit():

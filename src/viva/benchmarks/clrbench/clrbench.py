@@ -43,11 +43,11 @@ SCALE = (0.0, 0.5, 1.0)
 EXEMPLARS = "exemplars.jsonl"
 LEVELS = ("easy", "medium", "hard")
 MANY_OPTIONS = 6
-"""Above this, baselines draw a single letter in place of any selection: there would be too many."""
+"""With more options baselines draw a single letter instead of a selection: there would be too many."""
 
 
 class CLRBenchExam(JudgedExam, MultipleChoiceExam):
-    """CLR-Bench's questions with their exemplars; the grading of answers, not of rationales."""
+    """CLR-Bench's questions with exemplars, and the grading of answers without rationales."""
 
     drops_exemplars = False
 
@@ -73,11 +73,11 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
         )
 
     def text(self, question: Question, name: str) -> str:
-        """Every type has its task and its form of a question."""
+        """Return the template of the question's type."""
         return self._texts.text(f"{question.kind}.{name}" if name in ("task", "question") else name)
 
     def group(self, question: Question) -> str:
-        """Exemplars are of the question's type and discipline."""
+        """Return the question's type and discipline, which its exemplars share."""
         return f"{question.tags['discipline']}/{question.kind}"
 
     def shots(self, question: Question) -> Sequence[Question]:
@@ -86,16 +86,16 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
         return [shot for shot in shots if shot.text != question.text]
 
     def task(self, question: Question) -> str:
-        """Return what is to be done with questions of this type and discipline."""
+        """Return the task for questions of this type and discipline."""
         return fill(self.text(question, "task"), {"discipline": question.tags["discipline"]})
 
     def reply(self, shot: Question) -> str:
-        """Return the form of the reply, as the protocol of rationales asks for it."""
+        """Return an exemplar's reply in the form that the protocol of rationales asks for."""
         reply = json.dumps({"Rationale": shot.explanation, "Answer": self.said(shot)}, ensure_ascii=False)
         return self._texts.before("answer", fill(self.text(shot, "reply"), {"reply": reply}))
 
     def ending(self, question: Question) -> str:
-        """A base model goes on from the lead."""
+        """Return the lead, from which a base model continues."""
         return self._texts.before("lead", self.text(question, "lead")) if self.spec.form == "base" else ""
 
     def answer_separator(self, question: Question) -> str:
@@ -103,7 +103,7 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
         return ""
 
     def choices(self, question: Question) -> tuple[str, ...]:
-        """Return letters, selections of letters, truth values; a blank or an open question has no list of answers."""
+        """Return letters, selections of letters or truth values; nothing for a blank or an open question."""
         letters = super().choices(question)
         if question.kind == "choices" and len(letters) <= MANY_OPTIONS:
             sizes = range(1, len(letters) + 1)
@@ -111,21 +111,21 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
         return letters
 
     def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
-        """Return an open-ended answer with the gold solution."""
+        """Return the comparison of an open-ended answer with the gold solution."""
         if not self.spec.encoder or not self._is_judged(question, response):
             return ()
         return (Compare(ANSWER, response.text.strip(), str(question.answer)),)
 
     def marks(self, question: Question) -> Sequence[float]:
-        """Return an open-ended answer's 0, ½ or 1."""
+        """Return 0, ½ and 1 for an open-ended answer."""
         return SCALE if question.kind == "open" else ()
 
     def rubric(self, question: Question) -> str:
-        """That of open-ended answers."""
+        """Return the key of the templates for open-ended answers."""
         return "judge.open"
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """Q→A: letters, truth values and terms by rule, open-ended answers by similarity or judge."""
+        """Score Q→A: letters, truth values and terms by rule, open-ended answers by similarity or judge."""
         if not (response.error or response.text.strip()):
             return unread(response, "the reply holds no answer", EMPTY)
         if question.kind == "open" and not response.error:
@@ -181,7 +181,7 @@ class CLRBench:
     sample = HERE / "sample"
 
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> CLRBenchExam:
-        """CLR-Bench with these settings; the bundled sample when `data` is None."""
+        """Return CLR-Bench with these settings; the bundled sample when `data` is None."""
         return CLRBenchExam(spec, data or self.sample, templates)
 
 

@@ -1,7 +1,7 @@
 """CLR-Bench's schema: JSONL in, questions out. See README.md for a field-by-field description.
 
-Lines that cannot be used are an error that names file, line, id and value of each: a set for experts is mended, not
-guessed at.
+Unusable lines raise an error that names file, line, id and value of each: a set by experts is to be corrected, not
+guessed.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ TITLES: dict[Type, str] = {
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 GAP = "____"
 LONGEST_ID = 200
-"""Characters."""
+"""Characters of an id."""
 MOST_MISTAKES = 20
-"""Of one file that are shown at once."""
+"""Mistakes of one file that are shown at once."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -87,7 +87,7 @@ def read_records(path: Path) -> tuple[list[Record], bytes]:
 
 
 def _undecodable(line: bytes, problem: Exception) -> Iterator[str]:
-    """Yield what keeps a line from being a record, in words, each behind the id as far as there is one."""
+    """Yield why a line is no record, in words, each after the id if there is one."""
     try:
         held = msgspec.json.decode(line)
     except UNREADABLE:
@@ -105,7 +105,7 @@ def _undecodable(line: bytes, problem: Exception) -> Iterator[str]:
     unknown = [brief(key) for key in given if key not in Record.__struct_fields__]
     if unknown:
         yield f"{name}: unknown fields: {some(unknown, 5)}"
-    if "type" in given and given["type"] not in tuple(TITLES):  # it may be a list, which has no hash
+    if "type" in given and given["type"] not in tuple(TITLES):  # it may be an unhashable list
         types = ", ".join(f"{short} ({title.lower()})" for short, title in TITLES.items())
         yield f"{name}: type {brief(given['type'])} is none of {types}"
     elif not missing and not unknown:
@@ -113,7 +113,7 @@ def _undecodable(line: bytes, problem: Exception) -> Iterator[str]:
 
 
 def problems(record: Record) -> Iterator[str]:
-    """Yield what keeps a record from being asked and graded, in words."""
+    """Yield why a record cannot be asked and graded, in words."""
     for name in ("id", "discipline", "question", "rationale"):
         if not getattr(record, name).strip():
             yield f"its {name} is empty"
@@ -134,7 +134,7 @@ def problems(record: Record) -> Iterator[str]:
 
 
 def _control_characters(record: Record) -> Iterator[str]:
-    """Line feeds and tabs may stand in texts; an id, a discipline or a topic is one line of a table."""
+    """Yield control characters; texts may have line feeds and tabs, but not an id, a discipline or a topic."""
     labels = ("id", "discipline", "topic", "difficulty")
     for name in (*labels, "question", "rationale", "options", "answer", "answers", "source"):
         given = getattr(record, name)
@@ -186,7 +186,7 @@ def _accepted(record: Record) -> tuple[str, ...]:
 
 
 def to_questions(records: Sequence[Record]) -> tuple[list[Question], list[Defect]]:
-    """Return records as questions, and what is odd about the set though it can be asked."""
+    """Return records as questions, and notes on oddities of the set."""
     questions: list[Question] = []
     defects: list[Defect] = []
     texts: dict[tuple[str, tuple[str, ...]], str] = {}
@@ -216,7 +216,7 @@ def _question(record: Record) -> Question:
             answer = str(record.answer).strip()
     levels = dict(zip(("topic 1", "topic 2", "topic 3"), record.topic, strict=False))
     if record.topic[0] == record.discipline:
-        del levels["topic 1"]  # the same thing twice
+        del levels["topic 1"]  # the same value twice
     tags = {"type": record.type, "discipline": record.discipline, **levels}
     if record.difficulty:
         tags["difficulty"] = record.difficulty

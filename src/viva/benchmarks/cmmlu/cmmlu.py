@@ -7,7 +7,7 @@ test questions with four options, 5 exemplars a subject; zero- and five-shot, di
 
 The published Average is the macro average over the 67 subjects. Deviations from the authors' script: README.md.
 
-What the authors' scripts read from a reply, stage by stage: used only under `--as-published`.
+The reading of a reply by the authors' scripts, in stages: used only under `--as-published`.
 
 From the behaviour described in the specification (CMMLU, *Answering*): a generation script stores the reply without its
 line feeds in a CSV, which pandas reads again; then the first stage that finds one of the capitals A to D decides. The
@@ -105,7 +105,7 @@ CATEGORIES = ("STEM", "Humanities", "Social Science", "Other")
 CHINA = "China specific"
 MAX_SHOTS = 5
 LONGEST_CELL = 1 << 17
-"""Characters of a question or an option."""
+"""Most characters of a question or an option."""
 
 
 class Subject(Struct, frozen=True):
@@ -136,7 +136,7 @@ class Row(Struct, frozen=True):
 
     @property
     def bare(self) -> tuple[str, ...]:
-        """Question and options without the blanks around them, which some have and every prompt shows."""
+        """Question and options without surrounding blanks, which some have and prompts show."""
         return (self.text.strip(), *map(str.strip, self.options))
 
 
@@ -163,7 +163,7 @@ class CMMLUExam(MultipleChoiceExam):
             defects.append(Defect("test", "missing subjects", detail, "noted"))
         self._counts: dict[str, int] = {}
         self._wordings: dict[Path, bytearray] = {}
-        """How the rows of a file are worded, a byte a row: a run reads them several times."""
+        """Wording of the rows of a file, one byte each, kept because a run reads them several times."""
         exemplars: dict[str, Sequence[Question]] = {}
         super().__init__(
             spec,
@@ -177,7 +177,7 @@ class CMMLUExam(MultipleChoiceExam):
     def _survey(
         self, present: Sequence[str], spec: ExamSpec, exemplars: dict[str, Sequence[Question]], defects: list[Defect]
     ) -> Iterator[bytes]:
-        """Yield one pass over all files: counts, exemplars, defects; yields the bytes for the fingerprint."""
+        """Read all files once for counts, exemplars and defects; yield their bytes for the fingerprint."""
         for name in present:
             path = self._folder / "test" / f"{name}.csv"
             content = read_bytes(path)
@@ -199,7 +199,7 @@ class CMMLUExam(MultipleChoiceExam):
                     defects.append(Defect(name, "too few exemplars", detail, "noted"))
 
     def _read(self, name: str, path: Path, content: bytes) -> Iterator[Question]:
-        """Yield a file's questions. Those of one kind share one dictionary of tags: a run can hold very many."""
+        """Yield a file's questions. Those of one kind share one dictionary of tags, because there can be very many."""
         shared: dict[int, dict[str, str]] = {}
         wordings = self._wordings.setdefault(path, bytearray())
         for number, row in enumerate(read_rows(path, content)):
@@ -239,20 +239,20 @@ class CMMLUExam(MultipleChoiceExam):
         return {"subject": subjects()[group].chinese}
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """Return the letter that the reply commits to, against the gold letter."""
+        """Score the letter that the reply commits to against the gold letter."""
         if not self.spec.as_published or response.error or question.answer is None:
             return super().score(question, response, evidence)
         if letter_read := published_letter(response.text):
             letter, stage = letter_read
             return scored(letter == question.answer, letter, f"stage {stage} of the authors' script (as published)")
         score = super().score(question, response, evidence)
-        # The authors' script draws a random letter here; a quarter is its expectation, and reproducible.
+        # The authors' script draws a random letter here; its expectation, a quarter, is reproducible.
         outcome = score.outcome if score.value is None else "unparsed"
         return Score(value=0.25, outcome=outcome, explanation="as published: the expectation of a random letter")
 
     def layouts(self) -> tuple[TableSpec, ...]:
-        """Return the leaderboard's columns by macro (as published) and micro average, the same without overlap,
-        subjects.
+        """Return the tables: the leaderboard's columns by macro (as published) and micro average, also without overlap;
+        and the subjects.
         """
         columns = (Aggregate("Macro over subjects", over="subject"), Aggregate("Micro over questions"))
         as_published = (
@@ -310,8 +310,8 @@ def _tags(subject: Subject, wording: int) -> dict[str, str]:
     }
 
 
-# How a question is worded: tags for breakdowns (the paper's analyses of negation and of sub-options), which
-# tests/labelled has hand labels of.
+# The wording of a question: tags for breakdowns (the paper's analyses of negation and of sub-options), for which
+# tests/labelled has hand labels.
 
 _SENTENCE = re.compile(r"[。！？!?；;\n]+|(?<=[^\d])\.(?=\s|$)")
 _CLAUSE = re.compile(r"[，,：:]+")
@@ -324,10 +324,10 @@ _EMPHASIS = re.compile(r"(?<=[\u4e00-\u9fff])[．﹒·](?=[\u4e00-\u9fff]|$)")
 _HOW_MANY = re.compile(r"几[个项种处条]|[个项种处条]数")
 
 FAMILIES = ("①②③④⑤⑥⑦⑧⑨⑩", "123456789", "abcdefgh", "ABCDEFGH", "ⅠⅡⅢⅣⅤⅥ", "甲乙丙丁戊己", "一二三四五六七八")
-"""Labels of statements, in order."""
+"""Families of labels of statements, in order."""
 _STOP = r"\s*(?:[)）]|[.．、:：](?!\d))"
 _AFTER = {"①": "", "Ⅰ": "", "a": "(?![a-z]|[A-Z]{2})", "A": r"(?:\s*[)）.．、:：,，]|\s*(?=[^\W\d_a-zA-Z]))"}
-"""What follows a label of a family, by its first one."""
+"""First label of a family → pattern of what follows a label."""
 _ROMAN = {"IV": "Ⅳ", "VI": "Ⅵ", "III": "Ⅲ", "II": "Ⅱ", "I": "Ⅰ", "V": "Ⅴ"}
 _FOLDS = re.compile("[\u2f00-\u2fdfIV]")
 _NUMERAL = re.compile(r"(?<![A-Za-z])(?:IV|VI|I{1,3}|V)(?![A-Za-z])")
@@ -347,7 +347,7 @@ def _negation() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 
 
 def has_negation(text: str) -> bool:
-    """Return whether the clause that asks, asks for what is not so ("下列不属于…的是"); false friends are set aside."""
+    """Return whether the asking clause is negated ("下列不属于…的是"); false friends are excluded."""
     signs, friends, words = _negation()
     text = _folded(text)
     if not signs.search(text):
@@ -365,7 +365,7 @@ def has_negation(text: str) -> bool:
 
 
 def _before_statements(text: str) -> str:
-    """Return what comes before labelled statements ("…的是：a …；b …"), if that asks."""
+    """Return the text before labelled statements ("…的是：a …；b …"), if it asks the question."""
     for family in FAMILIES[:4]:
         if _has_labels(text, family):
             statement = re.search(rf"[\s(（。；;：:，,?？]{family[0]}", text)
@@ -392,8 +392,8 @@ def has_sub_options(text: str, options: Sequence[str]) -> bool:
 
 
 def _folded(text: str) -> str:
-    """Radicals as characters (⽤ → 用), as some of the questions have them, and Roman numerals as single characters."""
-    if not _FOLDS.search(text):  # every question of a run comes by here several times
+    """Replace radicals, which some questions have, by characters (⽤ → 用), and Roman numerals by single characters."""
+    if not _FOLDS.search(text):  # fast path, as this is called several times for each question
         return text
     text = "".join(unicodedata.normalize("NFKC", char) if "\u2f00" <= char <= "\u2fdf" else char for char in text)
     return _NUMERAL.sub(lambda match: _ROMAN[match.group()], text)
@@ -415,13 +415,13 @@ def _labels(text: str, family: str) -> str:
 
 @cache
 def _patterns(family: str) -> tuple[re.Pattern[str], ...]:
-    """Of each label of a family, where it stands before a statement."""
+    """Return for each label of a family the pattern of its places before a statement."""
     after = _AFTER.get(family[0], _STOP)
     return tuple(re.compile(rf"(?:^|[\s(（。；;：:，,、.?？]|[^\x00-\x7f]){label}{after}") for label in family)
 
 
 def _only(option: str, labels: str) -> str:
-    """Return the labels that an option consists of, "" where it says anything else."""
+    """Return the labels that an option consists of, "" where it has other content."""
     rest = _BETWEEN.sub("", option)
     return rest if rest and set(rest) <= set(labels) else ""
 
@@ -451,7 +451,7 @@ class CMMLU:
     sample = HERE / "sample"
 
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> CMMLUExam:
-        """CMMLU with these settings; the bundled sample when `data` is None."""
+        """Return CMMLU with these settings; the bundled sample when `data` is None."""
         return CMMLUExam(spec, data or self.sample, templates)
 
 

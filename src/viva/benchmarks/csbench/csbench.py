@@ -1,4 +1,4 @@
-"""CS-Bench: does a model know, and can it reason about, computer science?
+"""CS-Bench: knowledge of, and reasoning about, computer science.
 
 Song et al., "CS-Bench: A Comprehensive Benchmark for Large Language Models towards Computer Science Mastery", ICLR
 2025, arXiv 2406.08587. 2,183 test questions in each of English, Chinese, German and French; four formats, four
@@ -9,16 +9,16 @@ domains, 26 subfields; every question tagged knowledge or reasoning.
 
 Deviations from the authors' script are listed in README.md beside this file; `--as-published` brings them back.
 
-Which questions of CS-Bench's languages are the same.
+Correspondence of questions between CS-Bench's languages:
 
 The published test sets hold the same 2,183 questions four times, numbered through. The Chinese one is in the order of
 the English one: question n there is n + 2,419 here, and all agree in subfield, format, and gold of choices and
-assertions. The German and the French one are shuffled, each in its own way, and no id or position says which is which.
+assertions. The German and the French one are shuffled, each in its own way, and no id or position pairs them.
 What a translation keeps does (`build.pairing`: the letters of 1,331 of 1,331 German and 1,327 of 1,329 French choices
-agree), but that is an inference, wrong for a pair or two: it serves to check a translation. Scores are compared by
-numbers only, so between these and the others by means.
+agree), but that is an inference, wrong for a pair or two: it only serves to check a translation. Answers are paired by
+number only, so German and French scores are compared with the others by means.
 
-Which exemplars CS-Bench shows: golds balanced, and the same questions in every language.
+CS-Bench's exemplars: balanced golds, and the same questions in every language.
 
 The four published validation splits hold the same 236 questions, the German and the French one shuffled and without
 explanations. `validation.csv` says which is which: a row a question, its ids in the four files, and whether one of the
@@ -27,7 +27,7 @@ four test files asks it too (then it is never shown). The German and French ids 
 language that is asked alone shows what every other one would. Chain of thought is the exception: English and Chinese
 prefer exemplars with an explanation; German and French have none to show, and keep those of their answers alone.
 
-What the authors' scripts read from replies, defects included: used only under `--as-published`.
+The reading of replies by the authors' scripts, defects included: used only under `--as-published`.
 
 From the behaviour described in the specification (CS-Bench, *Grading*): the first standalone a-d of any case is the
 choice, so the article "a" counts as option A; an open-ended verdict is the last number from 1 to 10 of the judge's
@@ -104,11 +104,11 @@ def blank_mark(verdict: str) -> int:
 
 ALIGNMENT = Path(__file__).parent / "validation.csv"
 LABELS = {"choice": ("A", "B", "C", "D"), "truth": ("true", "false")}
-"""Kinds whose golds are a few labels, which an exemplar can make look likelier than they are."""
+"""Kinds whose golds are a few labels, and these: exemplars could bias a model towards one of them."""
 
 
 class Candidate(Struct, frozen=True):
-    """A question of the validation split. `usable`: it may be shown."""
+    """A question of the validation split; `usable` means that it may be shown."""
 
     question: Question
     usable: bool
@@ -116,7 +116,7 @@ class Candidate(Struct, frozen=True):
 
 @cache
 def _alignment(language: str) -> Mapping[str, tuple[int, bool]]:
-    """Return published id → place in the English file, tested; empty for a language that was not published."""
+    """Return published id → place in the English file, whether a test asks it; empty for unpublished languages."""
     rows = csv.DictReader(io.StringIO(ALIGNMENT.read_text(encoding="utf-8")))
     if language not in (rows.fieldnames or ()):
         return {}
@@ -127,7 +127,7 @@ def candidates(valid: Sequence[Question], asked: Set[str], spec: ExamSpec) -> li
     """Return the validation split in the order of the English one. `asked` are the texts of the test questions.
 
     Files that are not the published ones keep their own order: sets built here have the same in every language. As
-    published, only what may be shown is drawn from, so that the draw is that of CS-Bench 1 to 3.
+    published, only usable questions are kept, so that the draw is that of CS-Bench 1 to 3.
     """
     known = {} if spec.as_published else _alignment(spec.language)
     if known and {question.id for question in valid} == known.keys():
@@ -142,7 +142,7 @@ def candidates(valid: Sequence[Question], asked: Set[str], spec: ExamSpec) -> li
 
 
 def draw(pool: Sequence[Candidate], spec: ExamSpec) -> dict[str, list[Question]]:
-    """k exemplars for each domain and kind ("DSA/choice"), drawn by the seed.
+    """Draw k exemplars for each domain and kind ("DSA/choice") by the seed.
 
     Same format, always. Golds of choices and assertions are balanced as far as k and the pool allow: no label is shown
     twice before each was shown once, and so on; which labels are shown once more goes round over the domains (as
@@ -178,7 +178,7 @@ def draw(pool: Sequence[Candidate], spec: ExamSpec) -> dict[str, list[Question]]
 
 
 def _balanced(ordered: Sequence[Question], labels: Sequence[str]) -> Iterator[Question]:
-    """Yield all of them, one of each label in turn for as long as there are any."""
+    """Yield all questions, one of each label in turn as long as there are any."""
     queues = [iter([question for question in ordered if question.answer == label]) for label in labels]
     while queues:
         left = []
@@ -194,7 +194,7 @@ NUMBERING: Mapping[Language, int] = {"en": 0, "zh": 2419}
 
 
 def english_number(question: str, language: Language) -> str:
-    """Return the number that a question of the published set has in English; its own where that is not known."""
+    """Return the number of the same question in the published English set; its own where that is unknown."""
     return renumbered(question, NUMBERING.get(language, 0))
 
 
@@ -216,7 +216,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         everything, defects = to_questions(tests, spec.language, siblings, repaired=not spec.as_published)
         contents = [test_bytes]
         if any("sibling set" in defect.detail for defect in defects):
-            contents.append(sibling_bytes)  # some golds come from there
+            contents.append(sibling_bytes)  # some golds are recovered from it
         exemplars: dict[str, list[Question]] = {}
         defects += missing_explanations("test", tests)
         if spec.shots or (folder / VALID).exists():
@@ -241,22 +241,20 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         )
 
     def text(self, question: Question, name: str) -> str:
-        """See prompts.toml for the parts of a prompt."""
+        """Return a part of the prompt from prompts.toml."""
         kind = "" if name in ("option", "true", "false") else f"{question.kind}."
         return self._texts.text(f"{self.spec.language}.{kind}{name}")
 
     def group(self, question: Question) -> str:
-        """Exemplars are of the question's format and, as far as there are any, of its domain."""
+        """Return the group of exemplars: the question's format and, as far as there are any, its domain."""
         return f"{question.tags['domain']}/{question.kind}"
 
     def task(self, question: Question) -> str:
-        """Return the format's task, however it is to be answered: `ending` says that."""
+        """Return the format's task; `ending` says how to reply."""
         return self.text(question, "task")
 
     def reply(self, shot: Question) -> str:
-        """Return the answer with its explanation; without, as German and French exemplars were published, the answer
-        alone.
-        """
+        """Return an exemplar's answer with its explanation, if it has one (published German and French ones do not)."""
         template = self.text(shot, self.way("answer") if shot.explanation else "answer")
         values = {"answer": self.said(shot), "explanation": shot.explanation}
         return self._texts.before("answer", fill(template, values))
@@ -270,15 +268,15 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         return self._texts.before("ask", self.text(question, self.way("ask")))
 
     def answer_separator(self, question: Question) -> str:
-        """Return what the exemplars have between the lead and the answer."""
+        """Return the separator between lead and answer in the exemplars."""
         return gap_between(self.text(question, "lead"), self.text(question, "answer"))
 
     def marks(self, question: Question) -> Sequence[float]:
-        """Return a blank's 0 or 1; an open-ended answer's 1 to 10."""
+        """Return 0 and 1 for blanks, 1 to 10 for open-ended answers."""
         return {"blank": (0.0, 1.0), "open": range(1, 11)}.get(question.kind, ())
 
     def rubric(self, question: Question) -> str:
-        """Return a rubric a language and format."""
+        """Return the key of the rubric for a language and format."""
         return f"judge.{self.spec.language}.{question.kind}"
 
     def mark(self, question: Question, opinion: Opinion) -> float | None:
@@ -293,7 +291,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         return reasons(evidence.opinions[0]) if decision.by == "judge" else decision.why
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """Letter and truth value by rule, blanks and open-ended by the judge's verdicts (their mean)."""
+        """Score letters and truth values by rule, blanks and open-ended answers by the mean of the judges' verdicts."""
         if question.kind == "choice" and self.spec.as_published and question.answer and not response.error:
             how, letter = "the first standalone a-d (as published)", first_letter(response.text)
             if letter is None:
@@ -341,7 +339,7 @@ def _siblings(folder: Path, language: Language) -> tuple[list[Record], bytes]:
 
 
 def _own_templates(language: Language, folder: Path) -> dict[str, object]:
-    """Return the bundled templates; for another language those of its data (prompts.toml, as `[en]`), or the English
+    """Return the bundled templates; for another language those in its data (prompts.toml, like `[en]`), or the English
     ones.
     """
     bundled = with_judge(HERE)
@@ -384,7 +382,7 @@ class CSBench:
     sample = HERE / "sample"
 
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> CSBenchExam:
-        """CS-Bench with these settings; the bundled sample when `data` is None."""
+        """Return CS-Bench with these settings; the bundled sample when `data` is None."""
         folder = folder_of(spec.language)
         there = data is not None and any((folder_above / folder).exists() for folder_above in (data, data / "csbench"))
         if spec.language not in FOLDERS and not there:

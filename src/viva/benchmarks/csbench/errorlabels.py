@@ -1,4 +1,4 @@
-"""Why was it wrong? The six error types of CS-Bench (arXiv 2406.08587, the analysis of errors), labelled by a judge.
+"""The six error types of wrong answers in CS-Bench (arXiv 2406.08587, the analysis of errors), labelled by a judge.
 
     knowledge   K1 complete conceptual error · K2 partial conceptual error · K3 conceptual confusion
     reasoning   R1 concept-related error · R2 logical reasoning error · R3 mathematical reasoning error
@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 PAPERS = "Multiple-choice"
 """The format whose wrong answers the paper labels."""
 GROUPS = {"Knowledge": ("K1", "K2", "K3"), "Reasoning": ("R1", "R2", "R3")}
-"""The tag of a question → the types that its wrong answers may show."""
+"""Tag of a question → error types of its wrong answers."""
 LETTERS = "ABCDEFGH"
 SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
 MOSTLY_WRONG = 0.3
@@ -30,7 +30,7 @@ MOSTLY_WRONG = 0.3
 
 
 def type_names() -> dict[str, str]:
-    """Code → what the type is called."""
+    """Return code → name of each error type."""
     return {code: _texts().text(f"types.{code}") for codes in GROUPS.values() for code in codes}
 
 
@@ -40,7 +40,7 @@ def _texts() -> Templates:
 
 
 class ErrorTypes:
-    """What a judge is asked about wrong answers of some formats. `over` replaces texts of errors.toml."""
+    """Requests to a judge about wrong answers of some formats. `over` replaces texts of errors.toml."""
 
     def __init__(self, formats: Collection[str] = (PAPERS,), over: Mapping[str, object] | None = None) -> None:
         self.formats = formats
@@ -49,8 +49,8 @@ class ErrorTypes:
     def wrong(self, question: Question, score: Score) -> bool:
         """Return whether this answer is one to label: wrong, and of a format that was asked for.
 
-        A reply that names several letters, or derives a value and no letter, is a wrong answer too: three of the
-        paper's seven examples are such. What was refused, cut off or never given shows no error of these types.
+        A reply that names several letters, or derives a value but no letter, is a wrong answer too, as in three of the
+        paper's seven examples. Refused, cut off or missing replies show no error of these types.
         """
         if question.tags.get("format") not in self.formats or self.group(question) not in GROUPS:
             return False
@@ -59,7 +59,7 @@ class ErrorTypes:
         )
 
     def group(self, question: Question) -> str:
-        """Knowledge or Reasoning."""
+        """Return "Knowledge" or "Reasoning"."""
         return question.tags.get("tag", "")
 
     def known(self, question: Question) -> tuple[str, ...]:
@@ -67,9 +67,7 @@ class ErrorTypes:
         return GROUPS.get(self.group(question), ())
 
     def request(self, question: Question, response: Response, sample: int) -> Generate:
-        """Return what the judge is asked. The answer, which is hostile, stands between two fences that it cannot
-        contain.
-        """
+        """Return the request to the judge. The untrusted answer is between two fences that it cannot contain."""
         answer = clip(response.text)
         codes = self.known(question)
         values = {
@@ -86,7 +84,7 @@ class ErrorTypes:
         return Generate(question=question.id, sample=sample, prompt=prompt, sampling=SAMPLING)
 
     def labels(self, question: Question, reply: str) -> tuple[str, ...] | None:
-        """Return the types that a judge's reply names; () for none of them, None where it cannot be read."""
+        """Return the types that a judge's reply names; () if it says none, None where it cannot be read."""
         return read_labels(reply, self.known(question))
 
 

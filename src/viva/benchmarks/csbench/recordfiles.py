@@ -1,10 +1,10 @@
 """CS-Bench's files: every record as it is, with all fields in their order, and the questions made of them.
 
-Whoever builds sets must see what stands in a record, and write it back unchanged. Questions have every defect handled
-and counted, never silently.
+Code that builds sets needs records as they are, to write them back unchanged. For questions every defect is handled
+and counted, none silently.
 
 The files have traps (see README.md, *Deviations*): translated truth values, golds of which a translator made a
-sentence, options that are numbers. What can be repaired with certainty is repaired; what cannot is left unscored.
+sentence, options that are numbers. Certain repairs are made; other defective questions are left unscored.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Raw = dict[str, object]
 TEST, VALID = "test.json", "valid.json"
 LETTERS = ("A", "B", "C", "D")
 TEXTS = ("Question", *LETTERS, "Answer", "Explanation")
-"""Fields that hold words."""
+"""Fields with texts."""
 NAMES = LANGUAGES
-"""What `Language` says in a record."""
+"""Values of a record's `Language`."""
 LARGEST = 256 << 20
 _NEEDED = ("ID", "Domain", "SubDomain", "Format", "Tag", "Question", "Answer")
 
@@ -47,7 +47,7 @@ class RawSet(Struct, frozen=True, kw_only=True):
 
     @property
     def records(self) -> list[Raw]:
-        """Those of both files, the test set's first."""
+        """Records of both files, the test set's first."""
         return [*self.test, *(self.valid or [])]
 
 
@@ -61,7 +61,7 @@ def is_csbench(path: Path) -> bool:
 
 
 def read_set(path: Path, language: Language | None) -> RawSet:
-    """Return the records of one language. Raises DataError where they cannot be told or read."""
+    """Return the records of one language. Raises DataError where they cannot be identified or read."""
     if path.is_file():
         records, content = read_raw(path)
         return RawSet(
@@ -124,24 +124,22 @@ def read_raw(path: Path) -> tuple[list[Raw], bytes]:
 
 
 def written(records: Sequence[Raw]) -> bytes:
-    """Return records as the published files have them: one array, indented by four, nothing escaped that need not
-    be.
-    """
+    """Encode records like the published files: one array, indented by four, with the fewest escapes."""
     return msgspec.json.format(msgspec.json.encode(list(records)), indent=4) + b"\n"
 
 
 def text(value: object) -> str:
-    """Return a field as a text; "" for none."""
+    """Return a field as a text; "" for None."""
     return "" if value is None else plain(value)
 
 
 def asked(record: Raw) -> str:
-    """Return what an examinee is shown: the question and its options."""
+    """Return the text of the question and its options."""
     return "\n".join((text(record.get("Question")), *(text(record[name]) for name in LETTERS if name in record)))
 
 
 def named(records: Sequence[Raw]) -> list[str]:
-    """Return a name for every record: its ID, with its place where that is there twice."""
+    """Return a name for every record: its ID, with its place where the ID is repeated."""
     seen: dict[str, int] = {}
     names = []
     for record in records:
@@ -155,7 +153,7 @@ FOLDERS: dict[Language, str] = {"en": "CSBench-EN", "zh": "CSBench-CN", "de": "C
 
 
 def folder_of(language: Language) -> str:
-    """Return the name of the folder of a language; those that were not published are named likewise."""
+    """Return the name of the folder of a language; unpublished ones follow the same pattern."""
     return FOLDERS.get(language, f"CSBench-{language.upper()}")
 
 
@@ -196,12 +194,12 @@ class Record(msgspec.Struct, rename={"id": "ID"}):
 
     @property
     def cell(self) -> tuple[str, str, str, str]:
-        """What a record has in common with its siblings in the other languages."""
+        """Fields that a record shares with its translations."""
         return (self.Domain, self.SubDomain, self.Format, self.Tag)
 
 
 def read_records(path: Path) -> tuple[list[Record], bytes]:
-    """Return a published file, and its bytes for the fingerprint. Raises DataError that says which record is wrong."""
+    """Return a published file's records, and its bytes for the fingerprint. Raises DataError that names the record."""
     content = read_bytes(path)
     try:
         return msgspec.json.decode(content, type=list[Record]), content
@@ -212,11 +210,11 @@ def read_records(path: Path) -> tuple[list[Record], bytes]:
 def to_questions(
     records: Sequence[Record], language: Language, siblings: Sequence[Record], *, repaired: bool = True
 ) -> tuple[list[Question], list[Defect]]:
-    """Return questions with usable golds, and what was wrong.
+    """Return questions with usable golds, and the defects.
 
-    `siblings` are the same questions in another language ([] where that file is not at hand): they tell the letter of
-    a multiple-choice gold that translation destroyed. Without `repaired` such golds stay as published: no letter is
-    right then.
+    `siblings` are the same questions in another language ([] without that file): they give the letter of a
+    multiple-choice gold that translation destroyed. Without `repaired` such golds stay as published, and no letter is
+    right.
     """
     defects: list[Defect] = []
     seen: Counter[str] = Counter()
@@ -288,7 +286,7 @@ def _gold(
         defects.append(Defect(identity, "translated letter", f"{answer!r} kept as published", "noted"))
         return answer
     ending = _LAST_LETTER.search(answer)
-    # Only where no other letter is named: "A or B" ends in one letter, and says two.
+    # Only where no other letter is named: "A or B" ends in one letter, but names two.
     if ending and set(_LONE_LETTER.findall(answer)) == {ending[1]}:
         defects.append(Defect(identity, "translated letter", f"{answer!r} still ends in {ending[1]}", "repaired"))
         return ending[1]
@@ -302,7 +300,7 @@ def _recover_by_counting(
     siblings: Sequence[Record],
     defects: list[Defect],
 ) -> None:
-    """Find a lost letter without comparing words.
+    """Recover a lost gold letter by counting, without comparing words.
 
     The languages hold the same questions, so within one cell (domain, subfield, format, tag) they have each gold
     letter equally often. If the sibling has exactly as many more of one letter as golds were lost here, it is that one.
@@ -339,7 +337,7 @@ def _note_repetitions(questions: Sequence[Question], defects: list[Defect]) -> N
 
 
 def missing_explanations(split: str, records: Sequence[Record]) -> list[Defect]:
-    """Return how many of a split's reasoning questions have no explanation, where some have none."""
+    """Return a note on the number of a split's reasoning questions without explanation, if there are any."""
     reasoning = [record for record in records if record.Tag == "Reasoning"]
     missing = sum(1 for record in reasoning if not (record.Explanation or "").strip())
     detail = f"{missing:,} of {len(reasoning):,} reasoning questions have none"
@@ -347,12 +345,12 @@ def missing_explanations(split: str, records: Sequence[Record]) -> list[Defect]:
 
 
 def truth_value(answer: str) -> str | None:
-    """ "true" or "false", in whichever of the four files' languages it is said; None for anything else."""
+    """Return "true" or "false" for an answer in any of the four files' languages; None for anything else."""
     return _TRUTH.get(answer.strip().lower())
 
 
 def plain(value: object) -> str:
-    """Return a field as a text: Viva has truth values in lower case."""
+    """Return a field as a text, truth values in lower case."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

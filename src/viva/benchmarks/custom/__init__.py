@@ -1,1 +1,1 @@
-"""Questions that anybody can write, in YAML or JSON: see docs/data.md."""
+"""Custom question files in YAML or JSON: see docs/data.md."""

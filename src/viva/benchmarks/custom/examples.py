@@ -1,4 +1,4 @@
-"""Example answers: what a question's author says that its grading must give, and whether it does."""
+"""Example answers: the scores that a question's author expects, and whether the grading gives them."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from viva.errors import VivaError
 from viva.scorers.rubric.rubrics import Graded, Rubric
 
 Grade = Callable[[OwnQuestion, str], Graded]
-"""Grades an answer to a question; running its tests, if there are any, is the caller's business."""
+"""Grades an answer to a question; the caller runs its tests, if there are any."""
 
 Shares = tuple[float, float, frozenset[float] | None]
-"""The least share, the largest, and all that there can be (None: any between them, or too many to tell)."""
+"""The least share, the largest, and all possible ones (None: any between them, or too many to list)."""
 
 EXACT = 1e-9
-"""How far two scores may be apart and count as equal."""
+"""Largest difference of scores that count as equal."""
 UNTRIED = "not checked"
-"""How a problem begins that says that an example could not be graded here."""
+"""Beginning of a problem about an example that could not be graded here."""
 _WORDS: tuple[Expected, ...] = ("full", "none", "below 1", "above 0")
 _FRACTION = re.compile(r"([0-9]{1,9}) ?/ ?([0-9]{1,9})")
 _MAX_SCORES = 500
 
 
 def read_example(field: Field) -> Example:
-    """Return an answer with the score that it must get."""
+    """Return an example answer with its expected score."""
     section = Section(field, "example")
     wanted: Expected = 0.0
     if "score" in section:
@@ -52,13 +52,13 @@ def read_example(field: Field) -> Example:
 
 
 def total_of(rubric: Rubric) -> float:
-    """Return all that an answer can earn, before `max`."""
+    """Return the most points that an answer can earn, before `max`."""
     graded = [item.weight for item in rubric.similarity] + [rubric.judge.weight if rubric.judge else 0.0]
     return sum(step for step in (*_steps(rubric), *graded) if step > 0)
 
 
 def _steps(rubric: Rubric) -> list[float]:
-    """Return what each item gives or takes that gives all of its weight or nothing."""
+    """Return the signed weights of the items that count in full or not at all."""
     steps = [-item.weight if item.negative else item.weight for item in rubric.keywords]
     steps += [target.weight for target in rubric.blanks.targets] if rubric.blanks else []
     steps += [test.weight for test in rubric.tests.tests] if rubric.tests else []
@@ -66,9 +66,9 @@ def _steps(rubric: Rubric) -> list[float]:
 
 
 def shares_of(rubric: Rubric) -> Shares:
-    """Return which shares a rubric can give.
+    """Return the shares that a rubric can give.
 
-    Conditions and rules that exclude one another are not looked at: what is ruled out here is ruled out for certain.
+    Conditions and rules that exclude one another are ignored: a share that is ruled out here is certainly impossible.
     """
     total = total_of(rubric) if rubric.max_score is None else rubric.max_score
     steps = _steps(rubric)
@@ -114,7 +114,7 @@ def impossible(shares_there_are: Shares, wanted: Expected) -> str:
 
 
 def check_examples(question: OwnQuestion, grade: Grade) -> tuple[Problem, ...]:
-    """Grade each example answer; a problem for every one whose score is not the wanted one. Pure if `grade` is.
+    """Grade each example answer; return a problem for every one whose score is not as expected. Pure if `grade` is.
 
     One that cannot be graded here (no toolchain, no judge) is a warning.
     """
@@ -144,7 +144,7 @@ def check_examples(question: OwnQuestion, grade: Grade) -> tuple[Problem, ...]:
 
 
 def as_wanted(share: float, wanted: Expected) -> bool:
-    """Tell whether a score is what an example asks for."""
+    """Tell whether a score is the one that an example expects."""
     if wanted == "below 1":
         return share < 1 - EXACT
     if wanted == "above 0":

@@ -1,4 +1,4 @@
-"""What a question file says besides words: unit tests, similarity, choice, truth, judge → the rubric's structs."""
+"""Sections of a question file other than keywords and blanks (tests, similarity, choice, truth, judge) → structs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,3999})")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _SPECIAL = {".nan": "nan", ".inf": "inf", "-.inf": "-inf"}
 _UNCLEAR = re.compile(r"(?i:yes|no|on|off|y|n)|[-+]?[0-9][0-9_.]*|0[xob][0-9a-fA-F]+")
-"""What YAML's readers disagree about."""
+"""Values on which YAML parsers disagree."""
 
 
 def read_calls(section: Section) -> tuple[Call, ...]:
@@ -69,7 +69,7 @@ def _call(field: Field) -> Call:
 
 
 def to_value(field: Field) -> object:
-    """Return a value as it is written, with the tags of `VALUE_TAGS`."""
+    """Return a value in its written form, with the tags of `VALUE_TAGS`."""
     node = field.node
     if isinstance(node, Listing):
         return [to_value(item) for item in field.items("every value")]
@@ -142,7 +142,7 @@ class Folder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
         self.read: dict[str, Path] = {}
-        """What was read, by the name in the question file."""
+        """Files that were read, by their names in the question file."""
 
     def text(self, field: Field) -> str:
         """Return the text of the file that a field names; "" (and an error) where there is none."""
@@ -177,7 +177,7 @@ class Folder:
 
 
 def read_tests(field: Field, folder: Folder, languages: Collection[str]) -> UnitTests:
-    """Unit tests of the answer's code."""
+    """Return the unit tests of the answer's code."""
     section = Section(field, "tests")
     if "calls" not in section:
         section.need("cases", "a list of tests (or `calls`, one test that calls functions)")
@@ -306,13 +306,13 @@ def _not_an_option(answer: str, options: tuple[str, ...], letters: str) -> str:
 
 
 def read_truth(field: Field) -> TruthPart:
-    """Tell whether a statement is true."""
+    """Return whether a statement is true, for grading."""
     section = Section(field, "truth")
     return TruthPart(answer=section.flag("answer"), weight=section.weight())
 
 
 def read_judge(field: Field) -> JudgePart:
-    """Return what a judge model compares the answer with."""
+    """Return the reference and instructions for a judge model."""
     section = Section(field, "judge")
     reference = section.text("reference")
     if "reference" in section and section["reference"].is_text and not reference.strip():

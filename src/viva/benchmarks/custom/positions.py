@@ -1,8 +1,8 @@
-"""YAML as a tree that remembers its lines; plain nodes only, and no more of them than a question file can need.
+"""YAML as a tree of plain nodes with their lines, bounded in size by what a question file can need.
 
 Question files come from strangers. PyYAML's loaders build objects, recurse and expand aliases without a bound; here
-only its event stream is used. What a value means (a number, a truth value, a text) is decided by the field that it
-stands in, so that `no`, `1.0` and `12:30` are texts where a text is wanted.
+only its event stream is used. Whether a value is a number, a truth value or a text is decided by its
+field, so that `no`, `1.0` and `12:30` are texts where a text is wanted.
 
 JSON is read by the same parser, once Python's has found nothing wrong with it: the few texts that YAML 1.1 takes for
 something else (pairs of surrogates, `\\/`, keys of over a thousand characters) are written as YAML has them.
@@ -31,7 +31,7 @@ MAX_SLOW = 1_000_000
 
 
 class Scalar(Struct, frozen=True):
-    """A text, or whatever else has no parts. `quoted` texts are never numbers, `null` is neither text nor number."""
+    """A text, or another value without parts. `quoted` texts are never numbers, `null` is neither text nor number."""
 
     value: str
     line: int
@@ -53,7 +53,7 @@ class Listing(Struct, frozen=True):
 
 
 class Mapping(Struct, frozen=True):
-    """Keys and values, in file order; keys that occur twice are all here."""
+    """Keys and values, in file order, repeated keys included."""
 
     entries: tuple[tuple[Scalar, Node], ...]
     line: int
@@ -67,7 +67,7 @@ _HALF = "half a character: a \\uD800 to \\uDFFF without its other half"
 
 
 class Unreadable(Exception):  # noqa: N818 - it carries a problem and is not an error of its own
-    """The text is not the format at all; nothing behind this place was read."""
+    """The text is not valid YAML or JSON; nothing after this place was read."""
 
     def __init__(self, line: int, column: int, text: str) -> None:
         super().__init__(text)
@@ -75,9 +75,7 @@ class Unreadable(Exception):  # noqa: N818 - it carries a problem and is not an 
 
 
 def _is_whole(text: str) -> bool:
-    """Return whether a text has no surrogates: escapes can smuggle them in, and nothing could be written down with
-    them.
-    """
+    """Return whether a text has no surrogates: escapes can produce them, but they cannot be encoded."""
     try:
         return text.isascii() or bool(text.encode("utf-8"))
     except UnicodeEncodeError:
@@ -85,7 +83,7 @@ def _is_whole(text: str) -> bool:
 
 
 def read_yaml(text: str) -> Node:
-    """Return the tree of one YAML document. Raises Unreadable with the place and a way out."""
+    """Return the tree of one YAML document. Raises Unreadable with the place and advice."""
     import yaml
 
     loader: Any = getattr(yaml, "CSafeLoader", None)
@@ -112,9 +110,9 @@ def read_yaml(text: str) -> Node:
 
 _TEXT = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*:)?')
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-"""What YAML takes for a line's end, or forbids."""
+"""Characters that YAML takes for line ends, or forbids."""
 _LONGEST_KEY = 1_000
-"""Characters of a key that libyaml finds without its being announced."""
+"""Characters up to the colon of a key that libyaml recognises without `?`."""
 
 
 def quoted(value: Any) -> str:
@@ -138,8 +136,8 @@ def read_json(text: str) -> Node:
             value = json.loads(literal)
             if not _is_whole(value):
                 raise Unreadable(*place(match.start()), _HALF)
-            literal = quoted(value).ljust(len(literal))  # so that what follows stays in its column
-        announced = "? " if colon and (len(literal) > _LONGEST_KEY or "\n" in colon) else ""
+            literal = quoted(value).ljust(len(literal))  # keeps the columns of what follows
+        announced = "? " if colon and (len(literal + colon) > _LONGEST_KEY or not colon.isprintable()) else ""
         return f"{announced}{literal}{colon}"
 
     try:
@@ -153,7 +151,7 @@ def read_json(text: str) -> Node:
 
 
 class _Events:
-    """Reads nodes from the parser's events, and counts them."""
+    """Reader of nodes from the parser's events, with a limit on their number."""
 
     def __init__(self, events: Iterator[Any]) -> None:
         self._events, self._size = events, 0
@@ -174,7 +172,7 @@ class _Events:
         return root
 
     def _node(self, event: Any, depth: int, *, is_key: bool = False) -> Node:
-        """Return what begins with an event."""
+        """Return the node that begins with an event."""
         import yaml
 
         place = _place(event)
@@ -216,7 +214,7 @@ class _Events:
         return Mapping(tuple((key, value) for key, value in pairs if isinstance(key, Scalar)), *place, size)
 
     def _counted(self, node: Node, grown: int) -> Node:
-        """Return a node that was made, or that an alias repeats. Raises Unreadable where that is too much."""
+        """Count a new or repeated (aliased) node, and return it. Raises Unreadable beyond `MAX_SIZE`."""
         self._size += grown
         if self._size > MAX_SIZE:
             raise Unreadable(node.line, node.column, f"more than {MAX_SIZE:,} values, aliases spelled out: split it")
@@ -240,7 +238,7 @@ def _advice(message: str) -> str:
 
 
 def _plain_words(problem: Any, text: str, line: int) -> str:
-    """Return what to do about a parser's message (keys.toml has the advice)."""
+    """Return a parser's message in plain words (keys.toml has the advice)."""
     message = f"{problem.context or ''} {problem.problem or ''}".strip()
     indentation = re.match(r"\s*", text.split("\n")[line - 1] if line <= text.count("\n") + 1 else "")
     if "any token" in message and indentation and "\t" in indentation.group():

@@ -1,4 +1,4 @@
-"""Questions of one's own: a YAML or JSON file as an examination (docs/data.md).
+"""Custom questions: a YAML or JSON file as an exam (docs/data.md).
 
 viva check questions.yaml
 viva run questions.yaml --model openai/NAME --base-url http://127.0.0.1:8000/v1
@@ -27,7 +27,7 @@ MANY = 12
 
 
 def own_items(questions: Sequence[OwnQuestion], system: str, language: str = "en") -> list[Item]:
-    """Own questions as a rubric exam takes them; what is answered to one with an error is not scored."""
+    """Return custom questions as items of a rubric exam; answers to one with an error are not scored."""
     return [
         Item(
             question=Question(
@@ -50,7 +50,7 @@ def own_items(questions: Sequence[OwnQuestion], system: str, language: str = "en
 
 
 def _packages(own: OwnQuestion) -> tuple[str, ...]:
-    """Return what the programs of its full answers import."""
+    """Return the packages imported by its example answers with full score."""
     tests = own.rubric.tests
     if tests is None:
         return ()

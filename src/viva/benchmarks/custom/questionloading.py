@@ -1,4 +1,4 @@
-"""A question file → questions that can be asked and graded, and everything that is wrong with the file."""
+"""Loading a question file: the questions that can be asked and graded, and all problems of the file."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ Part = TypeVar("Part")
 
 
 def read_questions(path: Path, *, languages: Collection[str] | None = None) -> QuestionFile:
-    """Return everything in a question file that is sound, and every problem in line order.
+    """Return a question file's sound questions, and every problem in line order.
 
-    `languages` are those that tests can be in (None: the ones of keys.toml). A question with an error is left out.
-    Raises DataError for a file that is not there, empty, or far too large.
+    `languages` are those allowed for tests (None: the ones of keys.toml). A question with an error is left out.
+    Raises DataError for a file that is missing, empty, or too large.
     """
     if path.exists() and not path.is_file():
         raise DataError(f"{path} is not a file")
@@ -53,7 +53,7 @@ def read_questions(path: Path, *, languages: Collection[str] | None = None) -> Q
 
 
 def read_content(content: bytes, path: Path, *, languages: Collection[str] | None = None) -> QuestionFile:
-    """Return the same of content that may not be written yet: `path` says what kind it is, and where it lies."""
+    """Return the same for content that may not be on disk yet: `path` gives its format and folder."""
     tested = frozenset(tables()["testable"] if languages is None else languages)
     notes, folder = Notes(), Folder(path.parent)
     try:
@@ -83,9 +83,9 @@ def read_content(content: bytes, path: Path, *, languages: Collection[str] | Non
 
 
 def usable_questions(path: Path) -> QuestionFile:
-    """Return the same for a run: questions with errors are left out, what is wrong with the file itself refuses it.
+    """Return the same for a run: questions with errors are left out; raise DataError for errors of the file itself.
 
-    Raises DataError, also where no question is left.
+    Raises DataError, too, where no question is left.
     """
     read = read_questions(path)
     if (
@@ -98,7 +98,7 @@ def usable_questions(path: Path) -> QuestionFile:
 
 
 def sound_questions(path: Path, *, languages: Collection[str] | None = None) -> QuestionFile:
-    """Return the same for those who examine with it: raises DataError that names the first errors, if there are any."""
+    """Return the same for files that must be sound: raises DataError that names the first errors, if there are any."""
     read = read_questions(path, languages=languages)
     if errors := read.errors:
         listed = "\n".join(f"  {path}:{problem}" for problem in errors[:5])
@@ -138,14 +138,14 @@ def _top(root: Field) -> Section:
 def _questions(
     notes: Notes, section: Section, folder: Folder, languages: frozenset[str]
 ) -> list[tuple[Node, OwnQuestion]]:
-    """Return the questions, with where they stand."""
+    """Return the questions with their nodes."""
     entries = section.items("questions", "every question", "no question in it")
     reader = _Reader(notes, folder, languages)
     return [(entry.node, reader.question(entry.node, number)) for number, entry in enumerate(entries, 1)]
 
 
 class _Reader:
-    """Reads questions one after the other; knows the ids so far."""
+    """Reader of questions, which knows the ids so far."""
 
     def __init__(self, notes: Notes, folder: Folder, languages: frozenset[str]) -> None:
         self._notes, self._folder, self._languages = notes, folder, languages

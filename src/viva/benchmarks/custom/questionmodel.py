@@ -1,4 +1,4 @@
-"""What a question file says, once it is read: questions with their rubrics, and what is wrong with the file."""
+"""The content of a question file: questions with their rubrics, and the file's problems."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from viva.scorers.rubric.rubrics import Rubric
 
 @lru_cache(maxsize=1)
 def tables() -> dict[str, Any]:
-    """Return the whole file, as plain data."""
+    """Return the whole of keys.toml, as plain data."""
     return shipped_table(__file__, "keys.toml", dict[str, Any])
 
 
 Expected = float | Literal["full", "none", "below 1", "above 0"]
-"""What an example answer must score: a share of 0 to 1, "full" (1), "none" (0), or a bound."""
+"""Expected score of an example answer: a share of 0 to 1, "full" (1), "none" (0), or a bound."""
 
 
 class Problem(Struct, frozen=True):
@@ -40,7 +40,7 @@ class Problem(Struct, frozen=True):
 
 
 class Example(Struct, frozen=True):
-    """An answer that the author graded by hand; `line` is where it stands."""
+    """An answer that the author graded by hand; `line` is its line in the file."""
 
     answer: str
     wanted: Expected
@@ -48,9 +48,9 @@ class Example(Struct, frozen=True):
 
 
 class OwnQuestion(Struct, frozen=True, kw_only=True):
-    """One question of a question file. Its tags are what tables break down by.
+    """One question of a question file. Results are tabulated by its tags.
 
-    One with an error has no rubric; its id is its place where it has none of its own.
+    One with an error has no rubric; without an id, its place is the id.
     """
 
     id: str
@@ -81,5 +81,5 @@ class QuestionFile(Struct, frozen=True, kw_only=True):
 
     @property
     def errors(self) -> tuple[Problem, ...]:
-        """The problems that leave something out."""
+        """The problems that exclude a question or the file."""
         return tuple(problem for problem in self.problems if problem.severity == "error")

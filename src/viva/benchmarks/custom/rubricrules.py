@@ -1,6 +1,6 @@
-"""What a question file says about words: rules, keyword items, blanks → the rubric's structs.
+"""Sections of a question file on words (rules, keyword items, blanks) → the rubric's structs.
 
-A rule is a text, or one of `text`, `regex`, `any`, `all`, `not`. An item is a rule with what it is worth beside it.
+A rule is a text, or one of `text`, `regex`, `any`, `all`, `not`. An item is a rule with a weight.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from viva.scorers.rubric.rubrics import (
 )
 
 MAX_NESTED = 20
-"""How deep rules may stand inside one another."""
+"""Deepest nesting of rules."""
 MAX_TEMPLATE = 10_000
 """Characters of a template: aligning it costs its length times the answer's."""
 _KINDS = ("text", "regex", "any", "all", "not")
 _NOTHING = Literally("")
-"""Stands for a rule that could not be read; its question is left out."""
+"""Placeholder for a rule that could not be read; its question is left out."""
 
 
 def read_keywords(field: Field) -> tuple[Keyword, ...]:
@@ -61,7 +61,7 @@ def read_rule(field: Field, depth: int = 1) -> Rule:
 
 
 def _rule_in(field: Field, level: str, what: str, depth: int) -> tuple[Rule, Section | None]:
-    """Return a rule, and the mapping that says it; None for a bare text, and for what is none."""
+    """Return a rule, and its mapping; None for a bare text or anything else."""
     if isinstance(field.node, Mapping):
         section = Section(field, level)
         return _one_rule(section, depth), section
@@ -104,7 +104,7 @@ def _of_rules(field: Field, kind: str, depth: int) -> Rule:
 
 
 def _only(section: Section, kinds: Sequence[str], several: str, none: str) -> str:
-    """Return which of these keys a mapping has; "" (and an error) where it has several or none."""
+    """Return the one of these keys that a mapping has; "" (and an error) where it has several or none."""
     given = [kind for kind in kinds if kind in section]
     if _is_switch(section):
         return ""
@@ -116,7 +116,7 @@ def _only(section: Section, kinds: Sequence[str], several: str, none: str) -> st
 
 
 def _is_switch(section: Section) -> bool:
-    """Return `regex: true` beside a text, as InfiBench writes it: there it is silently without effect at item level."""
+    """Tell whether it has `regex: true` next to a text, like InfiBench's (there without effect at item level)."""
     node = section["regex"].node
     if "regex" not in section or not isinstance(node, Scalar) or node.quoted:
         return False
@@ -163,7 +163,7 @@ def _warn_of_line_feed(field: Field, text: str) -> None:
 
 
 def _condition(section: Section, number: int) -> str:
-    """Return the text of a condition that can be parsed and looks at earlier items only; "" if there is none."""
+    """Return the text of a condition that can be parsed and looks at earlier items only; "" without one."""
     text = section.text("when")
     if "when" not in section or not text.strip():
         return ""

@@ -1,6 +1,6 @@
-"""Reading mappings strictly: every key is known or reported, every value is what its field wants or is reported.
+"""Strict reading of mappings: unknown keys, and values that do not fit their field, are reported.
 
-A file is read to its end whatever is wrong with it, so that one look shows all its problems.
+A file is read to its end in spite of errors, so that all its problems are shown at once.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar
 from viva.benchmarks.custom.questionmodel import Problem, tables
 
 MOST = 1_000_000.0
-"""The largest weight, maximum and minimum: sums of them stay exact enough."""
+"""The largest weight, maximum and minimum, so that sums stay exact enough."""
 MANY = 1_000
-"""Errors after which a file is not read on, and warnings that are kept."""
+"""Errors after which reading stops, and most warnings that are kept."""
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _UNBOUNDED = {"nan", ".nan", "inf", ".inf", "infinity"}
 FLAGS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -27,12 +27,12 @@ _LIKE_FLAGS = {"yes", "no", "on", "off", "y", "n"}
 
 
 def shown(text: str) -> str:
-    """Return a piece of the file for a message: short, in one line, with nothing in it that drives a terminal."""
+    """Return a piece of the file for a message: short, on one line, with control characters escaped."""
     return repr(text if len(text) <= 60 else text[:59] + "…")
 
 
 class TooManyErrors(Exception):  # noqa: N818 - it ends the reading, and is no error to anybody
-    """Enough is known of this file; nothing behind the last error was read."""
+    """There are `MANY` errors; nothing after the last one was read."""
 
 
 class Notes:
@@ -45,7 +45,7 @@ class Notes:
         """The regular expressions of the question at hand, with where they are."""
 
     def error(self, node: Node, where: str, text: str) -> None:
-        """Something that leaves the question out."""
+        """Add an error, which leaves the question out."""
         self._add(node, where, text, "error")
         self.errors += 1
         if self.errors >= MANY:
@@ -53,7 +53,7 @@ class Notes:
             raise TooManyErrors
 
     def warn(self, node: Node, where: str, text: str) -> None:
-        """Something that is probably not meant."""
+        """Add a warning about something probably unintended."""
         self.warnings += 1
         if self.warnings <= MANY:
             self._add(node, where, text, "warning")
@@ -70,7 +70,7 @@ class Notes:
 
 
 class Field(Struct, frozen=True):
-    """A value of the file, where it is in words, and the notes on the file."""
+    """A value of the file, its place in words, and the notes on the file."""
 
     notes: Notes
     node: Node
@@ -86,11 +86,11 @@ class Field(Struct, frozen=True):
         return Field(self.notes, node, f"{self.where}, {name}" if self.where else name)
 
     def error(self, text: str) -> None:
-        """Note what leaves the question out."""
+        """Add an error at this value, which leaves the question out."""
         self.notes.error(self.node, self.where, text)
 
     def warn(self, text: str) -> None:
-        """Note what is probably not meant."""
+        """Add a warning at this value."""
         self.notes.warn(self.node, self.where, text)
 
     def text(self) -> str:
@@ -129,8 +129,8 @@ class Field(Struct, frozen=True):
         return None
 
     def items(self, what: str, empty: str = "") -> list[Field]:
-        """Return the entries of a list; anything else is an error, and with `empty` no entry. `what` says what
-        belongs into the list.
+        """Return the entries of a list; anything else is an error (`empty` is that for an empty list). `what`
+        names the entries.
         """
         node = self.node
         if isinstance(node, Listing):
@@ -142,7 +142,7 @@ class Field(Struct, frozen=True):
 
     @property
     def called(self) -> str:
-        """What it is, where something else belongs."""
+        """Name of the value's kind, for messages that expect another one."""
         if isinstance(self.node, Scalar):
             return "nothing" if self.node.null else "a text"
         return "a list" if isinstance(self.node, Listing) else "a mapping"
@@ -182,26 +182,26 @@ class Section:
         return key in self.known
 
     def __getitem__(self, key: str) -> Field:
-        """Return an entry; the mapping itself where it is not there, for what is to be said of that."""
+        """Return an entry; if it is missing, the mapping itself, to which messages about that refer."""
         return self.known.get(key, self.field)
 
     def need(self, key: str, what: str) -> bool:
-        """Tell whether the entry is there; if not, that is an error."""
+        """Tell whether the entry exists; add an error if not."""
         if key not in self and self.sound:
             self.field.error(f"`{key}` is missing: {what}")
         return key in self
 
     def text(self, key: str, default: str = "") -> str:
-        """Return a text; the default if it is not there or is none."""
+        """Return a text; the default if it is missing or no text."""
         return self[key].text() if key in self else default
 
     def number(self, key: str, default: float, *, least: float = 0.0, most: float = MOST) -> float:
-        """Return a number; the default if it is not there or is none."""
+        """Return a number; the default if it is missing or no number."""
         value = self[key].number(least=least, most=most) if key in self else None
         return default if value is None else value
 
     def weight(self) -> float:
-        """Return what it is worth: a positive number, 1 if nothing is said."""
+        """Return the weight: a positive number, 1 by default."""
         if "weight" not in self:
             return 1.0
         node = self["weight"].node
@@ -215,7 +215,7 @@ class Section:
         return weight
 
     def flag(self, key: str) -> bool:
-        """True or false; false if it is not there."""
+        """Return true or false; false by default."""
         if key not in self:
             return False
         node = self[key].node
@@ -225,13 +225,13 @@ class Section:
         return False
 
     def items(self, key: str, what: str, empty: str = "") -> list[Field]:
-        """Return the entries of a list, none where it is not there. `what` says what belongs into the list."""
+        """Return the entries of a list, none where it is missing. `what` names the entries."""
         return self[key].items(what, empty) if key in self else []
 
 
 def unknown_key(key: str, level: str) -> str:
-    """Return what to say of a key that has no meaning at this level: what it is called, where it belongs, or what is
-    near.
+    """Return a message about a key that is unknown at this level: its right name, the level where it belongs, or a
+    similar key.
     """
     levels, foreign = tables()["levels"], tables()["foreign"]
     here = levels[level]
@@ -258,7 +258,7 @@ def _known_anywhere() -> frozenset[str]:
 
 
 def _homes(key: str, level: str) -> str:
-    """Return where a key belongs: the nearest level around this one that has it, else the first two anywhere."""
+    """Return where a key belongs: the nearest level around this one that allows it, else the first two others."""
     levels = tables()["levels"]
     around = levels[level].get("inside")
     while around:

@@ -1,18 +1,14 @@
-"""What a rubric gives for nothing, or never: found by asking the graders themselves, wherever the rubric came from.
+"""Traps in rubrics: points for nothing, or points that nobody can earn; valid, but probably unintended.
 
-An answer that is empty, that says the question back, or that is the template filled in with its own answers has a score
-that can be told beforehand. So has a test that defines what it tests, or that changes what it hands to the answer.
+They are found by running the graders on answers whose score is known beforehand: an empty one, the question's own text,
+the template filled in with its own answers. Tests are searched for definitions of what they test, and for changes of
+what they hand to the answer. Most traps occur in published question files (InfiBench's 234 questions have: an attribute
+at the wrong level, so that nobody can score; accepted answers that are names of keys; tests that define the answer's
+function themselves).
 
-The traps: what can be read and graded, and is probably not what anybody means.
-
-Most of them are in published question files (InfiBench's 234 questions have: an attribute at the wrong level, so that
-nobody can score; accepted answers that are names of keys; tests that define the answer's function themselves). The
-graders themselves are asked what the question's own text, an empty answer and the filled-in template would earn.
-
-Regular expressions that take forever on the wrong text, found by trying.
-
-Nothing static decides it for every engine, so the engine itself is asked: the expression's own characters, repeated,
-with something behind them that cannot match. None of the expressions in InfiBench's 234 questions is slow on that.
+Regular expressions that take forever are found by trying, since no static check decides it for every engine: the
+expression's own characters are repeated, followed by something that cannot match. None of the expressions in
+InfiBench's 234 questions is slow on that.
 """
 
 from __future__ import annotations
@@ -40,26 +36,26 @@ from viva.scorers.rubric.parsing import bound, parse
 from viva.scorers.rubric.rubrics import Blanks, ChoicePart, Keyword, Pattern, Rubric, Rule, UnitTests
 
 REPEATED = 400
-"""How often a piece is repeated: as many characters as a short answer has. What is slow on an answer takes several
-times as long as a search may on this, whatever the machine: at half of it, quick machines let `(x+x+)+y` pass."""
+"""Repetitions of a piece, about the length of a short answer. A pattern that is slow on answers then takes several
+times the limit of a search on any machine: with half of it, fast machines let `(x+x+)+y` pass."""
 SECONDS = 8.0
-"""CPU time that trying all expressions of one file may take: what is found is no matter of how busy the machine is."""
+"""Seconds of CPU time for trying all expressions of one file: results do not depend on the machine's load."""
 _MAX_PROBES = 40
 _UNBOUNDED = re.compile(r"[*+]|\{\d*,?\d*\}")
 _REPEATED_GROUP = re.compile(r"\)(?:[*+]|\{\d*,?\d*\})")
 _CLASSES = {"d": "0", "w": "a", "s": " ", "n": "\n", "t": "\t", "D": "a", "W": "-", "S": "a", "b": "", "B": ""}
 _WALL = "\x01"
-"""Behind the repetitions: no expression that people write expects it. Then follows what the expression ends with, or
-an engine that first looks for characters that must occur would not even begin."""
+"""Follows the repetitions: no real expression expects it. The end of the expression comes after it, or an engine that
+first looks for required characters would not even begin."""
 
 
 class Patience:
-    """Seconds of CPU time that trying things on one file may take, all together; then the rest goes untried."""
+    """Budget of CPU seconds for all trials on one file; the rest is not tried."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self._left = SECONDS if seconds is None else seconds
         self.verdicts: dict[str, bool] = {}
-        """Which expressions are slow, of those that were tried."""
+        """Tried expression → whether it is slow."""
 
     @property
     def exhausted(self) -> bool:
@@ -73,7 +69,7 @@ class Patience:
         self._left -= time.thread_time() - self._began
 
     def is_tried_by(self, pattern: str, text: str) -> bool:
-        """Tell whether a search takes too long (see patterns.py); false once patience is at its end."""
+        """Tell whether a search takes too long (see patterns.py); false once the budget is exhausted."""
         if self.exhausted:
             return False
         with self:
@@ -94,7 +90,7 @@ def is_slow(pattern: str, patience: Patience) -> bool:
 
 
 def _probes(pattern: str) -> Iterator[str]:
-    """Yield texts that begin as the expression wants it, and then repeat one to three of its characters."""
+    """Yield texts that begin like a match of the expression, then repeat one to three of its characters."""
     skeleton = _skeleton(pattern)
     seen: set[str] = set()
     for start in range(len(skeleton)):
@@ -108,7 +104,7 @@ def _probes(pattern: str) -> Iterator[str]:
 
 
 def _skeleton(pattern: str) -> str:
-    """About what the expression matches at its shortest: its characters without the operators."""
+    """Return roughly the shortest match of an expression: its characters without the operators."""
     text = re.sub(r"\(\?(?:[a-zA-Z-]*[:)]|P<\w*>|<?[=!]|P=\w+\))?", "", pattern)
     text = re.sub(r"\{\d*,?\d*\}", "", text)
     text = re.sub(r"\[\^[^\]]*\]", "a", text)
@@ -118,11 +114,11 @@ def _skeleton(pattern: str) -> str:
 
 
 MOST_COMPARED = 20_000_000
-"""Parts of rules times characters of a question's text: beyond it is not tried whether the text itself matches."""
+"""Most parts of rules times characters of a question's text; beyond it, matches with the text itself are not tried."""
 MAX_TEST = 100_000
 """Characters of a test that is parsed."""
 FOREVER = "takes forever on some texts"
-"""What is said of an expression that no bound holds; a set for others treats it as an error."""
+"""Message about an expression without a bound on its time; an error in sets made for others."""
 Part = Literal["", "max", "min", "keywords", "blanks", "tests"]
 _CHANGING = frozenset((
     "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update", "add", "discard", "setdefault",
@@ -130,13 +126,13 @@ _CHANGING = frozenset((
 ))  # fmt: skip
 """Methods of Python's containers, and of arrays, that change them in place."""
 _VIEWS = frozenset({"loc", "iloc", "at", "iat"})
-"""Attributes of a frame by which it is changed itself."""
+"""Attributes of a frame through which the frame is changed."""
 
 
 class Trap(msgspec.Struct, frozen=True):
-    """Something of a rubric that is probably not meant: in which part, which of its items (-1: the part as a whole).
+    """Something probably unintended in a rubric: its part, and the item in it (-1: the part as a whole).
 
-    `kind` is a heading of `viva check`; an `error` leaves nothing to be earned.
+    `kind` is a heading of `viva check`; with an `error` no points can be earned.
     """
 
     part: Part
@@ -147,7 +143,7 @@ class Trap(msgspec.Struct, frozen=True):
 
 
 def traps(rubric: Rubric, question: str, patience: Patience) -> Iterator[Trap]:
-    """Yield everything that can be found without running a program."""
+    """Yield all traps that can be found without running a program."""
     yield from total_traps(rubric)
     yield from keyword_traps(rubric, question, patience)
     yield from pattern_traps(rubric, patience)
@@ -159,7 +155,7 @@ def traps(rubric: Rubric, question: str, patience: Patience) -> Iterator[Trap]:
 
 
 def negative_trap(rubric: Rubric) -> Trap | None:
-    """Return points that fall below 0 where no least score is named."""
+    """Return the trap of points that can fall below 0 without a least score."""
     lost = sum(item.weight for item in rubric.keywords if item.negative)
     total = total_of(rubric) if rubric.max_score is None else rubric.max_score
     if not lost or not total or rubric.min_score is not None or rubric.handler:
@@ -169,7 +165,7 @@ def negative_trap(rubric: Rubric) -> Trap | None:
 
 
 def total_traps(rubric: Rubric) -> Iterator[Trap]:
-    """Tell whether anything can be earned, and what the largest and the least score make of it."""
+    """Yield traps of the total: nothing can be earned, or the largest or least score makes no sense."""
     total = total_of(rubric)
     if total <= 0 and not rubric.handler:
         if rubric.keywords and all(item.negative for item in rubric.keywords):
@@ -197,7 +193,7 @@ def total_traps(rubric: Rubric) -> Iterator[Trap]:
 
 
 def keyword_traps(rubric: Rubric, question: str, patience: Patience) -> Iterator[Trap]:
-    """Yield items that the question's own text or an empty answer matches, and items that are there twice."""
+    """Yield items that the question's own text or an empty answer matches, and repeated items."""
     seen: dict[tuple[Rule, bool], int] = {}
     nothing = _matched(rubric.keywords, "", patience)
     size = sum(1 for item in rubric.keywords for _ in leaves(item.rule, denied=True))
@@ -217,7 +213,7 @@ def keyword_traps(rubric: Rubric, question: str, patience: Patience) -> Iterator
 
 
 def _matched(items: Sequence[Keyword], text: str, patience: Patience) -> Sequence[bool]:
-    """Return which items match a text; none if that takes too long."""
+    """Return for each item whether it matches a text; () if that takes too long."""
     if not patience.exhausted:
         with contextlib.suppress(VivaError), patience:
             return grade_keywords(items, text)[1]
@@ -225,7 +221,7 @@ def _matched(items: Sequence[Keyword], text: str, patience: Patience) -> Sequenc
 
 
 def pattern_traps(rubric: Rubric, patience: Patience) -> Iterator[Trap]:
-    """Expressions that are slow on the wrong text."""
+    """Yield expressions that are slow on some texts."""
     for index, item in enumerate(rubric.keywords):
         for part in leaves(item.rule, denied=True):
             if isinstance(part, Pattern) and is_slow(part.pattern, patience):
@@ -237,13 +233,13 @@ def pattern_traps(rubric: Rubric, patience: Patience) -> Iterator[Trap]:
 
 
 def slow_text(pattern: str) -> str:
-    """Return what is said of a slow expression."""
+    """Return the message about a slow expression."""
     text = f"{shown(pattern)} {FOREVER} (repetition inside repetition, as in '(a+)+')"
     return f"{text}: an answer like that cannot be graded"
 
 
 def blank_trap(blanks: Blanks | None, patience: Patience) -> Trap | None:
-    """Return the template, filled in with its own first answers, must earn everything."""
+    """Return the trap of a template that, filled in with its own first answers, does not earn everything."""
     if blanks is None or patience.exhausted:
         return None
     literal = tuple(
@@ -269,7 +265,7 @@ def blank_trap(blanks: Blanks | None, patience: Patience) -> Trap | None:
 
 
 def test_traps(tests: UnitTests | None, question: str) -> Iterator[Trap]:
-    """Tests that define what they should test, or change what they hand to the answer."""
+    """Yield tests that define what they should test, or change what they hand to the answer."""
     if tests is None:
         return
     pattern = tables()["definitions"].get(tests.language)
@@ -289,22 +285,22 @@ def test_traps(tests: UnitTests | None, question: str) -> Iterator[Trap]:
 
 
 def _tree(code: str) -> ast.Module | None:
-    """Return a Python test; None where it cannot be parsed, or has nothing to be found."""
+    """Return the tree of a Python test; None where it cannot be parsed, or is too short for a trap."""
     if len(code) > MAX_TEST or code.count("(") < 2:  # a definition and a call
         return None
     return parse(code)
 
 
 def reads_what_it_never_binds(tree: ast.AST) -> bool:
-    """Tell whether a program uses a name that it gives no meaning to, such as what a test expects of the answer."""
+    """Tell whether a program uses a name that it does not bind, such as one that a test expects from the answer."""
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     return bool(read - bound(tree) - set(dir(builtins)))
 
 
 def aliased(tree: ast.Module) -> tuple[tuple[str, str], ...]:
-    """Functions of a Python test that change an argument in place which the answer is given as well, and its name.
+    """Return (function, argument) of a Python test whose function changes an argument that the answer is given, too.
 
-    Only what is certain: the argument is a variable that both are handed as it is (no copy), bound once.
+    Certain cases only: the argument is a variable, bound once, that both are given without a copy.
     """
     changing = {node.name: _changed_parameters(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
     outside = [
@@ -331,8 +327,8 @@ def aliased(tree: ast.Module) -> tuple[tuple[str, str], ...]:
 
 
 def _changed_parameters(function: ast.FunctionDef) -> frozenset[int]:
-    """Return which parameters, by place, a function changes in place: it sets their items, or calls what changes
-    them.
+    """Return the indices of parameters that a function changes in place: it sets their items, or calls mutating
+    methods.
     """
     names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
     changed: dict[str, int] = {}
@@ -360,7 +356,7 @@ def _changed_parameters(function: ast.FunctionDef) -> frozenset[int]:
 
 
 def note_traps(section: Section, rubric: Rubric, question: str, patience: Patience) -> None:
-    """Note the traps of a rubric where they are; where nothing can be earned, that alone."""
+    """Note the traps of a rubric at their places; if nothing can be earned, that trap alone."""
     for trap in total_traps(rubric):
         field = section[trap.part if trap.part in section or trap.part != "min" else "max"]
         (field.error if trap.error else field.warn)(trap.text)
@@ -378,7 +374,7 @@ def note_traps(section: Section, rubric: Rubric, question: str, patience: Patien
 
 
 def check_patterns(notes: Notes, patience: Patience) -> None:
-    """Expressions that are slow on the wrong text; `notes` knows them all."""
+    """Note expressions that are slow on some texts; `notes` has all expressions."""
     untried = 0
     for field, pattern in notes.patterns:
         if patience.exhausted and pattern not in patience.verdicts:
@@ -391,7 +387,7 @@ def check_patterns(notes: Notes, patience: Patience) -> None:
 
 
 def check_examples_possible(placed: Sequence[Field], examples: Sequence[Example], rubric: Rubric) -> None:
-    """Wanted scores that no answer can get."""
+    """Note expected scores that no answer can get."""
     shares = shares_of(rubric)
     for field, example in zip(placed, examples, strict=True):
         if problem := impossible(shares, example.wanted):
@@ -399,7 +395,7 @@ def check_examples_possible(placed: Sequence[Field], examples: Sequence[Example]
 
 
 def check_choice(section: Section, choice: ChoicePart | None, question: str) -> None:
-    """A question is asked as it is written: options that it does not show cannot be chosen from."""
+    """Warn of options that the question, which is asked as written, does not show."""
     folded = " ".join(question.split()).casefold()
     unseen = (
         [option for option in choice.options if " ".join(option.split()).casefold() not in folded] if choice else []
@@ -411,9 +407,9 @@ def check_choice(section: Section, choice: ChoicePart | None, question: str) -> 
 
 
 def warn_of_missing_examples(section: Section, examples: Sequence[Example], rubric: Rubric) -> None:
-    """Without an answer that must score full and one that must not, nothing shows that the grading works.
+    """Warn unless examples show that the grading works: one that must score full, and one that must not.
 
-    What a judge will say cannot be demanded, so its examples may be of any kind.
+    A judge's score cannot be guaranteed, so examples for a judge may be of any kind.
     """
     if not examples:
         section.field.warn("no `examples`: nothing shows that the grading does what is meant")
@@ -428,7 +424,7 @@ def warn_of_missing_examples(section: Section, examples: Sequence[Example], rubr
 
 
 def warn_of_repetitions(notes: Notes, asked: Sequence[tuple[Node, OwnQuestion]]) -> None:
-    """Questions with the same text."""
+    """Warn of questions with the same text."""
     seen: dict[str, str] = {}
     for node, question in asked:
         text = " ".join(question.text.split())

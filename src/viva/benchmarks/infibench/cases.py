@@ -1,13 +1,13 @@
 """One published case (YAML) → a question with its rubric.
 
-Source: the InfiBench specification, sections 1 to 7. Where the authors' grader reads something as nobody meant it, both
-readings are here, and the difference is noted as a defect of the case.
+Source: the InfiBench specification, sections 1 to 7. Where the authors' grader reads something in an unintended way,
+both readings are here, and the difference is noted as a defect of the case.
 
 Blank-filling sections of published cases → a template with its accepted fillings.
 
 Source: the InfiBench specification, sections 4 and 4.5. `content` of a blank is a text or a list. Eight published cases
 write a mapping there, as keyword lists have it: the authors' grader then accepts the mapping's *key names* ("or",
-"content"), which nobody answers; repaired, it accepts what the mapping says.
+"content"), which nobody answers; repaired, its texts are accepted.
 
 Keyword lists of published cases → rules.
 
@@ -59,7 +59,7 @@ _CONDITION = re.compile(
 )
 _FOLDED_CLASS = re.compile(r"(?<!\\)(?:\\\\)*\\[A-Z]")
 _OF_RULES = ("regex", "cond", "or", "and")
-"""What a rule says, and an item has no say in."""
+"""Attributes of rules that items do not have."""
 
 
 class _Item(Struct):
@@ -76,7 +76,7 @@ class _Rule(Struct):
 
 
 def read_keywords(keywords: Place) -> tuple[tuple[Keyword, ...], bool]:
-    """Return the scored items, and whether the list asks for a handler of its own at its end."""
+    """Return the scored items, and whether the list ends with a request for a special handler."""
     items: list[Keyword] = []
     handled = False
     for place in keywords.sequence():
@@ -115,8 +115,8 @@ def _item(place: Place) -> Keyword:
 
 
 def _rule(place: Place, ignore_case: bool, regex: bool = False, folded: bool = False) -> Rule:
-    """Return one rule with what it inherits: the item's own flag, which covers all its rules, whether its texts are
-    patterns, and whether case is ignored (if repaired).
+    """Return one rule with inherited flags: the item's `ignore_case` for all its rules, whether texts are patterns
+    (`regex`), and whether case is folded (if repaired).
     """
     node = place.value
     if isinstance(node, str):
@@ -152,7 +152,7 @@ def _leaf(text: str, place: Place, ignore_case: bool, regex: bool, folded: bool)
 
 
 def _condition(place: Place) -> str:
-    """Return `context[-1].startswith('match')` and its like, in Viva's words (conditions.py)."""
+    """Translate `context[-1].startswith('match')` and similar conditions into Viva's (conditions.py)."""
     text = place.text()
     match = _CONDITION.fullmatch(text.strip())
     index = int(match["index"]) if match else 0
@@ -188,7 +188,7 @@ class _Filling(Struct, frozen=True):
 
 
 def read_blanks(place: Place) -> tuple[Blanks, bool]:
-    """Return the template with its blanks, and whether a handler of the case's own takes over."""
+    """Return the template with its blanks, and whether a special handler of the case grades them."""
     section = place.fields(_Section, ("post_handler",))
     template, marker, targets = section.template, section.marker, section.targets
     if not marker:
@@ -234,7 +234,7 @@ def _accepted(filling: _Filling, honour_case: bool) -> Accepted:
 
 
 def _fillings(place: Place, regex: bool = False, folded: bool = False) -> Iterator[_Filling]:
-    """Yield every text that is accepted, however deep it stands, with what it inherits."""
+    """Yield every accepted text at any depth, with inherited flags."""
     value = place.value
     if isinstance(value, str):
         yield _Filling(value, regex, folded)
@@ -267,16 +267,16 @@ class Case(Struct, frozen=True, kw_only=True):
     type: str
     """Question type: code completion, code debugging, knowledge question-answering, non-code debugging."""
     language: str
-    """As the data set writes it: "python", "c++/c", ..."""
+    """Spelling of the data set: "python", "c++/c", ..."""
     area: str
     level: str = ""
     """Difficulty, "1" to "5"; "" if the data set does not say."""
     url: str = ""
     system: Literal["plain", "brief"] = "plain"
-    """Which system prompt it is asked with (prompts.toml)."""
+    """The system prompt in prompts.toml."""
     rubric: Rubric
     metrics: tuple[str, ...]
-    """What grades it, of METRICS; the six questions with a rule of their own count as the metric the data set says."""
+    """Its metrics, of METRICS; the six questions with a special grader count under the data set's metric."""
     invalid_gold: str = ""
     """Why no answer to it can be graded; "" if it can."""
 
@@ -296,7 +296,7 @@ def areas() -> tuple[Area, ...]:
 
 
 def area_of(identity: str, language: str) -> str:
-    """Return the area of a language; of one that the paper does not list, by the first number of the published id."""
+    """Return the area of a language; of an unlisted one, by the first number of the published id."""
     names = {canonical(language), language.lower()}
     for area in areas():
         if names & set(area.languages):
@@ -306,7 +306,7 @@ def area_of(identity: str, language: str) -> str:
 
 
 def read_case(case: Place, prompt: str) -> Case:
-    """Return a case from its YAML mapping, worth 1 as all published ones are. What is odd goes to its reading.
+    """Return a case from its YAML mapping, worth 1 like all published ones. Oddities are noted in its reading.
 
     Raises DataError for what cannot be read.
     """
@@ -333,7 +333,7 @@ def read_case(case: Place, prompt: str) -> Case:
 
 
 def _metric(section: Place) -> str:
-    """Return the metric that a rule of the case's own counts as."""
+    """Return the metric under which a special grader counts."""
     metric = section.mapping().get("real_metric_type", "keywords")
     if metric not in METRICS:
         known = ", ".join(METRICS)
@@ -364,9 +364,7 @@ def _rubric(grading: Place, sections: Collection[str], language: str, prompt: st
 
 
 def _handler(reading: Reading, after_keywords: bool, after_blanks: bool, customized: bool) -> str:
-    """Return the case's id, if it has a rule of its own that Viva knows; unsound, if it has one that Viva does not
-    know.
-    """
+    """Return the id of a case with a special grader, else ""; give the case up where Viva has no such grader."""
     wanted = ((after_keywords, AFTER_KEYWORDS), (after_blanks, AFTER_BLANKS), (customized, CUSTOM))
     for asked, handlers in wanted:
         if asked and reading.case not in handlers:
@@ -425,13 +423,13 @@ def _tests(place: Place, language: str, prompt: str) -> UnitTests:
 
 @cache
 def weak_tests(published: bool) -> dict[str, str]:
-    """Tests (by their keys) that a program passes that solves nothing → what it does. Some only as published."""
+    """Return key of a test → what a program does that passes it without solving anything. Some only as published."""
     rows = csv.DictReader(shipped_text(__file__, "weak_tests.csv").splitlines())
     return {row["test"]: row["program"] for row in rows if published or not row["only"]}
 
 
 def key_of_test(test: Test) -> str:
-    """Return the first 24 digits of the SHA-256 of all that a program is joined with."""
+    """Return 24 digits of the SHA-256 of everything that a test joins to a program."""
     return hashlib.sha256("\n".join((test.before, test.prefix, test.code)).encode()).hexdigest()[:24]
 
 

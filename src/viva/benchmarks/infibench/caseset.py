@@ -2,11 +2,10 @@
 
 Two forms are read: one CSV (suite_v2.1_data.csv: prompt, grading specification as YAML, the files it refers to as
 JSON), and a folder of YAML cases under a suite file (suite_*.yaml). difficulty_levels.yaml and case_urls.csv are read
-where they lie beside. All of it is hostile input: sizes are bounded, no path leaves the folder, no code is run.
+from the same folder. Input is untrusted: sizes are bounded, no path leaves the folder, no code is run.
 
-A set that `viva build infibench export` wrote: question files, and a manifest that names them.
-
-Its questions are in Viva's own grading language (docs/data.md), as those of the bundled sample are.
+A set of `viva build infibench export`, question files with a manifest, is read, too. Its questions are in Viva's own
+grading language (docs/data.md), like those of the bundled sample.
 """
 
 from __future__ import annotations
@@ -30,25 +29,25 @@ from viva.types import Defect
 
 MANIFEST = "build.json"
 KIND = "infibench set"
-"""What its manifest says it is; a pool has a build.json, too."""
+"""Kind of the manifest, since a pool has a build.json, too."""
 FORMAT = 1
-"""The folder's layout."""
+"""Version of the folder's layout."""
 MOST_BYTES = 64_000_000
 _FILE = re.compile(r"[a-z0-9][a-z0-9-]{0,60}\.yaml")
 
 
 class Named(Struct, kw_only=True):
-    """What of build.json an examination needs."""
+    """Fields of build.json that an exam needs."""
 
     kind: str = ""
     format: int = 0
     files: tuple[str, ...] = ()
     urls: dict[str, str] = {}
-    """Question → where its original stands."""
+    """Question → address of its original."""
 
 
 def find_built(data: Path) -> Path | None:
-    """Return the folder of a built set: `data` itself, or infibench/ in it; None where that is something else."""
+    """Return the folder of a built set: `data` itself, or infibench/ in it; None for anything else."""
     for folder in (data, data / "infibench"):
         named = _manifest(folder / MANIFEST)
         if named is not None and named.kind == KIND:
@@ -104,12 +103,12 @@ _LEVEL = re.compile(r"level-([0-9]{1,2})")
 
 
 def read_cases(data: Path, *, published: bool = False) -> tuple[list[Case], list[Defect], list[bytes]]:
-    """Return the cases in the order of the suite, what is odd about them, and the bytes of the files (for the
+    """Return the cases in the order of the suite, what is odd about them, and the files' bytes (for the
     fingerprint).
 
     `data` is the CSV, a suite file, or a folder that holds one of them (or holds it in a folder infibench/).
-    `published` reads every oddity as the authors' grader does; otherwise as it is meant, and the defects say
-    "repaired". Raises DataError naming file, case and key; MissingDataError where there is no data set.
+    `published` reads every oddity like the authors' grader; otherwise as intended, with defects marked "repaired".
+    Raises DataError naming file, case and key; MissingDataError where there is no data set.
     """
     file = find_set(data)
     contents = [read_bytes(file, MAX_FILE)]
@@ -125,7 +124,7 @@ def read_cases(data: Path, *, published: bool = False) -> tuple[list[Case], list
 
 
 def find_set(data: Path) -> Path:
-    """Return the file that lists the cases: the CSV, else the one suite_*.yaml there is. Raises (Missing)DataError."""
+    """Return the file that lists the cases: the CSV, else the only suite_*.yaml. Raises (Missing)DataError."""
     if data.is_file():
         return data
     if not data.exists():
@@ -196,7 +195,7 @@ def _from_suite(file: Path, contents: list[bytes], published: bool) -> tuple[lis
         def fetch(place: Place, path: Path = path) -> str:
             where = f"{place.of.file}, case {place.of.case}, {place.key}"
             file_read = _inside(file.parent, path.parent, place.text(), where)
-            empty = "unit_test" in place.key  # an empty test asks that the answer runs
+            empty = "unit_test" in place.key  # an empty test requires only that the answer runs
             contents.append(read_bytes(file_read, MAX_FILE, empty=empty))
             return decoded(file_read, contents[-1]).replace("\r\n", "\n").replace("\r", "\n")
 
@@ -207,9 +206,7 @@ def _from_suite(file: Path, contents: list[bytes], published: bool) -> tuple[lis
 
 
 def _inside(root: Path, folder: Path, name: str, where: str) -> Path:
-    """Return a file by its path relative to `folder`. Raises DataError if it lies outside `root`, however it gets
-    there.
-    """
+    """Return a file by its path relative to `folder`. Raises DataError if it lies outside `root`, also by links."""
     if "\0" in name or len(name) > 1000:
         raise DataError(f"{where}: {shown(name)} is no path")
     try:
@@ -228,7 +225,7 @@ def _inside(root: Path, folder: Path, name: str, where: str) -> Path:
 
 
 def _open_case(text: str, where: str, published: bool, seen: set[str]) -> Place:
-    """Return a case, whose reading knows its id."""
+    """Return a case with a reading that knows its id."""
     case = Reading(where, published=published).document(text, "the case")
     identity = case.at("id").value
     if not isinstance(identity, str) or not _ID.fullmatch(identity):
@@ -243,7 +240,7 @@ def _open_case(text: str, where: str, published: bool, seen: set[str]) -> Place:
 
 
 def _levels(file: Path, contents: list[bytes]) -> dict[str, str]:
-    """Case id → difficulty level."""
+    """Return case id → difficulty level."""
     if not file.is_file():
         return {}
     contents.append(read_bytes(file, MAX_FILE))
@@ -258,7 +255,7 @@ def _levels(file: Path, contents: list[bytes]) -> dict[str, str]:
 
 
 def _urls(file: Path, contents: list[bytes]) -> dict[str, str]:
-    """Case id → the question's web address."""
+    """Return case id → the question's web address."""
     if not file.is_file():
         return {}
     contents.append(read_bytes(file, MAX_FILE))
@@ -267,5 +264,5 @@ def _urls(file: Path, contents: list[bytes]) -> dict[str, str]:
 
 
 def _id_of(path: str) -> str:
-    """cases/eval_0-0-1.yaml is the case 0-0-1."""
+    """Return the case id of a path: 0-0-1 for cases/eval_0-0-1.yaml."""
     return path.rpartition("/")[2].removesuffix(".yaml").removeprefix("eval_")

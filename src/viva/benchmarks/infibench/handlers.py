@@ -1,7 +1,7 @@
-"""The eight published questions that are graded by a rule of their own: one small function each, by question id.
+"""Special graders of eight published questions: one small function each, by question id.
 
-The data set brings a Python function for each of them. Viva does not run Python that it finds in a data file: these are
-its own functions, written from the description in the InfiBench specification, section 7. All are total and linear in
+The data set has a Python function for each of them. Viva does not run Python from a data file: these are its own
+functions, written from the description in the InfiBench specification, section 7. All are total and linear in
 the length of the text.
 """
 
@@ -14,7 +14,7 @@ from viva.scorers.rubric.points import Custom, PostHandler
 from viva.scorers.rubric.rubrics import Points
 
 Status = tuple[bool, ...] | tuple[str, ...]
-"""How each item of a metric fared: matched flags of keywords, detail strings of blanks."""
+"""Result of each item of a metric: matched flags of keywords, detail strings of blanks."""
 
 _FENCE = "```"
 _QUOTE_OR_BREAK = re.compile(r"['\"\n]")
@@ -26,7 +26,7 @@ _FILLING = re.compile(r"response string: ([\s\S]*?), ans:")
 
 
 def _form_item(text: str) -> Points:
-    """0-0-14: a switch and a span are there; and the switch is in a form item of its own, without the span."""
+    """0-0-14: a switch and a span are there; and the switch is in a separate form item, without the span."""
     if not all(part in text for part in ("<Form.Item", "<Switch", "<span>")):
         return Points(0.0, 2.0, ("0: <Form.Item, <Switch and <span> are not all there",))
     inside = text[text.index("<Form.Item") : max(text.find("</Form.Item>"), 0)]
@@ -36,7 +36,7 @@ def _form_item(text: str) -> Points:
 
 
 def _in_order(first: str, second: str, what: str) -> Custom:
-    """0-0-26, 0-0-38: one text stands before another, each where it first occurs."""
+    """0-0-26, 0-0-38: the first occurrence of one text is before that of another."""
     return lambda text: _all_or_nothing(0 <= text.find(first) < text.find(second), what)
 
 

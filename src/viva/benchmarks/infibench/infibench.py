@@ -7,7 +7,7 @@ unit tests and similarity; ten answers to a question at temperature 0.2 and top-
     viva run infibench --data DIR --model openai/gpt-4o --repeats 3
     viva grade infibench answers.jsonl.gz --data DIR --as-published --out scores.csv
 
-The default reads the published grading specifications as they are meant; `--as-published` as the authors' grader does,
+The default reads the published grading specifications as intended; `--as-published` as the authors' grader does,
 answer by answer. README.md beside this file lists the differences.
 """
 
@@ -32,7 +32,7 @@ from viva.types import Aggregate, BenchmarkInfo, Defect, ExamSpec, Question, Sam
 HERE = Path(__file__).parent
 SAMPLE = HERE / "sample"
 TYPES = ("code completion", "code debugging", "knowledge question-answering", "non-code debugging")
-_shipped = cache(sound_questions)  # every expression in it is tried on many texts: a second
+_shipped = cache(sound_questions)  # cached: trying its expressions takes a second
 DRAWS = SamplingPlan(samples=10, sampling=Sampling(temperature=0.2, top_p=0.9, max_tokens=1024))
 BEST = Aggregate("Overall", attempts="best")
 
@@ -80,13 +80,13 @@ def _sample(texts: Templates) -> tuple[list[Item], list[Defect], list[bytes]]:
 
 
 def _built(folder: Path, texts: Templates) -> tuple[list[Item], list[Defect], list[bytes]]:
-    """Return a set of one's own (viva build infibench export)."""
+    """Return the items of a custom set (viva build infibench export)."""
     questions, urls, contents = read_built(folder)
     return _asked(own_items(questions, ""), urls, texts), [], contents
 
 
 def _asked(items: Sequence[Item], urls: Mapping[str, str], texts: Templates) -> list[Item]:
-    """With their system prompts, and where their originals stand, if that is known."""
+    """Return items with their system prompts and, if known, the addresses of their originals."""
     asked = {False: texts.text("system.plain"), True: texts.text("system.brief")}
     return [
         msgspec.structs.replace(
@@ -146,7 +146,7 @@ class InfiBench:
     )
 
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> RubricExam:
-        """InfiBench with these settings; the bundled sample when `data` is None."""
+        """Return InfiBench with these settings; the bundled sample when `data` is None."""
         # No question of the paper needs a judge; questions of the sample's form may.
         judge = read_templates(HERE.parent / "custom" / "prompts.toml")["judge"]
         texts = Templates({**read_templates(HERE / "prompts.toml"), "judge": judge}, templates, {})

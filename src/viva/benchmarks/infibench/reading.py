@@ -1,4 +1,4 @@
-"""Reading YAML that strangers wrote: bounded, and with errors that say which file, which case and which key."""
+"""Reading of untrusted YAML: bounded, with errors that name file, case and key."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def read_yaml(text: str, where: str) -> object:
 
 
 class Reading:
-    """The reading of one case: where it stands, in which of the two readings, and what was found wrong with it.
+    """The reading of one case: its place, which of the two readings it is, and its defects.
 
-    `published` reads as the authors' grader does; otherwise what is obviously meant is read, and noted as repaired.
+    `published` reads as the authors' grader does; otherwise the obvious intention is read, and noted as repaired.
     """
 
     def __init__(self, file: str, *, published: bool, case: str = "") -> None:
@@ -56,15 +56,15 @@ class Reading:
         return DataError(f"{self.file}{case}, {key}: {problem}")
 
     def quirk(self, kind: str, detail: str) -> None:
-        """Something that the authors' grader reads as nobody meant: repaired, unless its reading is asked for."""
+        """Note what the authors' grader reads in an unintended way: repaired, unless its reading is asked for."""
         self.defects.append(Defect(self.case, kind, detail, "noted" if self.published else "repaired"))
 
     def note(self, kind: str, detail: str) -> None:
-        """Something odd that is left as it is."""
+        """Note an oddity that is left as it is."""
         self.defects.append(Defect(self.case, kind, detail, "noted"))
 
     def give_up(self, kind: str, detail: str) -> None:
-        """The case cannot be graded."""
+        """Mark the case as impossible to grade."""
         self.invalid_gold = self.invalid_gold or detail
         self.defects.append(Defect(self.case, kind, detail, "unsound"))
 
@@ -87,7 +87,7 @@ class Place(Struct, frozen=True):
         return self.value
 
     def at(self, name: str) -> Place:
-        """Return what a mapping has under a name; nothing where it has none."""
+        """Return the value under a name of a mapping; null where it has none."""
         return Place(self.of, self.mapping().get(name), f"{self.key}.{name}" if self.key else name)
 
     def sequence(self) -> list[Place]:
@@ -97,7 +97,7 @@ class Place(Struct, frozen=True):
         return [Place(self.of, entry, f"{self.key}[{number}]") for number, entry in enumerate(self.value)]
 
     def text(self) -> str:
-        """Return a text. A number or `yes` without quotes is none."""
+        """Return a text; a number or `yes` without quotes is an error."""
         if not isinstance(self.value, str):
             raise self.wrong(f"a text belongs here, not {shown(self.value)}; put it in quotes if it is one")
         return self.value
@@ -110,7 +110,7 @@ class Place(Struct, frozen=True):
         return float(value)
 
     def flag(self) -> bool:
-        """True or false."""
+        """Return true or false."""
         if not isinstance(self.value, bool):
             raise self.wrong(f"true or false belongs here, not {shown(self.value)}")
         return self.value
@@ -125,7 +125,7 @@ class Place(Struct, frozen=True):
         """
         node = self.mapping()
         known = {field.encode_name: field for field in msgspec.structs.fields(kind)}
-        for name in node.keys() - known.keys() - set(besides):  # a slip of the pen, usually
+        for name in node.keys() - known.keys() - set(besides):  # usually a typing error
             self.of.note("unknown key", f"{self.key}.{name} is read by nothing")
         given: dict[str, object] = {}
         for name, field in known.items():

@@ -1,17 +1,17 @@
-"""Published tests that assert something else than what they are plainly meant to.
+"""Repairs of published tests that do not assert what they are plainly meant to.
 
 A test that defines the answer's function again passes whatever was answered. Two of the development suite do
-(specification, section 9). Such a test uses nothing that it does not define itself; the definition of what the
-question asks for is then taken out of it. A test that merely defines a helper of a name that the question mentions
-uses something of the answer's, and stays as it is.
+(specification, section 9). Such a test uses only what it defines itself; the definition of what the question
+asks for is then removed. A test that merely defines a helper with a name from the question uses something of the
+answer's, and stays as it is.
 
 `all(a == b)` goes through the *labels* of a frame's columns, which are true. Values are compared in its place, two that
 are missing being equal.
 
 `answer(x).equals(expected(x))` asks the answer's own object. The expected one is asked in its place.
 
-A reference that changes an argument in place (`viva.benchmarks.custom.traps.aliased`) hands the answer what it has made
-of it: what does nothing passes, and what does the same once more fails. The reference gets a copy.
+A reference that changes an argument in place (`viva.benchmarks.custom.traps.aliased`) hands the changed one to the
+answer: one that does nothing passes, and one that does the same again fails. The reference gets a copy.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _REPAIRS = {
         "its reference changes what the answer is given",
     ),
 }
-"""Kind of defect → what its repair defines, and what is wrong."""
+"""Kind of defect → code that its repair adds, and a description."""
 
 
 class _Meant(ast.NodeTransformer):
-    """A test as it is meant, and which repairs that took."""
+    """Rewriter of a test to its intended form, with the repairs made."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._changed = frozenset(aliased(tree))
@@ -80,7 +80,7 @@ class _Meant(ast.NodeTransformer):
 
 
 def as_meant(code: str, language: str) -> tuple[str, dict[str, str]]:
-    """Return a Python test as it is meant, and the kinds of defects that it had, with what was wrong."""
+    """Return the intended form of a Python test, and its defects: kind → description."""
     tree = parse(code) if language == "python" and len(code) <= MAX_CODE else None
     if tree is None:
         return code, {}
@@ -93,7 +93,7 @@ def as_meant(code: str, language: str) -> tuple[str, dict[str, str]]:
 
 
 def without_redefinitions(code: str, language: str, prompt: str) -> tuple[str, tuple[str, ...]]:
-    """Return the test without the definitions it should leave to the answer, and their names (() if there are none)."""
+    """Return the test without definitions that it should leave to the answer, and their names."""
     if len(code) > MAX_CODE or "\r" in code:  # lines are counted by line feeds here
         return code, ()
     if language == "python":
@@ -104,7 +104,7 @@ def without_redefinitions(code: str, language: str, prompt: str) -> tuple[str, t
 def _asked_for(names: Iterable[str], prompt: str) -> str:
     """Return the name that the question mentions last as something to call or to define; "" if it mentions none.
 
-    The signature of what is asked for stands at the end of a question; examples stand before.
+    The signature asked for is at the end of a question, after the examples.
     """
     mentions = {}
     for name in names:

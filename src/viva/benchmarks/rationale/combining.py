@@ -1,4 +1,4 @@
-"""How answer and rationale make one number, and the tables of it (CLR-Bench, arXiv 2410.17558, section 3.3)."""
+"""The combined score of answer and rationale, and its tables (CLR-Bench, arXiv 2410.17558, section 3.3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IN_FORM = "in form"
 
 
 def combine(answer: float, rationale: float) -> float:
-    """Q→AR = R (1 + A) / 2: the paper's six cases, and the half-right selection that it leaves open.
+    """Return Q→AR = R (1 + A) / 2: the paper's six cases, and the half-right selection that it leaves open.
 
     (1, 1) → 1; (1, ½) → ½; (1, 0) → 0; (0, 1) → ½; (0, ½) → ¼; (0, 0) → 0; (½, 1) → ¾; (½, ½) → ⅜; (½, 0) → 0.
     """
@@ -24,7 +24,7 @@ def combine(answer: float, rationale: float) -> float:
 
 
 def parts_of(answer: float | None, rationale: float | None, *, in_form: bool) -> dict[str, float]:
-    """Return the parts of a score, as far as they are known."""
+    """Return the known parts of a score."""
     parts = {IN_FORM: float(in_form)}
     if answer is not None:
         parts[Q_A] = answer
@@ -38,7 +38,7 @@ def parts_of(answer: float | None, rationale: float | None, *, in_form: bool) ->
 
 
 def limits_of(answer: float | None, rationale: float | None) -> dict[str, tuple[float, float]]:
-    """Return what Q→AR ("") and the guess gap of an answer can still be of which one or both are undecided.
+    """Return the possible ranges of Q→AR ("") and the guess gap, where answer or rationale are undecided (None).
 
     Q→AR rises with both, and the guess gap A − R (1 + A) / 2 with A while it falls with R.
     """
@@ -51,9 +51,9 @@ def limits_of(answer: float | None, rationale: float | None) -> dict[str, tuple[
 
 
 def defended(rows: TableSpec, over: str = "", *, first: bool = True) -> tuple[TableSpec, TableSpec, TableSpec]:
-    """Return three tables with the rows of another: the metrics, the guess gap, and what was behind the right answers.
+    """Return three tables with the rows of another: the metrics, the guess gap, and the rationales of right answers.
 
-    Of all such triples the last two of the `first` are always shown, the others are long tables.
+    The last two are always shown for the `first` of several triples; for the others they are long tables.
     """
     metrics = (
         Aggregate(Q_A, part=Q_A, over=over, aspects=(ANSWER,)),

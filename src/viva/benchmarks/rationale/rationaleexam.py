@@ -1,10 +1,10 @@
-"""Any exam under CLR-Bench's protocol: the model must say why, and then what; both are graded, and combined.
+"""Any exam under CLR-Bench's protocol: the model gives a rationale, then an answer; both are graded and combined.
 
     Q→A   the exam's own grading of the answer
     Q→R   the rationale: similarity to the gold rationale, else a judge by the rubric of the question's kind
     Q→AR  R (1 + A) / 2
 
-The exam inside knows nothing of this but to leave out its own way of asking (`ExamSpec.rationale`).
+The exam inside only has to leave out its own instructions on how to reply (`ExamSpec.rationale`).
 """
 
 from __future__ import annotations
@@ -70,16 +70,16 @@ class RationaleExam(ExamWrapper):
 
     @property
     def templates(self) -> Mapping[str, object]:
-        """Those of the exam inside, and this protocol's under `RATIONALE_EXAM`."""
+        """Templates of the exam inside, and this protocol's under `RATIONALE_EXAM`."""
         return {**self.inner.templates, RATIONALE_EXAM: self._texts.data}
 
     def constant(self) -> None:
-        """None: an answer without its rationale earns nothing."""
+        """Return None: an answer without its rationale earns nothing."""
 
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Request:
-        """Return the prompt of the exam inside, and what form the reply must have."""
+        """Return the prompt of the exam inside, with the required form of the reply."""
         request = self.inner.request(question, sample, sampling, context_window)
         return msgspec.structs.replace(request, prompt=self._asked(question, request.prompt))
 
@@ -101,15 +101,15 @@ class RationaleExam(ExamWrapper):
         return fill(self._texts.text(f"{section}.ask"), {"why": why, "what": what})
 
     def _language(self, question: Question) -> str:
-        """That of the protocol's texts: the question's, or English where there are none in it."""
+        """Return the language of the protocol's texts: the question's, else English."""
         return question.language if question.language in cast("Mapping[str, object]", self._texts.data["ask"]) else "en"
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
-        """Return what the exam inside runs."""
+        """Return the programs of the exam inside."""
         return self.inner.executions(question, _answer(_taken(response), response))
 
     def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
-        """Return the answer where the exam inside compares it; the rationale with the gold one."""
+        """Return the exam's own comparisons, and that of the rationale with the gold one."""
         if not self.spec.encoder or response.error or question.answer is None:
             return ()
         taken = _taken(response)
@@ -123,7 +123,7 @@ class RationaleExam(ExamWrapper):
     def judgements(
         self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
     ) -> tuple[Generate, ...]:
-        """Return what the exam inside asks about the answer; and the rationale, unless it is like the gold one."""
+        """Return the requests about the answer, and about the rationale unless it is similar to the gold one."""
         if response.error or question.answer is None:
             return ()
         taken = _taken(response)
@@ -137,7 +137,7 @@ class RationaleExam(ExamWrapper):
     def _judged(self, question: Question, taken: Taken, samples: int) -> tuple[Generate, ...]:
         section = f"rubric.{self._language(question)}"
         options = "".join(f"\n{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=False))
-        # In form "none" the whole reply is both; it is shown once.
+        # In form "none" the whole reply is both, and is shown once.
         answer = clip(taken.answer) if taken.answer != taken.rationale else ""
         rationale = clip(taken.rationale)
         values = {
@@ -152,17 +152,17 @@ class RationaleExam(ExamWrapper):
         return ask_judge(question, RATIONALE, samples, self._texts, section, values)
 
     def readable(self, question: Question, opinion: Opinion) -> bool:
-        """Return whether a judge's reply holds a verdict, or says that there is none."""
+        """Return whether a judge's reply holds a verdict, or declines one."""
         if opinion.aspect != RATIONALE:
             return self.inner.readable(question, opinion)
         return self.mark(question, opinion) is not None or undecided(opinion)
 
     def mark(self, question: Question, opinion: Opinion) -> float | None:
-        """Return a rationale's 0, ½ or 1; an answer's mark as the exam inside has it."""
+        """Return a rationale's mark (0, ½ or 1), or an answer's as the exam inside reads it."""
         return read_mark(opinion, SCALE) if opinion.aspect == RATIONALE else self.inner.mark(question, opinion)
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """Q→AR, with Q→A and Q→R as parts."""
+        """Score Q→AR, with Q→A and Q→R as parts."""
         if response.error or question.answer is None:
             return msgspec.structs.replace(self.inner.score(question, response, evidence), limits=limits_of(None, None))
         taken = _taken(response)
@@ -181,7 +181,7 @@ class RationaleExam(ExamWrapper):
             decided[RATIONALE] = reasoned.by
         outcome = "ungraded" if value is None else outcome_of(value)
         if value == 0.0 and answered.outcome in UNREADABLE:
-            value, outcome, a = None, answered.outcome, None  # earned nothing, and could not be read either
+            value, outcome, a = None, answered.outcome, None  # unreadable answers earn nothing
         return Score(
             value=value,
             outcome=outcome,
@@ -227,7 +227,7 @@ class RationaleExam(ExamWrapper):
     def _reasoned(
         self, question: Question, taken: Taken, evidence: Evidence
     ) -> tuple[Decision, dict[str, tuple[float, ...]]]:
-        """Return what the rationale is worth, and each judge's marks of it."""
+        """Return the decision on the rationale, and each judge's marks."""
         if not taken.rationale:
             evidence = Evidence(marks=evidence.marks)
         decided = decide_aspect(RATIONALE, evidence, lambda opinion: self.mark(question, opinion), self.spec.panel)
@@ -236,7 +236,7 @@ class RationaleExam(ExamWrapper):
         return Decision(value=0.0, by="rule", why="the reply gives no rationale"), {}
 
     def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
-        """Answer and rationale, as rule, similarity and judges left them."""
+        """Return answer and rationale for review, with the decisions of rule, similarity and judges."""
         taken = _taken(response)
         if response.error or question.answer is None or not (taken.rationale or taken.answer):
             return ()
@@ -272,7 +272,7 @@ class RationaleExam(ExamWrapper):
         return (*inside, reasons)
 
     def layouts(self) -> tuple[TableSpec, ...]:
-        """Return the rows of the exam's own tables, each with the three metrics and with what was guessed."""
+        """Return the rows of the exam's own tables, each with the three metrics and the share of guesses."""
         over = self.inner.headline().over
         tables = self.inner.layouts()
         across = tuple(table for table in tables if table.across)
@@ -280,12 +280,12 @@ class RationaleExam(ExamWrapper):
         return (*(pair for table in own for pair in defended(table, over, first=table is own[0])), *across)
 
     def headline(self) -> Aggregate:
-        """Q→AR, averaged as the exam inside does."""
+        """Return Q→AR, averaged like the exam inside."""
         return msgspec.structs.replace(self.inner.headline(), label="Q→AR")
 
 
 def _taken(response: Response) -> Taken:
-    """The parts of a reply. JSON can spell half of a surrogate pair ("\\ud800"), which no file and no wire can hold."""
+    """Return the parts of a reply, without half surrogate pairs ("\\ud800" in JSON), which cannot be encoded."""
     taken = take_apart(response.text)
     return msgspec.structs.replace(
         taken, rationale=replace_surrogates(taken.rationale), answer=replace_surrogates(taken.answer)

@@ -1,1 +1,1 @@
-"""SynEval: the syntax of a sentence, in examinations generated from a treebank."""
+"""SynEval: the syntax of sentences, in exams generated from a treebank."""

@@ -1,16 +1,16 @@
-"""What a SynEval examination is made of: facts, and the questions that ask for them. Both are plain JSONL.
+"""SynEval's data: facts, and the questions that ask for them. Both are plain JSONL.
 
-A fact is one thing that a tree says about its sentence ("the subject of `will join` is `pierre vinken`"); `viva build
+A fact is one statement of a tree about its sentence ("the subject of `will join` is `pierre vinken`"); `viva build
 syneval` writes them to facts.jsonl. An item is one question in one format; a set is a folder with
 
     test.jsonl        the items that are asked
     exemplars.jsonl   the items that few-shot prompts show
     build.json        how the set was made (build.Manifest)
 
-A set's files → the questions that are asked, and the pools of exemplars.
+Reading a set's files: the questions that are asked, and the pools of exemplars.
 
-A set is what `viva build syneval` writes (see items.py): test.jsonl, and exemplars.jsonl where exemplars are shown. A
-row that cannot be asked is refused with its file and line: a set that is half read would be another examination.
+A set is what `viva build syneval` writes (see items.py): test.jsonl, and exemplars.jsonl where exemplars are shown. An
+unusable row is refused with its file and line: a part of a set would be another exam.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SlotKind = Literal[
     "verb_phrase", "noun_phrase", "prepositional_phrase",
     "grammatical_subject", "direct_object", "indirect_object", "subject_complement",
 ]  # fmt: skip
-"""What the phrase that a question shows is; MVP shows an argument and asks for its verb phrase."""
+"""Role of the phrase that a question shows; MVP shows an argument and asks for its verb phrase."""
 
 
 class Fact(Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class Fact(Struct, frozen=True, kw_only=True):
     file: str
     """The treebank file's stem: "wsj_0001"."""
     tree: int
-    """Which tree of its file, from 0."""
+    """Index of the tree in its file, from 0."""
     sentence: str
     knowledge_point: KnowledgePoint
     slot_kind: SlotKind
@@ -64,25 +64,25 @@ class Fact(Struct, frozen=True, kw_only=True):
     nodes: tuple[str, ...]
     """Paths of the slot's and the answer's nodes, child by child from the root: "0.1.1"."""
     rule: str
-    """Which pattern of its knowledge point found it."""
+    """The pattern of its knowledge point that found it."""
 
 
 class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One question: a row of questions.jsonl, test.jsonl and exemplars.jsonl."""
 
     id: str
-    """Unique in its set, and telling: file, tree, knowledge point, format, running number ("wsj_0001-0-GS-MC-2")."""
+    """Unique in its set, made of file, tree, knowledge point, format, running number ("wsj_0001-0-GS-MC-2")."""
     knowledge_point: KnowledgePoint
     format: Format
     sentence: str
     question: str
-    """Without sentence and options."""
+    """The question without sentence and options."""
     options: tuple[str, ...] = ()
-    """Of a multiple-choice question: four."""
+    """The four options of a multiple-choice question."""
     answer: str
     """ "true" or "false"; a letter A to D; or the phrase."""
     accepted: tuple[str, ...] = ()
-    """Other phrases that are as right (FITB)."""
+    """Other right phrases (FITB)."""
     category: str
     tags: tuple[str, ...] = ()
     file: str
@@ -90,7 +90,7 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
     nodes: tuple[str, ...] = ()
     rule: str = ""
     wording: str = ""
-    """Which wording of wordings.toml: knowledge point, format, and its number there."""
+    """The wording in wordings.toml: knowledge point, format, number."""
     stratum: str = ""
     """In a sampled set: the stratum that it was drawn for. The published scheme may draw a question for several, and
     then it is listed and counted as often."""
@@ -103,7 +103,7 @@ LETTERS = "ABCD"
 MAX_LINE = 1_000_000
 """Bytes of one row: no sentence with its question comes near."""
 MAX_TEXT = 20_000
-"""Characters of a sentence, a question, an answer: what is longer costs every reader of a reply too much."""
+"""Characters of a sentence, a question, an answer; longer ones would make reading replies too slow."""
 _SHOWN = 60
 _decode = msgspec.json.Decoder(Item).decode
 
@@ -111,13 +111,13 @@ Pools = dict[tuple[KnowledgePoint, Format], list[Item]]
 
 
 class Built(Struct, frozen=True):
-    """What is read of build.json; `viva build syneval` writes more."""
+    """The fields read from build.json; `viva build syneval` writes more."""
 
     fingerprint: str = ""
 
 
 class Listed(Struct, frozen=True):
-    """A question of the set, and for how many strata it was drawn: asked once, counted so often."""
+    """A question of the set, and the number of strata that it was drawn for: asked once, counted so often."""
 
     item: Item
     times: int = 1
@@ -160,7 +160,7 @@ def read_test(path: Path, content: bytes) -> list[Listed]:
 
 
 def read_exemplars(path: Path, content: bytes) -> Pools:
-    """Knowledge point and format → its exemplars, each once, in the order of the file. Raises DataError."""
+    """Return (knowledge point, format) → its exemplars, each once, in the order of the file. Raises DataError."""
     pools: Pools = {}
     first: dict[str, tuple[int, Item]] = {}
     for line, item in read_items(path, content):
@@ -172,7 +172,7 @@ def read_exemplars(path: Path, content: bytes) -> Pools:
 
 
 def read_items(path: Path, content: bytes) -> Iterator[tuple[int, Item]]:
-    """Yield every row with its line, from 1. Raises DataError for one that is no question as items.py has it."""
+    """Yield every row with its line, from 1. Raises DataError for one that is no `Item`."""
     for line, row in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not row.strip():
             continue
@@ -190,7 +190,7 @@ def read_items(path: Path, content: bytes) -> Iterator[tuple[int, Item]]:
 
 
 def read_if_there(path: Path) -> bytes | None:
-    """Return a file's bytes, which may be none; None where there is no such file. Raises DataError."""
+    """Return a file's bytes, which may be empty; None where there is no such file. Raises DataError."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -200,9 +200,7 @@ def read_if_there(path: Path) -> bytes | None:
 
 
 def changed(folder: Path, fingerprint: str) -> Iterator[Defect]:
-    """Yield whether the files have another fingerprint than build.json says they had. Raises DataError if it is
-    damaged.
-    """
+    """Yield a defect where the files' fingerprint is not that in build.json. Raises DataError if it is damaged."""
     content = read_if_there(folder / BUILD)
     if content is None:
         return
@@ -242,8 +240,7 @@ def _same(path: Path, line: int, first: Item, item: Item, first_line: int) -> No
         differing = next(name for name in item.__struct_fields__ if getattr(item, name) != getattr(first, name))
         raise DataError(
             f"{path}, line {line}: id {_short(item.id)} is another question in line {first_line} ({differing} "
-            "differs): "
-            "ids must differ"
+            "differs): ids must differ"
         )
 
 

@@ -1,11 +1,11 @@
-"""SynEval: does a model understand the syntax of a sentence?
+"""SynEval: understanding of the syntax of sentences.
 
 Zhou et al., "How Well Do Large Language Models Understand Syntax? An Evaluation by Asking Natural Language Questions",
 arXiv 2311.08287. Nine knowledge points, three formats (true or false, multiple choice, fill in the blank), generated
 from a treebank. No set was published: `viva build syneval` makes one from any treebank in PTB brackets.
 
     viva run syneval --model openai/gpt-4o                              the bundled set, zero-shot
-    viva run syneval --data DIR --shots 5 --model openai/gpt-4o         five exemplars, drawn anew by three seeds
+    viva run syneval --data DIR --shots 5 --model openai/gpt-4o         five exemplars, drawn by three seeds
     viva run syneval --data DIR --form base --model openai/NAME --base-url http://127.0.0.1:8000/v1
 
 What the bundled set holds, and how Viva differs from the authors' scripts: README.md beside this file.
@@ -17,12 +17,12 @@ questions, since a blank is worth the mean of its exact match and its F1. No TF 
 its TF score is that of the questions about what belongs to it, subject, complement and objects. OA over points is the
 mean over the knowledge points' formats, so that a set's mix of knowledge points does not decide it.
 
-From a reply to its score: by what it commits to, or as the authors' script reads it.
+The score of a reply: by what it commits to, or as the authors' script reads it.
 
 A truth value or letter is right or wrong. A blank earns the mean of exact match and F1 (`Score.parts`), so that the
 mean over the three formats is the paper's OA.
 
-What the authors' script reads from a reply, defects included: used only under `--as-published`.
+The reading of a reply by the authors' script, defects included: used only under `--as-published`.
 
 From the behaviour described in the specification (SynEval, section 5 and quirk 14). Only the first line of the reply
 counts. A letter needs a bare or quoted form ("(A)" and "Option B" have none); "A board" is A; what follows "answer is"
@@ -71,7 +71,7 @@ from viva.types import (
 from viva.visible import capitalised
 
 NO_ANSWER = "<no-answer>"
-"""The one candidate of a reply that says that there is none; no gold answer is like it."""
+"""The only candidate of a reply that denies that there is one; it equals no gold answer."""
 
 _TRUTH = "[Tt]rue|[Ff]alse|(?:[Yy]es|[Nn]o)(?![A-Za-z])"
 _OPEN, _CLOSE = '[“”"]', '[“”"]'
@@ -101,7 +101,7 @@ def truth_is_right(word: str | None, gold: str) -> bool:
 
 
 def phrase_candidates(reply: str, knowledge_point: KnowledgePoint) -> tuple[str, ...]:
-    """Return what a fill-in-the-blank reply may have meant, in lower case; the whole line is always among it."""
+    """Return candidates for a blank, in lower case, always with the whole line."""
     line = _first_line(reply).lower()
     phrases = _stated(line, knowledge_point)
     if not phrases and "there is no" in line:
@@ -113,7 +113,7 @@ def phrase_candidates(reply: str, knowledge_point: KnowledgePoint) -> tuple[str,
 
 
 def score_phrase(reply: str, knowledge_point: KnowledgePoint, gold: str) -> SpanScore:
-    """Return the best of the candidates, held to the gold answer."""
+    """Return the score of the best candidate against the gold answer."""
     return score_span(phrase_candidates(reply, knowledge_point), (gold,))
 
 
@@ -122,7 +122,7 @@ def _first_line(reply: str) -> str:
 
 
 def _read_word(line: str, word: str) -> str | None:
-    """Return the three shapes, in order: alone; with a blank or a mark and anything behind it; behind "answer is"."""
+    """Return the word where the line has it alone, before a blank or mark, or (the last one) behind "answer is"."""
     bare = re.fullmatch(rf"(?:Answer: )?({word})[^A-Za-z]?", line) or re.match(rf"(?:Answer: )?({word})[ .,)]", line)
     if bare:
         return bare[1]
@@ -131,7 +131,7 @@ def _read_word(line: str, word: str) -> str | None:
 
 
 def _stated(line: str, knowledge_point: KnowledgePoint) -> list[str]:
-    """Return what the sentences name that the script knows."""
+    """Return the phrases in those forms of sentences that the script knows."""
     inverse = knowledge_point == "MVP"
     phrases: list[str] = []
     if match := _OBJECT_OF.search(line):
@@ -148,7 +148,7 @@ def _stated(line: str, knowledge_point: KnowledgePoint) -> list[str]:
 POOLED = ("GS", "SC", "DO", "IO")
 OA = Aggregate("OA", over="format")
 OVER_POINTS = Aggregate("OA over points", over="point_and_format")
-"""Every knowledge point and format counts alike, however many questions it has. MVP has no TF of its own."""
+"""Every knowledge point and format has equal weight, however many questions it has. MVP has no TF."""
 _TF = Aggregate("TF", {"format": ("TF",)})
 _MC = Aggregate("MC", {"format": ("MC",)})
 _EXACT = Aggregate("FITB accuracy", {"format": ("FITB",)}, part="exact")
@@ -161,7 +161,7 @@ _POINTS = tuple(
 
 
 def tags_of(item: Item) -> dict[str, str]:
-    """Return what the tables go by."""
+    """Return the tags by which results are tabulated."""
     pooled = item.knowledge_point in POOLED and item.format == "TF"
     return {
         "format": item.format,
@@ -173,7 +173,7 @@ def tags_of(item: Item) -> dict[str, str]:
 
 
 def incomplete(items: Iterable[Item]) -> Iterator[Defect]:
-    """Yield the rows of which OA is no OA, since not every format is asked there."""
+    """Yield the rows whose OA is incomplete, since not every format is asked there."""
     present: dict[str, set[str]] = {}
     for item in items:
         of = [item.knowledge_point, "Overall", *(["MVP"] if tags_of(item)["mvp"] == "yes" else [])]
@@ -187,7 +187,7 @@ def incomplete(items: Iterable[Item]) -> Iterator[Defect]:
 
 
 def table_specs(categories: Sequence[str], shots: int) -> tuple[TableSpec, ...]:
-    """Return the tables of one run. `categories` are the tags' values that the set has."""
+    """Return the tables of one run. `categories` are the values of that tag in the set."""
     how = f"{shots}-shot" if shots else "zero-shot"
     overall = Aggregate("Overall")
     points = (*_POINTS, Aggregate("All"))
@@ -222,12 +222,12 @@ ROLES: dict[KnowledgePoint, tuple[str, ...]] = {
     "CO": ("conjunct",),
     "PPA": ("head", "host"),
 }
-"""What a reply may call the phrase that is asked for."""
+"""Names that a reply may give the phrase asked for."""
 _QUOTED = re.compile("“([^“”]*)”")
 
 
 def grade(item: Item, response: Response, *, base: bool) -> Score:
-    """Return the score of what the reply commits to. `base`: it goes on behind an open quotation mark."""
+    """Return the score of what the reply commits to. `base`: it continues after an open quotation mark."""
     reply = behind_quote(response.text) if base else response.text
     if item.format == "TF":
         return grade_reading(read_truth(reply, ended=response.ended), item.answer, response)
@@ -247,24 +247,21 @@ def grade(item: Item, response: Response, *, base: bool) -> Score:
         return grade_reading(reading, item.answer, response)
     where = f" at {reading.span[0]}-{reading.span[1]}" if reading.span else ""
     golds = (item.answer, *item.accepted)
-    # What the reader takes off a reply (marks around it, the stop of "Co." before a comma) may be part of the gold.
+    # What the reader strips from a reply (marks around it, the stop of "Co." before a comma) may be part of the gold.
     accepted = dict.fromkeys((*golds, *map(clean, golds)))
     return phrase_score(score_span([phrase], accepted), f"{reading.rule}{where}")
 
 
 def shown_phrase(question: str) -> str:
-    """Return the phrase that a question shows in quotation marks, as the blank may be too; empty for none, or
-    several.
-    """
+    """Return the phrase that a question shows in quotation marks, like perhaps the blank; "" for none or several."""
     quoted = [phrase for phrase in _QUOTED.findall(question) if phrase.strip(" _.…")]
     return quoted[0] if len(quoted) == 1 else ""
 
 
 def behind_quote(reply: str) -> str:
-    """Return what a base model wrote inside the quotation mark that its prompt opened: up to the mark, or the line's
-    end.
+    """Return what a base model wrote within the quotation that its prompt opened: up to the mark or the line's end.
 
-    A reply that opens one of its own ("The answer is “the board”") is left whole.
+    A reply that opens a quotation itself ("The answer is “the board”") is left whole.
     """
     line = reply.strip().split("\n")[0].rstrip()
     inside, mark, _ = line.partition("”")
@@ -272,8 +269,8 @@ def behind_quote(reply: str) -> str:
 
 
 def as_published(item: Item, response: Response, lead: str) -> Score:
-    """Return the score by the authors' reading. `lead` is what a base model's prompt ends in: to them, it is the
-    model's.
+    """Return the score by the authors' reading. `lead` is the end of a base model's prompt, which they count as
+    part of the reply.
     """
     if not response.text.strip():
         return Score(value=None, outcome="empty", explanation="the reply holds nothing visible (as published)")
@@ -293,7 +290,7 @@ def as_published(item: Item, response: Response, lead: str) -> Score:
 
 
 def phrase_score(best: SpanScore, how: str) -> Score:
-    """Return a blank's score: half for the exact phrase, half for its F1."""
+    """Return a blank's score: the mean of exact match and F1."""
     exact = float(best.exact)
     value = (exact + best.f1) / 2
     held = f", held to {best.accepted!r}" if best.accepted else ""
@@ -314,13 +311,13 @@ PAPER = Sampling(temperature=0.0, max_tokens=256)
 SHORT = 10
 """New tokens for a truth value or a letter."""
 SINGLE = 1
-"""The same as the authors have it for local models, which go on behind an open quotation mark."""
+"""The authors' limit for local models, which continue after an open quotation mark."""
 KINDS: dict[Format, Kind] = {"TF": "truth", "MC": "choice", "FITB": "span"}
 _LEGAL: dict[Format, tuple[str, ...]] = {"TF": ("True", "False"), "MC": tuple(facts.LETTERS)}
 
 
 class SynEvalExam(GradedByRule):
-    """A set with its exemplars. The number of a sample is the number of the seed that its exemplars are drawn by."""
+    """A set with its exemplars. A sample's number is the index of the seed that draws its exemplars."""
 
     def __init__(self, spec: ExamSpec, data: Path, templates: Mapping[str, object] | None) -> None:
         self.spec = spec
@@ -328,7 +325,7 @@ class SynEvalExam(GradedByRule):
         folder = facts.find_set(data)
         test, exemplars = read_bytes(folder / facts.TEST), facts.read_if_there(folder / facts.EXEMPLARS)
         listed = facts.read_test(folder / facts.TEST, test)
-        # Exemplars count even where none is shown, so that a set has one fingerprint: that of its build.json.
+        # Exemplars count even where none is shown, so that a set has one fingerprint, that in its build.json.
         self.fingerprint = fingerprint([test] if exemplars is None else [test, exemplars])
         self.defects = [*facts.changed(folder, self.fingerprint)]
         for item in (each.item for each in listed):
@@ -358,7 +355,7 @@ class SynEvalExam(GradedByRule):
             yield self._question(each.item, each.times)
 
     def _question(self, item: Item, times: int) -> Question:
-        # Questions of one kind share one dictionary of tags: a set can hold very many.
+        # Questions of one kind share one dictionary of tags: a set can have very many.
         tags = self._tags.setdefault((item.knowledge_point, item.format, item.category), tags_of(item))
         return Question(
             id=item.id,
@@ -376,7 +373,7 @@ class SynEvalExam(GradedByRule):
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Generate:
-        """Return the prompt of one question; exemplars that would not fit the context go, the longest first."""
+        """Return the prompt of one question; exemplars that do not fit the context are dropped, the longest first."""
         item = self._items[question.id]
         prompt, dropped = self._prompt(item, sample, sampling, context_window or ESTIMATED)
         base = self.spec.form == "base"
@@ -414,14 +411,14 @@ class SynEvalExam(GradedByRule):
         )
 
     def _longest_reply(self, item: Item, sampling: Sampling) -> int | None:
-        """The paper's limits are 256 and 10. A higher one is for models that think aloud first, whatever the format."""
+        """Return the limit of new tokens: the paper's 256 or 10, or a higher one for models that think first."""
         asked = sampling.max_tokens
         if item.format == "FITB" or asked is None or asked > (PAPER.max_tokens or 0):
             return asked
         return min(asked, SINGLE if self.spec.as_published and self.spec.form == "base" else SHORT)
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """Return the truth value or letter against the gold one; a phrase by its words. Pure."""
+        """Score a truth value or letter against the gold one, a phrase by its words. Pure."""
         if response.error:
             return no_reply(response.error)
         item, base = self._items[question.id], self.spec.form == "base"
@@ -461,7 +458,7 @@ class SynEval:
     sample = HERE / "sample"
 
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> SynEvalExam:
-        """SynEval with these settings; the bundled sample when `data` is None."""
+        """Return SynEval with these settings; the bundled sample when `data` is None."""
         return SynEvalExam(spec, data or self.sample, templates)
 
 

@@ -1,7 +1,7 @@
-"""What a model is shown: the question, and exemplars of its knowledge point and format drawn by the run's seed.
+"""SynEval's prompts: the question, and exemplars of its knowledge point and format drawn by the run's seed.
 
-arXiv 2311.08287, Experiments: zero-shot and 5-shot, the exemplars drawn anew for every question and each of three
-seeds, answers alone. The wordings (prompts.toml) are Viva's own.
+arXiv 2311.08287, Experiments: zero-shot and 5-shot, the exemplars drawn separately for every question and each of
+three seeds, answers alone. The wordings (prompts.toml) are Viva's own.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from viva.visible import capitalised
 
 
 def draw(pool: Sequence[Item], item: Item, shots: int, seed: int, *, same_sentence: bool) -> list[Item]:
-    """So many exemplars for a question, at most: drawn without replacement by "(question id) (seed)".
+    """Draw at most `shots` exemplars for a question, without replacement, by "(question id) (seed)".
 
-    Never the question itself, and only with `same_sentence` (as published) one about its sentence: that would give
-    part of the answer away.
+    Never the question itself, and only with `same_sentence` (as published) one about its sentence: that would reveal
+    part of the answer.
     """
     drawn: list[Item] = []
     for index in _shuffled(random.Random(f"{item.id} {seed}"), len(pool)):
@@ -41,7 +41,7 @@ def _of_one_sentence(first: Item, other: Item) -> bool:
 
 
 def _shuffled(source: random.Random, length: int) -> Iterator[int]:
-    """0 to length - 1 in random order, each drawn when it is asked for: a pool may be large (Fisher-Yates, sparse)."""
+    """Yield 0 to length - 1 in random order, each drawn on demand: a pool may be large (Fisher-Yates, sparse)."""
     moved: dict[int, int] = {}
     for index in range(length):
         taken = source.randrange(index, length)
@@ -65,7 +65,7 @@ def too_few(listed: Sequence[Listed], pools: Pools, shots: int, *, same_sentence
 
 
 def in_the_test(listed: Sequence[Listed], pools: Pools) -> Iterator[Defect]:
-    """Yield exemplars that are asked themselves: shown with another question, they give their own answer away."""
+    """Yield exemplars that are also asked: shown with another question, they reveal their own answer."""
     asked = {each.item.id for each in listed}
     for pool in pools.values():
         for exemplar in pool:
@@ -87,8 +87,8 @@ def render(
     """
     section, lead = item.format, texts.text("lead")
     task = texts.text(f"{section}.task_shots" if exemplars else f"{section}.task")
-    competing = whole and section == "MC"  # options' texts compete: nobody is to write a letter
-    if not base and not exemplars and not competing:  # exemplars show what form the answer has
+    competing = whole and section == "MC"  # options' texts are compared: no letter is to be written
+    if not base and not exemplars and not competing:  # exemplars show the form of the answer
         ask = texts.text(f"{section}.ask")
         task = texts.after("ask", task) + ask if ask else task
     system = [Message("system", text)] if (text := texts.text("system")) else []
@@ -123,9 +123,9 @@ def _block(texts: Templates, item: Item) -> str:
 
 
 class Spans(Sequence[str]):
-    """Every run of words of a sentence, as its words are separated by blanks: what baseline/random draws from.
+    """All runs of blank-separated words of a sentence, from which baseline/random draws.
 
-    n words have n(n+1)/2 runs; each is made when it is asked for. In the order of where they begin, then of length.
+    n words have n(n+1)/2 runs, made on demand, ordered by beginning, then by length.
     """
 
     def __init__(self, sentence: str) -> None:
@@ -135,7 +135,7 @@ class Spans(Sequence[str]):
         return len(self._words) * (len(self._words) + 1) // 2
 
     def __getitem__(self, index: int) -> str:  # type: ignore[override]
-        """Negative from the end, as in a list. Raises IndexError beyond either."""
+        """Return a run; negative indices count from the end, as in a list. Raises IndexError."""
         n, length = len(self._words), len(self)
         place = index + length if index < 0 else index
         if not 0 <= place < length:

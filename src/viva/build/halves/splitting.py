@@ -1,4 +1,4 @@
-"""A question set in two, validation and test, at random and by strata."""
+"""Split a question set into validation and test, at random and by strata."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from viva.visible import one_line
 
 
 def subset(path: Path, wanted: Collection[str]) -> bytes:
-    """Return the file with only the questions of these ids, in their order. Raises DataError for a file with errors.
+    """Return the file with only the questions of these ids, in file order. Raises DataError for a file with errors.
 
-    Of a YAML file comments are lost and anchors renamed; texts keep their quotes and blocks, so that none becomes a
-    number or a truth value.
+    In YAML, comments are lost and anchors renamed; texts keep their quotes and blocks, so that none becomes a number
+    or a truth value.
     """
-    sound_questions(path)  # bounded, and without anything that builds objects
+    sound_questions(path)  # refuses huge files and tags that build objects
     text = unix_lines(path.read_bytes().decode("utf-8-sig"))
     if path.suffix.lower() == ".json" or (path.suffix.lower() not in {".yaml", ".yml"} and text.lstrip()[:1] in "{["):
         content: dict[str, Any] = json.loads(text)
@@ -70,7 +70,7 @@ def _id(node: Any) -> str:
 
 
 CSBENCH_BY = ("Domain", "Domain/SubDomain", "Format", "Tag")
-"""What CS-Bench's own records are told apart by. A subfield is one only within its domain: "Overview" names three."""
+"""Default strata of CS-Bench. A subfield is taken with its domain: "Overview" is the name of three."""
 
 
 class SplitConfig(Struct, kw_only=True):
@@ -115,7 +115,7 @@ class SplitConfig(Struct, kw_only=True):
 
 
 class Item(Struct, frozen=True):
-    """One question to be put on a side. `cell`: its values; `there`: whether the files have it in validation."""
+    """A question to assign. `cell`: its values by dimension; `there`: whether the files have it in validation."""
 
     name: str
     cell: tuple[str, ...]
@@ -124,14 +124,14 @@ class Item(Struct, frozen=True):
 
 
 class Splittable(Struct, frozen=True, kw_only=True):
-    """A set to split; `halved` returns its halves in their own format, file → content, by the names in validation."""
+    """A set to split; `halved` takes the names in validation and returns the files of both halves, name → content."""
 
     items: list[Item]
     by: tuple[str, ...]
     fingerprint: str
     halved: Callable[[set[str]], dict[str, bytes]]
     folder: str = ""
-    """Where its files are, below that of the set."""
+    """The subfolder for the halves' files."""
 
 
 class Manifest(Made, kw_only=True):
@@ -139,7 +139,7 @@ class Manifest(Made, kw_only=True):
 
     made_by: str = "split"
     source: str
-    """The name of what was split, without the folders above it."""
+    """The name of the split file or folder, without parents."""
     source_fingerprint: str
     share: str
     seed: int
@@ -148,15 +148,15 @@ class Manifest(Made, kw_only=True):
     test: int
     valid: int
     cells: list[dict[str, object]]
-    """A row a cell: the values, how many there are, the exact share, how many were drawn for validation."""
+    """One row per cell: its values, its size, the exact share, how many were drawn for validation."""
     groups: list[list[str]]
-    """Questions that are nearly the same, and so on one side."""
+    """Near-duplicates, kept on the same side."""
     short: dict[str, int]
-    """Cells with fewer validation questions than their share, since groups stayed together."""
+    """Cell → validation questions below its share, because groups stayed together."""
 
 
 def share_of(text: str) -> Fraction:
-    """Return a share of 1 as --share writes it. Raises VivaError."""
+    """Parse --share (such as 20% or 0.2) as a fraction of 1. Raises VivaError."""
     try:
         share = Fraction(text[:-1].strip()) / 100 if text.endswith("%") else Fraction(text[:40].strip())
     except (ValueError, ZeroDivisionError):
@@ -167,7 +167,7 @@ def share_of(text: str) -> Fraction:
 
 
 def of_csbench(source: Path, by: tuple[str, ...], language: Language | None) -> Splittable:
-    """Return a set of CS-Bench's format, both halves together."""
+    """Open a set of CS-Bench's format, both halves together."""
     read = read_set(source, language)
     chosen = by or CSBENCH_BY
     records = read.records
@@ -198,7 +198,7 @@ def of_csbench(source: Path, by: tuple[str, ...], language: Language | None) -> 
 
 
 def of_question_file(source: Path, by: tuple[str, ...]) -> Splittable:
-    """Return the questions of a question file."""
+    """Open the questions of a question file."""
     read = sound_questions(source)
     tags = list(dict.fromkeys(tag for question in read.questions for tag in question.tags))
     for name in (part for keys in by for part in keys.split("/")):
@@ -227,12 +227,12 @@ def of_question_file(source: Path, by: tuple[str, ...]) -> Splittable:
 
 
 def _values(values: Mapping[str, object], dimension: str) -> str:
-    """Return a dimension's value; of `A/B` both."""
+    """Return a dimension's value; for `A/B` both values."""
     return ": ".join(text(values.get(part, "")) for part in dimension.split("/"))
 
 
 def alike(texts: Sequence[str], threshold: float) -> list[tuple[int, int]]:
-    """Return pairs that are nearly the same, as `viva overlap` finds them."""
+    """Return the positions of near-duplicate pairs, as `viva overlap` finds them."""
     from viva.analysis.overlap.leakage import Document, OverlapConfig, Search
 
     search = Search(texts, OverlapConfig(threshold=threshold))
@@ -243,7 +243,7 @@ def alike(texts: Sequence[str], threshold: float) -> list[tuple[int, int]]:
 def manifest_of(
     opened: Splittable, drawn: Drawn, groups: list[list[int]], config: SplitConfig, share: Fraction
 ) -> Manifest:
-    """build.json: how the set was cut, and what came of it."""
+    """Return build.json: how the set was split, and the result."""
     return Manifest(
         source=config.source.resolve().name,
         source_fingerprint=opened.fingerprint,
@@ -306,7 +306,7 @@ def _tell(opened: Splittable, drawn: Drawn, manifest: Manifest, out: Path, group
 
 
 def _dimension(opened: Splittable, drawn: Drawn, index: int, share: Fraction) -> Told:
-    """Return one dimension's values: how many, the exact share, what was drawn, and what the files had."""
+    """Return a table of one dimension's values: count, exact share, drawn, and in the files' own validation half."""
     header = ("", "questions", "exact share", "validation", "in the files")
     rows = [
         (name, count, float(share * count), taken, there)
@@ -316,7 +316,7 @@ def _dimension(opened: Splittable, drawn: Drawn, index: int, share: Fraction) ->
 
 
 def _counted(opened: Splittable, drawn: Drawn, key: Callable[[Item], Any]) -> list[tuple[Any, int, int, int]]:
-    """Return the values of a key, in order: how many, how many were drawn, how many the files have in validation."""
+    """Return a key's values in order, each with counts: all, drawn, and in the files' own validation half."""
     every = Counter(map(key, opened.items))
     taken = Counter(key(item) for index, item in enumerate(opened.items) if index in drawn.chosen)
     there = Counter(key(item) for item in opened.items if item.there)

@@ -1,9 +1,9 @@
-"""A share of a set drawn by strata: how many of each stratum, in exact arithmetic, and which.
+"""Draw a share of a set by strata: quotas in exact arithmetic, then the items.
 
-A stratum is a cell: one value of every dimension. Each cell gets its exact share rounded down, or up; which are rounded
-up is decided together (controlled rounding, Cox 1987): the total is exact, every value of every dimension gets its
-share to less than one question wherever that is possible, and among all such roundings the one with the largest
-remainders is taken, so without dimensions that pull against each other it is the method of largest remainders.
+A stratum is a cell: one value of every dimension. Each cell's exact share is rounded up or down, all cells jointly
+(controlled rounding, Cox 1987): the total is exact, every value of every dimension is less than one question off its
+share wherever that is possible, and of all such roundings the one with the largest remainders is taken. Where
+dimensions do not conflict, this is the method of largest remainders.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from msgspec import Struct
 Cell = tuple[str, ...]
 Name = TypeVar("Name")
 _APART = 1_000.0
-"""What it costs to be one question off in a dimension: more than all remainders together can gain back."""
+"""Cost of being one question off in a dimension: more than all remainders together can gain."""
 _SCALE = 1_000.0
-"""Of all costs: the solver takes for equal what is less than 1e-6 apart, and equal remainders are nearly so."""
+"""Factor of all costs: the solver treats differences below 1e-6 as equal, and remainders may be that close."""
 
 
 def largest_remainders(counts: Mapping[Cell, int], share: Fraction, seed: int = 0) -> dict[Cell, int]:
-    """Return how many of each cell: shares rounded so that they add up; equal remainders are ranked by the seed."""
+    """Return each cell's quota, rounded to add up to the total; the seed ranks equal remainders."""
     exact = {cell: share * count for cell, count in counts.items()}
     return rounded_shares(exact, _rounded(share * sum(counts.values())), lambda cell: _rank(seed, *cell))
 
 
 def rounded_shares(exact: Mapping[Name, Fraction | float], total: int, rank: Callable[[Name], Any]) -> dict[Name, int]:
-    """Return shares in whole numbers that make a total: what rounding down leaves goes to the largest remainders.
+    """Round shares to whole numbers with this total: what rounding down leaves goes to the largest remainders.
 
-    Of equal remainders that of the lowest rank comes first, then the one named first.
+    Of equal remainders the lowest `rank` comes first, then the first name.
     """
     floors = {name: floor(share) for name, share in exact.items()}
     order = sorted(exact, key=lambda name: (floors[name] - exact[name], rank(name)))
@@ -44,18 +44,18 @@ def rounded_shares(exact: Mapping[Name, Fraction | float], total: int, rank: Cal
 
 
 def _rounded(number: Fraction) -> int:
-    """Return the nearest whole number, a half upwards."""
+    """Round to the nearest whole number, a half upwards."""
     return floor(number + Fraction(1, 2))
 
 
 def quotas(counts: Mapping[Cell, int], share: Fraction, seed: int = 0) -> dict[Cell, int]:
-    """Return how many of each cell are drawn, every dimension by itself in proportion too (see above)."""
+    """Return how many of each cell to draw, every dimension in proportion as well (see above)."""
     import numpy as np
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     plain = largest_remainders(counts, share, seed)
     lower = {cell: floor(share * count) for cell, count in counts.items()}
-    # By the seed, not as they came: where several roundings are as good, the solver's choice follows its columns.
+    # Ordered by the seed: of equally good roundings, the solver's choice depends on the order of its columns.
     open_cells = sorted((cell for cell in counts if share * counts[cell] != lower[cell]), key=lambda c: _rank(seed, *c))
     depth = len(next(iter(counts), ()))
     if depth < 2 or not open_cells:
@@ -69,7 +69,7 @@ def quotas(counts: Mapping[Cell, int], share: Fraction, seed: int = 0) -> dict[C
             floors[place] += lower[cell]
     places = sorted(totals)
     columns, slack = len(open_cells), len(places)
-    # Two slacks a value of a dimension: how far it is below its share rounded down, and above it rounded up.
+    # Two slack variables per value: how far below its share rounded down, and above its share rounded up.
     remainders = [float(share * counts[cell] - lower[cell]) for cell in open_cells]
     gains = np.array(remainders) + 1e-6 * (1 - np.arange(columns) / columns)
     costs = _SCALE * np.concatenate((-gains, np.full(2 * slack, _APART)))
@@ -93,7 +93,7 @@ def quotas(counts: Mapping[Cell, int], share: Fraction, seed: int = 0) -> dict[C
 
 
 class Drawn(Struct, frozen=True):
-    """Which were drawn (positions), the quotas, and the cells that could not be filled: what of them was left out."""
+    """The positions drawn, the quotas, and cell → how many were not drawn of a quota that could not be filled."""
 
     chosen: frozenset[int]
     quotas: dict[Cell, int]
@@ -108,11 +108,11 @@ def draw(
     names: Sequence[str] | None = None,
     groups: Collection[Collection[int]] = (),
 ) -> Drawn:
-    """Return a random share of the items by cell. `names` (unique) rank them by the seed, so their order does not
+    """Draw a random share of the items by cell. The unique `names` are ranked by the seed, so that order does not
     matter.
 
-    Items of one of the `groups` are drawn together or not at all: a group is drawn with the probability of the share
-    as long as every quota has room for it, and more of them only where single items are too few for the total.
+    Items of one of the `groups` are drawn together or not at all: a group is drawn with the share as its probability
+    while every quota has room for it, and more groups only if single items are too few for the total.
     """
     called = names if names is not None else [str(number) for number in range(len(cells))]
     wanted = quotas(Counter(cells), share, seed)
@@ -135,7 +135,7 @@ def draw(
     for place in sorted(range(len(cells)), key=lambda question: ranks[question]):
         if place not in bound and left[cells[place]] > 0:
             take([place])
-    # Where groups are all there is, some are drawn although a cell gets more than its share: the total counts more.
+    # If only groups are left, some are drawn although a cell exceeds its share: the total has priority.
     for group in ordered:
         if len(group) <= sum(left.values()) and not chosen & set(group):
             take(group)
@@ -143,7 +143,7 @@ def draw(
 
 
 def connected(count: int, pairs: Collection[tuple[int, int]]) -> list[list[int]]:
-    """Return the groups of what pairs connect, each sorted; what is in no pair is in no group."""
+    """Return the connected components of `pairs`, each sorted; positions in no pair are left out."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -159,6 +159,6 @@ def connected(count: int, pairs: Collection[tuple[int, int]]) -> list[list[int]]
 
 
 def _rank(seed: int, *parts: str) -> bytes:
-    """By what items are ordered: the same on every machine."""
+    """Return a sort key by seed that is the same on every machine."""
     content = "\x1f".join((str(seed), *parts)).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(content, digest_size=16).digest()

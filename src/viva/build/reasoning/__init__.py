@@ -1,1 +1,1 @@
-"""`viva build clrbench`: from tables of contents to an examination whose every rationale an expert approved."""
+"""`viva build clrbench`: from tables of contents to an exam whose rationales experts approved."""

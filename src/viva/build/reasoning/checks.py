@@ -1,4 +1,4 @@
-"""`viva build clrbench check`: every row of the sheet against the schema, and the set against what exams get wrong."""
+"""`viva build clrbench check`: check each row of the sheet, and the set for biases that guessers exploit."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from viva.build.reasoning.topics import Graph, nearest
 from viva.visible import one_line
 
 THRESHOLD = 0.8
-"""Shared words among all words of two texts (Jaccard), from which on they are told."""
+"""Jaccard similarity of two texts' words from which on they are reported."""
 
 
 def words(text: str) -> list[str]:
-    """Return the words and numbers of a text in lower case, and its other signs; a CJK character is a word."""
+    """Split a text into lower-case words, numbers and other signs; each CJK character is a word."""
     return re.findall(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+|[^\w\s.,;:?!'\"()]", text.casefold())
 
 
 def near_duplicates(texts: Sequence[str], threshold: float = THRESHOLD) -> Iterator[tuple[int, int, float]]:
-    """Yield pairs of positions and how alike they are. Texts that differ in a number are told apart: exercises vary
-    them.
+    """Yield pairs of positions with their similarity. Texts that differ in a number are no duplicates, since exercises
+    vary numbers.
 
-    Two sets that are so alike share one of their rarest words (prefix filtering), so only those are compared.
+    Only texts that share one of their rarest words are compared (prefix filtering).
     """
     words_of = [frozenset(words(text)) for text in texts]
     frequency = Counter(word for each in words_of for word in each)
@@ -60,13 +60,13 @@ def near_duplicates(texts: Sequence[str], threshold: float = THRESHOLD) -> Itera
 
 
 FEWEST = 10
-"""Questions below which no distribution is told: chance alone would be blamed."""
+"""Questions below which distributions are not checked: chance alone could skew them."""
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]*(?:/[a-z0-9][a-z0-9._-]*){0,5}")
 _LETTER_FIRST = re.compile(r"\(?([A-Za-z])[.):]\s")
 
 
 class Problem(Struct, frozen=True):
-    """What is wrong in a row, where, and what to do; without an `error` the question is used all the same."""
+    """A problem in a row, its place and the remedy; unless it is an `error`, the question is still used."""
 
     row: int
     where: str
@@ -79,7 +79,7 @@ class Problem(Struct, frozen=True):
 
 
 class Checked(Struct, frozen=True):
-    """The questions that can be used, and everything that was found."""
+    """The usable questions and all problems."""
 
     questions: list[Collected]
     problems: list[Problem]
@@ -88,12 +88,12 @@ class Checked(Struct, frozen=True):
 
     @property
     def errors(self) -> list[Problem]:
-        """What keeps questions out of the set."""
+        """Problems that keep questions out of the set."""
         return [problem for problem in self.problems if problem.error]
 
 
 def check_sheet(sheet: Sheet, graph: Graph | None) -> Checked:
-    """Check everything; without a graph, topics are not looked up."""
+    """Check rows, duplicates and distributions; without a graph, topics are not looked up."""
     ids = given_ids(sheet)
     questions: list[Collected] = []
     problems: list[Problem] = []
@@ -122,7 +122,7 @@ def check_sheet(sheet: Sheet, graph: Graph | None) -> Checked:
 
 @dataclass
 class _Reader:
-    """Reads one row."""
+    """Reader of one row."""
 
     row: Row
     name: str
@@ -135,7 +135,7 @@ class _Reader:
     warn = partialmethod(error, error=False)
 
     def read(self) -> Collected | None:
-        """Return the question, or None where something is wrong."""
+        """Return the question, or None if the row has errors."""
         row = self.row
         kind = as_type(row["type"])
         self._plain()
@@ -313,7 +313,7 @@ class _Reader:
             self.error("question", "blank", f"the blank has {len(blanks[0])} underscores; write four: {GAP}")
 
     def _leaks(self, question: Collected) -> None:
-        """Answers that the question gives away."""
+        """Report a question that contains its answer."""
         asked = f" {' '.join(words(question.question))} "
         if question.type == "FB":
             for text in (question.gold, *question.accepted):
@@ -330,7 +330,7 @@ class _Reader:
 
 
 def _nearly(left: str, other: str) -> bool:
-    """Return two options that differ in punctuation only, or in one letter of a long word; never in a number."""
+    """Return whether two options differ only in punctuation, or in one letter if they are long; never in a digit."""
     bare = [re.sub(r"[\s.,;:!'\"()-]+", "", text.casefold()) for text in (left, other)]
     if bare[0] == bare[1]:
         return bool(bare[0])
@@ -346,7 +346,7 @@ def _nearly(left: str, other: str) -> bool:
 
 
 def _repeated(questions: Sequence[Collected]) -> list[Problem]:
-    """Return questions that are asked twice: word for word an error, nearly a warning."""
+    """Return duplicate questions: errors where identical, warnings where similar."""
     problems: list[Problem] = []
     by_key: dict[str, Collected] = {}
     for question in questions:
@@ -364,7 +364,7 @@ def _repeated(questions: Sequence[Collected]) -> list[Problem]:
 
 
 def _distribution(questions: Sequence[Collected]) -> Iterator[Problem]:
-    """Habits by which a guesser could win."""
+    """Yield warnings of distributions that help guessers."""
     by_type: defaultdict[str, list[Collected]] = defaultdict(list)
     for question in questions:
         by_type[question.type].append(question)
@@ -386,7 +386,7 @@ def _distribution(questions: Sequence[Collected]) -> Iterator[Problem]:
 
 
 def _letter_habits(questions: Sequence[Collected]) -> Iterator[tuple[str, str]]:
-    """Yield one letter, or the longest option, is right more often than 2.5 standard deviations of chance."""
+    """Yield a warning if a letter, or the longest option, is right too often: 2.5 standard deviations above chance."""
     total = len(questions)
     expected = sum(1 / len(question.options) for question in questions) / total
     limit = expected + 2.5 * (expected * (1 - expected) / total) ** 0.5

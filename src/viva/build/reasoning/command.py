@@ -100,7 +100,7 @@ def graph(config: GraphConfig) -> int:
         return EXIT_INCOMPLETE
     if given:
         replace_file(path, topics.written_triples(graph))
-    # In the paper 16 disciplines, 40 topics, 26 subtopics.
+    # The paper has 16 disciplines, 40 topics, 26 subtopics.
     rows = [
         (f"{level} ({name})", len(graph.at(level)))
         for level, name in enumerate(("disciplines", "topics", "subtopics"), 1)
@@ -111,7 +111,7 @@ def graph(config: GraphConfig) -> int:
 
 
 def _outlined(table: str) -> topics.Graph:
-    """Return the graph of `FILE` or `NAME=FILE`."""
+    """Read the topic graph from an argument `FILE` or `NAME=FILE`."""
     name, _, rest = table.rpartition("=") if not Path(table).exists() else ("", "", table)
     contents = outline(read_contents(content_of(Path(rest)), rest), tidy(name))
     notes = []

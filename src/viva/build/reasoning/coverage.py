@@ -1,7 +1,7 @@
-"""Coverage: does every concept have questions of every type? As counts, and as a chart of the topic graph.
+"""Coverage of the topic graph: questions of each type per concept, as counts and as a chart.
 
-In the chart disciplines are at the left, their topics to the right, coverage in colour and in words. A topic has one
-place, below its first parent; further parents are joined to it by dashed lines.
+The chart has disciplines at the left, their topics to the right, coverage as colour and counts. A topic is drawn once,
+with its first parent; dashed lines connect it to further parents.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 
 
 LEAST = 2
-"""Questions of each type a concept, as in the paper."""
+"""Questions of each type per concept, as in the paper."""
 Level = Literal["leaf", "1", "2", "3", "all"]
 
 
 class Concept(Struct, frozen=True):
-    """A topic and how many questions of each type are about it or a topic below it."""
+    """A topic with the number of questions of each type about it or its subtopics."""
 
     name: str
     path: tuple[str, ...]
     counts: dict[Type, int]
     wanted: int
-    """Of each type; 0 where nothing is wanted of this topic."""
+    """Questions wanted of each type; 0 if none are wanted for this topic."""
 
     @property
     def missing(self) -> dict[Type, int]:
-        """How many of each type are still to be written."""
+        """Questions still to be written, by type."""
         short = {kind: self.wanted - self.counts[kind] for kind in TYPES}
         return {kind: count for kind, count in short.items() if count > 0}
 
 
 def coverage(graph: Graph, questions: Iterable[Collected], level: Level = "leaf", least: int = LEAST) -> list[Concept]:
-    """Return every topic of the graph, in the order of its disciplines, with what is wanted of those of the level."""
+    """Return the coverage of all topics, by discipline; `least` questions of each type are wanted at `level`."""
     counts: dict[str, Counter[Type]] = {name: Counter() for name in graph.names}
     for question in questions:
         for name in dict.fromkeys(question.path):
@@ -63,7 +63,7 @@ def _wanted(graph: Graph, level: Level) -> Sequence[str]:
 
 
 def paths(graph: Graph) -> list[tuple[str, ...]]:
-    """Return each topic once, with the first way down to it, a discipline with all that is below it before the next."""
+    """Return the first path to each topic, depth first, so that a discipline's topics stay together."""
     path_of: dict[str, tuple[str, ...]] = {}
     stack: list[tuple[str, ...]] = [(name,) for name in reversed(graph.roots)]
     while stack:
@@ -76,10 +76,10 @@ def paths(graph: Graph) -> list[tuple[str, ...]]:
 
 
 WIDTH: Final = 0.8
-"""Of a box, as a share of the way from one level to the next."""
+"""Width of a box, as a share of the distance between levels."""
 HEIGHT: Final = 0.8
 _PIXELS, _LINE = 44, 9
-"""Of a row, and from the middle of a box to that of a line of text."""
+"""Pixels: the height of a row, and from the middle of a box to the middle of a line of text."""
 _NAME_PIXELS = 170
 KINDS = ("enough of every type", "some are missing", "no question yet", "nothing asked of it")
 
@@ -138,14 +138,14 @@ def picture(graph: Graph, concepts: Sequence[Concept], title: str) -> Layered:
 
 
 def kind_of(concept: Concept) -> str:
-    """Return which of KINDS the coverage of a concept is."""
+    """Return the element of KINDS that a concept's coverage belongs to."""
     if not concept.wanted:
         return KINDS[3]
     return KINDS[0] if not concept.missing else KINDS[1] if any(concept.counts.values()) else KINDS[2]
 
 
 def _middles(concepts: Sequence[Concept]) -> dict[str, float]:
-    """Return the row of every topic: the outermost ones from top to bottom, each parent in the middle of its own."""
+    """Return the row of every topic: leaves from top to bottom, each parent midway between its first and last child."""
     own: dict[str, list[str]] = {}
     for concept in concepts:
         if len(concept.path) > 1:

@@ -1,15 +1,15 @@
-"""A project folder of `viva build clrbench`, read: what its files say together.
+"""A project folder of `viva build clrbench`.
 
 topics.csv        the topic graph                     collection.csv    the questions (or collection.jsonl)
 instructions.toml what a drafting model is told       drafts.jsonl      its replies, append-only
 reviews.jsonl     what experts decided, append-only
 
-The audit trail is the only way into the set. An item is a question with one text, so an approval says by its item what
-was approved; what a text's approvals and rejections come to, viva.build.approval says.
+Only the audit trail lets a rationale into the set. A review item is a question with one text, so its key says what was
+approved; viva.build.approval derives a text's state from its reviews.
 
-Drafts: the texts of a question are hostile and stand between fences, and a draft is a proposal that an expert reads.
+Drafts: a question's texts are untrusted and are fenced in the prompt; an expert reads every draft.
 
-The set: test.jsonl, exemplars.jsonl, build.json and the audit trail, with nothing that was not approved.
+The set: test.jsonl, exemplars.jsonl, build.json and the audit trail, all approved.
 """
 
 from __future__ import annotations
@@ -43,30 +43,30 @@ from viva.types import RATIONALE, Generate, Sampling
 
 
 class Proposal(approval.Proposal, frozen=True, kw_only=True):
-    """A question with the rationale that experts are asked about. Another question, topic or source is another item."""
+    """A question with the rationale under review. A changed question, topic or source is a new item."""
 
     question: Collected
 
 
 class ApprovalStates(Struct, frozen=True):
-    """Every question's rationale, and the ids of questions that were approved once and changed since."""
+    """Every question's rationale, and the ids of questions that changed after their approval."""
 
     proposals: list[Proposal]
     lapsed: frozenset[str]
 
     @property
     def approved(self) -> list[Proposal]:
-        """Those that may enter the set: their `state.text` is what was approved."""
+        """Proposals that may enter the set; `state.text` is the approved text."""
         return [proposal for proposal in self.proposals if proposal.state.status == "approved"]
 
 
 def fold(
     questions: Iterable[Collected], drafts: Mapping[str, tuple[str, str]], reviews: Iterable[Review]
 ) -> ApprovalStates:
-    """Return every question with the state of its rationale, reviews in the order of the audit trail.
+    """Return every question with the state of its rationale; `reviews` are in the order of the audit trail.
 
-    `drafts` is what is asked (`Collected.asked`) → (model, text). What the author wrote into the sheet goes before it.
-    Two questions with the same content would share their items: the sheet's checks let only one of them through.
+    `drafts`: `Collected.asked` → (model, text); a rationale in the sheet takes precedence. Two questions with the same
+    content would share their items; the sheet's checks let only one of them through.
     """
     begun: list[Proposal] = []
     for question in questions:
@@ -84,7 +84,7 @@ TOPICS, SHEET, SHEET_JSONL = "topics.csv", "collection.csv", "collection.jsonl"
 
 
 class Project(TextProject[Proposal]):
-    """The folder, each file read once, when it is asked for."""
+    """The project folder; each file is read once, on first use."""
 
     module = __file__
     scope = "clrbench-draft/"
@@ -102,7 +102,7 @@ class Project(TextProject[Proposal]):
 
     @cached_property
     def graph(self) -> Graph | None:
-        """The topic graph, None where there is none yet. Raises DataError for one that cannot be used."""
+        """The topic graph, None if missing. Raises DataError for an unusable one."""
         content = self.read(TOPICS)
         if content is None:
             return None
@@ -113,7 +113,7 @@ class Project(TextProject[Proposal]):
         return graph
 
     def needed_graph(self) -> Graph:
-        """Return the same; raises DataError where there is none."""
+        """Return the topic graph. Raises DataError if it is missing or unusable."""
         if self.graph is None:
             raise DataError(
                 f"{self.path} has no {TOPICS}; make it: viva build clrbench graph {self.path} {option('toc', 'FILE')}"
@@ -122,7 +122,7 @@ class Project(TextProject[Proposal]):
 
     @cached_property
     def sheet_name(self) -> str:
-        """Which sheet it has: collection.csv, unless there is only collection.jsonl. Raises DataError for both."""
+        """The sheet's file name: collection.csv, unless only collection.jsonl exists. Raises DataError if both do."""
         there = [name for name in (SHEET, SHEET_JSONL) if (self.path / name).exists()]
         if len(there) > 1:
             raise DataError(f"{self.path} has {SHEET} and {SHEET_JSONL}; keep one of them")
@@ -130,29 +130,29 @@ class Project(TextProject[Proposal]):
 
     @cached_property
     def sheet(self) -> Sheet | None:
-        """The collection sheet, None where there is none yet."""
+        """The collection sheet, None if missing."""
         content = self.read(self.sheet_name)
         return None if content is None else read_sheet(content, str(self.path / self.sheet_name))
 
     @cached_property
     def checked(self) -> Checked:
-        """The questions that can be used. Raises DataError where there is no sheet."""
+        """The checked sheet. Raises DataError if there is none."""
         if self.sheet is None:
             raise DataError(f"{self.path} has no {SHEET}; make it: viva build clrbench sheet {self.path}")
         return check_sheet(self.sheet, self.graph)
 
     @cached_property
     def drafts(self) -> dict[str, Drafted]:
-        """What is asked (`Collected.asked`) → its last draft."""
+        """`Collected.asked` → the question's last draft."""
         return self.last_drafts(read_draft)
 
     def folded(self) -> ApprovalStates:
-        """Return every usable question with the state of its rationale, by the audit trail as it is now."""
+        """Return every usable question with its rationale's state by the current audit trail."""
         drafts = {asked: (draft.model, draft.text) for asked, draft in self.drafts.items()}
         return fold(self.checked.questions, drafts, self.decisions(clean))
 
     def sources(self) -> dict[str, str]:
-        """Return the files that a set is made of → SHA-256."""
+        """Return the files that a set is made from → SHA-256."""
         return self.digests((TOPICS, self.sheet_name, DRAFTS, REVIEWS))
 
     def texts(self) -> list[Proposal]:
@@ -160,7 +160,7 @@ class Project(TextProject[Proposal]):
         return self.folded().proposals
 
     def about(self, proposal: Proposal) -> dict[str, str]:
-        """Return which question it is, for people and filters."""
+        """Return the properties of a question for people and filters."""
         question = proposal.question
         levels = {"discipline": question.path[0], **dict(zip(("topic", "subtopic"), question.path[1:], strict=False))}
         state = {"state": proposal.state.status, "author": proposal.author or "nobody"}
@@ -173,8 +173,8 @@ class Project(TextProject[Proposal]):
     def requests(
         self, instructions: dict[str, str], sampling: Sampling, *, rejected: bool
     ) -> list[tuple[str, Generate]]:
-        """Return what is to be asked, with what it is about: questions without a rationale; `rejected`: these drafts,
-        too.
+        """Return the requests to send, each with its `Collected.asked`: questions without a rationale; with `rejected`,
+        rejected drafts as well.
         """
         asked: list[tuple[str, Generate]] = []
         for proposal in self.folded().proposals:
@@ -189,13 +189,13 @@ class Project(TextProject[Proposal]):
         return asked
 
     def described(self, proposal: Proposal) -> tuple[str, ...]:
-        """Return what a row of the file says of a question."""
+        """Return a question's values of `columns`."""
         question = proposal.question
         asked = "\n".join((question.question, *question.lettered))
         return question.type, question.path[0], asked, question.gold_text, proposal.state.status
 
     def item(self, proposal: Proposal) -> Item:
-        """Return a question on the review page."""
+        """Return a question's item for the review page."""
         question = proposal.question
         return review_item(
             proposal.key,
@@ -210,7 +210,7 @@ class Project(TextProject[Proposal]):
 
 
 def _reasons(proposal: Proposal) -> str:
-    """Return what an expert should know before deciding."""
+    """Return notes for the expert who decides."""
     state = proposal.state
     parts = [f"{NAMES[proposal.question.type]}, {state.status}"]
     parts += [
@@ -222,29 +222,29 @@ def _reasons(proposal: Proposal) -> str:
 
 
 def opened_project(path: Path) -> Project:
-    """Return the project, its sheet read. Raises DataError where there is none."""
+    """Return the project with its sheet read. Raises DataError if there is none."""
     project = Project(path)
     _ = project.checked
     return project
 
 
 LONGEST = 20_000
-"""Characters of a draft: a model that does not stop fills no page."""
+"""Characters of a draft that are kept, in case a model does not stop."""
 _KEYED = re.compile(r"\{\s{0,200}\"rationale\"\s{0,20}:", re.IGNORECASE)
 _FENCED = re.compile(r"\A\s*(?:```[a-z]{0,10}\s*)?\{?\s*", re.IGNORECASE)
 
 
 class Rejected(Struct, frozen=True):
-    """An earlier draft that experts turned down, and what they said of it."""
+    """A draft that experts rejected, and their comments."""
 
     text: str
     remarks: tuple[str, ...] = ()
     times: int = 1
-    """How many drafts there were so far."""
+    """Number of drafts so far."""
 
 
 def read_instructions(content: bytes, name: str) -> dict[str, str]:
-    """Return the expert's instructions: `all` and one for each type. Raises DataError for a type that is not there."""
+    """Return the expert's instructions: `all` and one per type. Raises DataError for an unknown type."""
     known = ("all", *TYPES)
     given = {"instructions": toml_of(content, name).get("instructions")}
     texts = texts_of(given, name, {"instructions": known})["instructions"]
@@ -258,7 +258,7 @@ def read_instructions(content: bytes, name: str) -> dict[str, str]:
 def request(
     question: Collected, instructions: Mapping[str, str], sampling: Sampling, rejected: Rejected | None = None
 ) -> Generate:
-    """Return what the model is asked: one draft of one question's rationale."""
+    """Return the request for a draft of a question's rationale."""
     options = "\n".join(("Options:", *question.lettered, "\n")) if question.options else ""
     values = {
         "discipline": question.path[0],
@@ -281,15 +281,14 @@ def request(
 
 
 def read_draft(reply: str) -> tuple[str, str]:
-    """Return the draft in a model's reply, and why it holds the given answer to be wrong; "" for what it has not."""
+    """Return the draft in a model's reply, and its doubt about the given answer; each "" if missing."""
     return draft_and_doubt(reply, "DOUBT:", lambda text: clean(_out_of_form(text))[:LONGEST].strip())
 
 
 def _out_of_form(text: str) -> str:
-    """Return the rationale of a reply that came with an answer beside it, or under a heading, as rationales are asked
-    for.
+    """Return only the rationale of a reply that also has an answer or puts the rationale under a heading.
 
-    A heading further down is the draft's own: "Conclusion:" may not cost it its end.
+    A heading further down ("Conclusion:") belongs to the draft, whose end is kept.
     """
     taken = take_apart(text)
     if taken.form == "json" or _KEYED.search(text):
@@ -318,20 +317,20 @@ class Manifest(Made, kw_only=True):
     test: int
     exemplars: int
     questions: dict[str, dict[str, int]]
-    """Discipline → type → how many are asked."""
+    """Discipline → type → number of questions asked."""
     without_exemplar: list[str]
-    """Discipline and type of which too few were approved to spare one."""
+    """Disciplines and types with too few approved questions for an exemplar."""
     held_back: dict[str, int]
     reviewers: list[str]
-    """Who approved what is in the set."""
+    """People who approved rationales of the set."""
     drafted_by: dict[str, int]
-    """Model (or "sheet": the question's author) → how many of the set's rationales began as its draft."""
+    """Model (or "sheet": the question's author) → number of the set's rationales that it drafted."""
     edited: int
-    """Rationales of the set that are not as they were drafted."""
+    """Number of the set's rationales that were edited after drafting."""
     sources: dict[str, str]
     """File of the project → SHA-256."""
     fingerprint: str
-    """Twelve hexadecimal digits over test.jsonl and exemplars.jsonl."""
+    """Hash of test.jsonl and exemplars.jsonl, twelve hexadecimal digits."""
 
 
 def released(
@@ -342,7 +341,7 @@ def released(
     seed: int,
     sources: dict[str, str],
 ) -> Release[Manifest]:
-    """Return the set of everything approved. Raises DataError where nothing is."""
+    """Return the set of all approved questions. Raises DataError if there are none."""
     usable = folded.approved
     held = _held(folded, checked)
     if not usable:
@@ -378,7 +377,7 @@ def released(
 
 
 def _held(folded: ApprovalStates, checked: Checked) -> Held:
-    """Return rows of the sheet that do not enter the set, each with its question where it is one."""
+    """Return the rows held back from the set, each with its question's id if it has one."""
     broken = {problem.row for problem in checked.errors if problem.row}
     held = [(row, "", DEFECTIVE) for row in broken.difference(proposal.question.row for proposal in folded.proposals)]
     for proposal in folded.proposals:
@@ -389,9 +388,9 @@ def _held(folded: ApprovalStates, checked: Checked) -> Held:
 
 
 def _exemplars(usable: Sequence[Proposal], seed: int) -> tuple[list[Proposal], list[str], list[str]]:
-    """Return one a discipline and type: the marked one, else one drawn where one is left to ask.
+    """Choose an exemplar per discipline and type: a marked one, else one drawn if a question is left to ask.
 
-    Returns them, notes, and the disciplines and types without one.
+    Returns the exemplars, notes, and the disciplines and types without one.
     """
     groups: dict[tuple[str, Type], list[Proposal]] = {}
     for proposal in usable:
@@ -409,7 +408,7 @@ def _exemplars(usable: Sequence[Proposal], seed: int) -> tuple[list[Proposal], l
         if marked:
             chosen.append(marked[0])
         elif len(group) > 1:
-            # By content, not by position: a new row elsewhere draws no other exemplar.
+            # Ordered by content, not by position, so that a new row elsewhere does not change the exemplar.
             ordered = sorted(group, key=lambda proposal: proposal.question.asked)
             chosen.append(random.Random(f"{seed} {discipline} {kind}").choice(ordered))
         else:
@@ -422,9 +421,7 @@ def _exemplar_id(proposal: Proposal) -> str:
 
 
 def _lines(records: Iterable[Record]) -> bytes:
-    """Return the records as JSONL. Raises DataError for one that no exam could ask: the checks of the sheet let it
-    through.
-    """
+    """Return the records as JSONL. Raises DataError for one that no exam could ask and that the checks missed."""
     lines: list[bytes] = []
     for record in records:
         for problem in problems(record):

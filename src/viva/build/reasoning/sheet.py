@@ -1,7 +1,7 @@
-"""The collection sheet: a row a question, filled in by people in a spreadsheet, and read however it was saved.
+"""The collection sheet: one question per row, filled in by people with any spreadsheet program.
 
-collection.csv has the columns of `COLUMNS`; others are people's own and are left alone. collection.jsonl has an object
-a line in the schema of the set. A row without question and answer is a place to fill in.
+collection.csv has the columns of `COLUMNS`; further columns are kept as they are. collection.jsonl has one object per
+line in the schema of the set. A row without question and answer is a place to fill in.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NAMES: Final[dict[Type, str]] = {
     "OE": "open-ended",
 }
 CELLS: Final = shipped_table(__file__, "cells.toml", dict[str, frozenset[str]])
-"""What people write into cells, by what it means."""
+"""Spellings that people use in cells, by meaning."""
 DIFFICULTIES: Final = ("easy", "medium", "hard")
 
 
@@ -49,7 +49,7 @@ class Collected(Struct, frozen=True, kw_only=True):
     """A question that passed the checks of its row.
 
     `gold` is the right letter or letters ("ACD"), "true" or "false", or the answer's text; `accepted` are other
-    wordings of it (FB). `row` is where it stands in the sheet; `rationale` is what its author wrote, if anything.
+    wordings of it (FB). `row` is its row number in the sheet; `rationale` is the author's, or empty.
     """
 
     row: int
@@ -67,7 +67,7 @@ class Collected(Struct, frozen=True, kw_only=True):
 
     @property
     def lettered(self) -> list[str]:
-        """The options as they are shown."""
+        """The options with their letters."""
         return [f"{letter}. {text}" for letter, text in zip(LETTERS, self.options, strict=False)]
 
     @property
@@ -79,12 +79,12 @@ class Collected(Struct, frozen=True, kw_only=True):
 
     @property
     def asked(self) -> str:
-        """32 hexadecimal digits over what is asked and what is right: what a draft is made for."""
+        """Key of drafts: hash of question and right answer (32 hexadecimal digits)."""
         return digest_of([self.type, self.question, self.options, self.gold, self.accepted])
 
 
 def as_item(question: Collected, rationale: str, name: str) -> Record:
-    """Return a question with its approved rationale in the schema."""
+    """Return a question with its approved rationale as a record of the set."""
     gold = question.gold == "true" if question.type == "TF" else question.gold
     answers = tuple(question.gold) if question.type == "MS" else ()
     if question.accepted:
@@ -102,9 +102,9 @@ def as_item(question: Collected, rationale: str, name: str) -> Record:
 
 
 def approval_key(question: Collected, text: str) -> str:
-    """32 hexadecimal digits over everything that an approval stands for: the question and a text of its rationale.
+    """Return a hash (32 hexadecimal digits) of what an approval covers: the question and a text of its rationale.
 
-    The id is not part of it, nor the row: a sheet may be sorted anew.
+    Neither id nor row number is part of it, so that a sheet may be sorted.
     """
     return digest_of([question.asked, question.path, question.difficulty, question.source, text])
 
@@ -116,13 +116,13 @@ def slug(name: str) -> str:
 
 
 def as_type(text: str) -> Type | None:
-    """Return a type by its letters or its name, however written; None for anything else."""
+    """Return the type for its letters or name in any spelling; None for anything else."""
     bare = re.sub(r"[^a-z]", "", text.casefold())
     return next((kind for kind in TYPES if bare in CELLS[kind]), None)
 
 
 OFFERED = "ABCDEF"
-"""Columns for options in a new sheet; more may be added, up to Z."""
+"""Option columns of a new sheet; more may be added, up to Z."""
 COLUMNS = (
     "id", "discipline", "topic", "subtopic", "type", "question", *OFFERED, "answer", "also accepted", "rationale",
     "difficulty", "source", "exemplar",
@@ -151,12 +151,12 @@ class Row(Struct, frozen=True):
 
     @property
     def filled(self) -> bool:
-        """Whether somebody began to write a question."""
+        """Whether any of the question's own cells is filled in."""
         return any(self[column] for column in _CONTENT)
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The topic path, empty levels at its end left out."""
+        """The topic path without empty levels at its end."""
         path = [self["discipline"], self["topic"], self["subtopic"]]
         while path and not path[-1]:
             path.pop()
@@ -173,12 +173,12 @@ class Sheet(Struct, frozen=True, kw_only=True):
 
     @property
     def filled(self) -> list[Row]:
-        """Rows with something to check."""
+        """Rows in which a question was begun."""
         return [row for row in self.rows if row.filled]
 
 
 def read_sheet(content: bytes, name: str) -> Sheet:
-    """Return a CSV or JSONL sheet. Raises DataError for what cannot be read at all; `checks` tells the rest."""
+    """Read a CSV or JSONL sheet. Raises DataError if it is unreadable; `checks` reports other problems."""
     if name.endswith(".jsonl"):
         return _without_repeats(Sheet(name=name, rows=list(_json_rows(content, name))))
     table = read_table(content, name, _KNOWN)
@@ -209,7 +209,7 @@ def read_sheet(content: bytes, name: str) -> Sheet:
 
 
 def _without_repeats(sheet: Sheet) -> Sheet:
-    """Two people's sheets pasted together may hold a row twice; an id, which a refresh gives, makes no difference."""
+    """Drop repeated rows, which pasting two people's sheets together leaves; ids are not compared."""
     seen: dict[tuple[tuple[str, str], ...], int] = {}
     kept: list[Row] = []
     for row in sheet.rows:
@@ -228,7 +228,7 @@ def _json_rows(content: bytes, name: str) -> Iterable[Row]:
 
 
 def _cells(row: Mapping[str, object], where: str) -> dict[str, str]:
-    """Return an object of the schema as the cells of a row."""
+    """Convert a record of the schema to the cells of a row."""
 
     def texts(column: str) -> list[str]:
         value = row.get(column)
@@ -273,14 +273,14 @@ def _text(value: object, where: str, column: str) -> str:
 
 
 def new_sheet(stubs: Iterable[tuple[tuple[str, ...], Type]]) -> bytes:
-    """Return a sheet of places to fill in."""
+    """Return a sheet with one row to fill in per stub (topic path, type)."""
     return written_table(COLUMNS, [[_stub(column_name(title), *stub) for title in COLUMNS] for stub in stubs])
 
 
 def refreshed(sheet: Sheet, stubs: Iterable[tuple[tuple[str, ...], Type]]) -> bytes | None:
-    """Return the sheet with ids for the questions that have none, and places to fill in at its end.
+    """Return the sheet with ids for the questions that have none, and new rows to fill in at its end.
 
-    Everything that people wrote stays: their columns, order, words. None where nothing is to be added.
+    Existing cells, columns and their order stay. None if there is nothing to add.
     """
     table = sheet.table
     if table is None:
@@ -306,13 +306,13 @@ def _stub(column: str, path: tuple[str, ...], kind: Type) -> str:
 
 
 def stub_places(sheet: Sheet | None, path: tuple[str, ...], kind: Type) -> int:
-    """Return how many places to fill in the sheet has for a concept and a type."""
+    """Count the sheet's rows to fill in for a concept and a type."""
     rows = sheet.rows if sheet else []
     return sum(not row.filled and row.path == path and as_type(row["type"]) == kind for row in rows)
 
 
 def given_ids(sheet: Sheet) -> dict[int, str]:
-    """Row number → id, for every filled row with discipline and type: its own, or the next free slug/type/number."""
+    """Return row number → id of filled rows with discipline and type: their own, or the next free slug/type/number."""
     taken = {row["id"] for row in sheet.rows if row["id"]}
     following: Counter[str] = Counter()
     ids: dict[int, str] = {}

@@ -1,6 +1,6 @@
 """The topic graph: directed, three levels, triples (head, has_subtopic, tail).
 
-A topic is known by its name. Its level is how far it lies below a root: disciplines are level 1. A triple without a
+A topic is identified by its name. Its level is its distance from a root: disciplines are level 1. A triple without a
 tail declares a discipline that has no topics yet.
 
 Tables of contents as text have indentation, numbers ("1.2.3 Title"), Markdown headings and bullets, also mixed. Every
@@ -32,11 +32,11 @@ COLUMNS = ("head", "relation", "tail")
 MOST = 20_000
 """Topics of a graph."""
 _COMPARED = 2_000
-"""Topics up to which every two names are compared letter by letter."""
+"""Topics up to which all pairs of names are compared letter by letter."""
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """Something about a graph that its owner should know; with an `error` it is not used."""
+    """A problem of a graph; if it is an `error`, the graph is not used."""
 
     kind: str
     message: str
@@ -47,7 +47,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Graph:
-    """A topic graph; `edges` in the order in which they came, each once."""
+    """A topic graph; `edges` are unique, in the order of the input."""
 
     def __init__(self, edges: Iterable[tuple[str, str]], alone: Iterable[str] = ()) -> None:
         self.edges = tuple(dict.fromkeys(edges))
@@ -62,12 +62,12 @@ class Graph:
 
     @cached_property
     def parents(self) -> Mapping[str, tuple[str, ...]]:
-        """Topic → what it is a subtopic of."""
+        """Topic → its parents."""
         return _grouped((tail, head) for head, tail in self.edges)
 
     @cached_property
     def roots(self) -> tuple[str, ...]:
-        """The disciplines: subtopics of nothing."""
+        """The disciplines: topics without parents."""
         return tuple(name for name in self.names if name not in self.parents)
 
     @cached_property
@@ -77,7 +77,7 @@ class Graph:
 
     @cached_property
     def levels(self) -> Mapping[str, frozenset[int]]:
-        """Topic → the levels at which it can be reached; LEVELS + 1 stands for everything deeper. Acyclic graphs."""
+        """Topic → the levels at which it can be reached; LEVELS + 1 means any deeper one. For acyclic graphs only."""
         levels_of: dict[str, set[int]] = {name: {1} for name in self.roots}
         for name in TopologicalSorter(self.parents).static_order():
             for head in self.parents.get(name, ()):
@@ -85,11 +85,11 @@ class Graph:
         return {name: frozenset(levels) for name, levels in levels_of.items()}
 
     def at(self, level: int) -> tuple[str, ...]:
-        """Return the topics of a level; one that is reachable at several counts at its highest."""
+        """Return the topics of a level; one with several levels counts at that nearest the root."""
         return tuple(name for name in self.names if min(self.levels[name]) == level)
 
     def holds(self, path: Sequence[str]) -> bool:
-        """Return whether a path of names leads down from a root."""
+        """Return whether the graph has this path of names, starting at a root."""
         if not path or path[0] not in self.roots:
             return False
         return all(tail in self.children.get(head, ()) for head, tail in itertools.pairwise(path))
@@ -103,13 +103,13 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 
 
 def merged(graphs: Iterable[Graph]) -> Graph:
-    """Return one graph of several: topics of one name are one topic."""
+    """Merge graphs: topics of the same name are one topic."""
     listed = list(graphs)
     return Graph([edge for graph in listed for edge in graph.edges], [name for graph in listed for name in graph.alone])
 
 
 def check(graph: Graph) -> list[Finding]:
-    """Return everything that is wrong or odd, errors first. An empty graph is an error."""
+    """Return all errors, then all warnings. An empty graph is an error."""
     if not graph.names:
         return [Finding("empty", "the graph has no topic")]
     if len(graph.names) > MOST:
@@ -125,7 +125,7 @@ def check(graph: Graph) -> list[Finding]:
 
 
 def find_cycle(graph: Graph) -> tuple[str, ...]:
-    """Return one way round, its first topic again at the end; empty where there is none. Self-loops are told apart."""
+    """Return a cycle, its first topic again at the end; empty if there is none. Self-loops are not considered."""
     parents = {tail: [head for head in heads if head != tail] for tail, heads in graph.parents.items()}
     try:
         TopologicalSorter(parents).prepare()
@@ -144,7 +144,7 @@ def _levels(graph: Graph) -> list[Finding]:
         if max(levels) > LEVELS:
             if any(
                 LEVELS in graph.levels[head] for head in graph.parents[name]
-            ):  # what is deeper yet goes without saying
+            ):  # topics still deeper are not reported
                 chain = " → ".join(map(_q, _chain(graph, name)))
                 findings.append(Finding("level", f"{_q(name)} lies below level {LEVELS}: {chain}"))
         elif len(levels) > 1:
@@ -156,7 +156,7 @@ def _levels(graph: Graph) -> list[Finding]:
 
 
 def _chain(graph: Graph, name: str) -> list[str]:
-    """Return a way down to a topic of level 4."""
+    """Return a path to a topic on level LEVELS + 1."""
     path = [name]
     for level in range(LEVELS, 0, -1):
         path.insert(0, next(head for head in graph.parents[path[0]] if level in graph.levels[head]))
@@ -180,7 +180,7 @@ def _oddities(graph: Graph) -> list[Finding]:
 
 
 def similar(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return pairs of names that differ in case, punctuation, number, `and`, or a letter or two."""
+    """Return pairs of names that differ in case, punctuation, plural, `and`, or one or two letters."""
     folded = [_folded(name) for name in names]
     pairs: list[tuple[str, str]] = []
     first: dict[str, int] = {}
@@ -196,7 +196,7 @@ def similar(names: Sequence[str]) -> list[tuple[str, str]]:
         matcher = difflib.SequenceMatcher(b=folded[short], autojunk=False)
         for other in distinct[place + 1 :]:
             pair = folded[short], folded[other]
-            # A beginning makes the difference where a letter or two do not: supervised, unsupervised.
+            # Names with different beginnings are different topics: supervised, unsupervised.
             long = min(map(len, pair)) >= 8 and pair[0][:2] == pair[1][:2] and _digits(pair[0]) == _digits(pair[1])
             matcher.set_seq1(folded[other])
             if long and matcher.real_quick_ratio() > 0.9 and matcher.quick_ratio() > 0.9 and matcher.ratio() > 0.9:
@@ -205,7 +205,7 @@ def similar(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _digits(text: str) -> str:
-    """`Calculus 1` and `Calculus 2` are two topics."""
+    """Return a name's digits: `Calculus 1` and `Calculus 2` are two topics."""
     return "".join(c for c in text if c.isdigit())
 
 
@@ -221,14 +221,14 @@ def _folded(name: str) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return the most similar of the names; empty where none is similar."""
+    """Return the most similar of the names; empty if none is."""
     by_case = {other.casefold(): other for other in names}
     close = difflib.get_close_matches(name.casefold()[:200], by_case, n=1, cutoff=0.6)
     return by_case[close[0]] if close else ""
 
 
 def read_triples(content: bytes, name: str) -> Graph:
-    """Triples as CSV, TSV or JSONL (objects or arrays), with or without titles. Raises DataError with the line."""
+    """Read triples: CSV, TSV or JSONL (objects or arrays), with or without titles. Raises DataError with the line."""
     rows = (
         _json_rows(content, name)
         if content.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] in (b"{", b"[")
@@ -278,7 +278,7 @@ def _json_rows(content: bytes, name: str) -> Iterable[tuple[str, str, str, str]]
 
 
 def written_triples(graph: Graph) -> bytes:
-    """topics.csv."""
+    """Return the graph as topics.csv."""
     rows = [(head, RELATION, tail) for head, tail in graph.edges]
     return written_table(COLUMNS, [*rows, *((name, RELATION, "") for name in graph.alone)])
 
@@ -300,14 +300,14 @@ _RULE = re.compile(r"[-=_*~#.\s]{2,}\Z")
 
 
 class Entry(Struct, frozen=True):
-    """A line of a table of contents: its level (1 is the outermost), and its title."""
+    """A line of a table of contents: level (1 is the outermost) and title."""
 
     level: int
     title: str
 
 
 class Contents(Struct, frozen=True):
-    """What a table of contents says. `left_out` are headings that are no topics (Preface, Exercises, ...)."""
+    """A parsed table of contents. `left_out` are headings that are no topics (Preface, Exercises, ...)."""
 
     entries: tuple[Entry, ...]
     left_out: tuple[str, ...] = ()
@@ -320,27 +320,27 @@ class _Line(Struct, frozen=True):
 
 
 def read_contents(content: bytes, name: str) -> Contents:
-    """Return a file. Raises DataError where it is no text."""
+    """Parse a file's content. Raises DataError if it is not text."""
     text, _ = decoded(content, name)
     return parse(text)
 
 
 def parse(text: str) -> Contents:
-    """Return the entries of a table of contents. Total: any text has some."""
+    """Parse a table of contents. Never fails: any text is accepted."""
     entries: list[Entry] = []
     left_out: list[str] = []
     stack: list[_Line] = []
     heading = number = 0
     muted: _Line | None = None
-    """A heading that is no topic: what lies below it is none either."""
+    """The last heading that is no topic; lines below it are skipped."""
     lines = re.split(r"\r\n|[\n\r\f\v\x85\u2028\u2029]", text)
     paged = _has_pages(lines)
     for raw in lines:
         line = _read(_PAGE.sub("", raw) if paged else raw, heading, number)
         if line is None or not any(c.isalnum() for c in line.title):
-            continue  # its title says nothing
+            continue  # no title
         heading, number = line.rank[0], (line.rank[1] if line.numbered else (0 if line.rank[2] == 0 else number))
-        # A plain "Preface" has only what is indented below it; what is numbered goes its own way.
+        # Below an unnumbered "Preface" are only indented lines; numbered lines are not part of it.
         if muted is not None and line.rank > muted.rank and (muted.numbered or not line.numbered):
             continue
         muted = None
@@ -359,7 +359,7 @@ def parse(text: str) -> Contents:
 
 
 def _has_pages(lines: list[str]) -> bool:
-    """Return whether titles end in page numbers after a mere space: most lines do, and they never fall."""
+    """Return whether titles end in page numbers after a space: two thirds of the lines do, and they never decrease."""
     pages = [int(page[1]) for line in lines if len(line) < 1_000 and (page := _PAGE.search(line))]
     written = sum(bool(line.strip()) for line in lines)
     return len(pages) >= 3 and 3 * len(pages) >= 2 * written and pages == sorted(pages) and pages[0] < pages[-1]
@@ -406,7 +406,7 @@ def _title(text: str, *, strip_number: bool = False) -> str:
 
 
 def _counted(text: str) -> tuple[bool, str]:
-    """Return `Chapter 3: Memory` → (True, "Memory"); a bare "Chapter 3" keeps its name."""
+    """Split `Chapter 3: Memory` → (True, "Memory"); a bare "Chapter 3" stays as it is."""
     words = "|".join(_words()["counted"])
     match = re.match(
         rf"(?i)(?:{words})[ \t]+(?:\d{{1,4}}|[IVXLC]{{1,7}}|[A-Z])(?:[ \t]*[:.–—-][ \t]*|[ \t]+)(\S.*)", text
@@ -428,16 +428,16 @@ def _is_topic(title: str) -> bool:
 
 
 class Outline(Struct, frozen=True):
-    """The graph of a table of contents, and what of the table is not in it."""
+    """The graph of a table of contents, and what was left out of it."""
 
     graph: Graph
     left_out: tuple[str, ...]
     too_deep: int
-    """Entries below the third level."""
+    """Number of entries below the third level."""
 
 
 def outline(contents: Contents, under: str = "") -> Outline:
-    """Return the graph of a table; `under` names the discipline that the whole table belongs to (a book's title)."""
+    """Return the graph of a table of contents; `under` is the discipline to put it under (a book's title)."""
     edges: list[tuple[str, str]] = []
     alone: list[str] = [under] if under else []
     above: list[str] = [under] if under else []

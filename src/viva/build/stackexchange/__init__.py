@@ -1,1 +1,1 @@
-"""From a dump of Stack Overflow to a set: the pool, and what experts make of it."""
+"""Build a set from a Stack Overflow dump: the pool of questions, and the experts' work on it."""

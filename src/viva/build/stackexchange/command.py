@@ -43,14 +43,14 @@ from viva.runs.progress import clock, say
 from viva.visible import one_line
 
 SHOWN = 10
-"""Broken rows that are told on the terminal; broken.jsonl has more of them."""
+"""Broken rows printed on the terminal; broken.jsonl has more of them."""
 MOST_JOBS = 4
-"""Processes by default: each takes some memory, and together they read faster than most disks."""
+"""Processes by default: each takes some memory, and four read faster than most disks."""
 NO_DATE = "is no date like 2023-06-14"
 
 
 def _day(text: str, option: str) -> str:
-    """Return a day as it is compared. Raises VivaError for what is none."""
+    """Return a day in the form that is compared. Raises VivaError if it is not a date."""
     if not text:
         return ""
     try:
@@ -118,7 +118,7 @@ class PoolConfig(Struct, kw_only=True):
 @command(PoolConfig, "action")
 def pool(config: PoolConfig) -> int:
     """Filter a dump and draw questions of each language."""
-    check_chart(config.chart)  # before anything is read for it
+    check_chart(config.chart)  # before the dump is read
     days = {name: _day(getattr(config, name), f"--{name}") for name in ("date", "after", "before")}
     if config.after and config.before and days["after"] >= days["before"]:
         raise VivaError(f"{config.after} leaves no day before {option('before')} {config.before}", field="after")
@@ -142,12 +142,12 @@ def pool(config: PoolConfig) -> int:
 
 
 class _Screen(TellingScreen):
-    """Tells on stderr how it goes."""
+    """Progress on stderr."""
 
     _phase = ""
 
     def reading(self, what: Literal["rows", "texts"], dump: Dump, rows: int) -> None:
-        """Some more was read."""
+        """Show how much was read."""
         if what != self._phase:
             self._phase, self.started = what, time.monotonic()
         if not self.due():
@@ -159,7 +159,7 @@ class _Screen(TellingScreen):
         self.show(f"{'reading' if what == 'rows' else 'texts'}: {share}{amount} · {rate / 1e6:.1f} MB/s{left}")
 
     def broken(self, row: BrokenRow) -> None:
-        """A row could not be read."""
+        """Report an unreadable row."""
         line = f"{row.place}: {row.kind}{one_line(row.begins and f': {row.begins}', 100)}"
         self.tell(line, SHOWN, "more rows are broken, which the pool's broken.jsonl will list")
 
@@ -193,7 +193,7 @@ def _report(build: Build, out: Path) -> int:
 
 
 def _table(build: Build) -> Told:
-    """The counts, as the paper's Table 2 has them, with what came before the initial seed set."""
+    """Return the counts of the paper's Table 2, and those of the steps before the initial seed set."""
     steps = ("questions", "accepted", "answered", "seen", "seed", "quota", "drawn")
     rows = [
         (language.language, language.area or "-", *(getattr(language, step) for step in steps))

@@ -1,20 +1,19 @@
-"""Which questions of the pool are in the set, and what is missing: by language, and by what models may have read.
+"""Which questions of the pool are in the set, what is missing by language, and which ones models may have seen.
 
-Of every language the first by rank have a place, up to its quota. A rejected question gives its place to the next one:
-the reserve moves up. From the states alone, so that a question that is mended and approved after all has its place
-again.
+In every language, the first questions by rank have a place, up to its quota. If one is rejected, the next in reserve
+moves up. Places depend on the current states alone: a question that is fixed and approved later has its place again.
 
-Contamination is told by date: a model that was trained up to a day may have read what was asked before it. The table of
-cut-offs is the user's: vendors state months, and state them differently.
+Contamination is judged by date: a model may have been trained on questions asked before its cut-off. The user supplies
+the table of cut-offs, since vendors state months, and state them differently.
 
     # cutoffs.toml
     "openai/gpt-4o" = 2023-10-01
     "anthropic/claude-x" = "2024-04"        # a month: its last day
 
-What experts decided comes from the audit trail: pure, and the only way into a set. A decision is about a question with
-exactly one text: change a letter of the file, on the page or in an editor, and it has to be decided about anew. The
-text's authors are those in its `author` tag and whoever edited it on the page into what it now is. A question is
-approved when somebody who is not among them approved it, and nobody rejects it.
+Approval is computed from the audit trail (pure), and only approved questions enter a set. A decision is about one exact
+text: after any change of the file, on the page or in an editor, the question must be decided again. Authors of a text
+are those in its `author` tag and those whose edits on the page led to it. A question is approved if somebody other than
+its authors approved it and nobody rejects it.
 """
 
 from __future__ import annotations
@@ -50,19 +49,19 @@ STATUSES = tuple(MEANING)
 
 
 class ApprovalState(Struct, frozen=True, kw_only=True):
-    """What was decided about a question's text as it is now."""
+    """Decisions about a question's current text."""
 
     approved_by: tuple[str, ...] = ()
-    """Without those whose approval does not count: authors."""
+    """Reviewers who approved, without authors, whose approval does not count."""
     rejected_by: tuple[str, ...] = ()
     editors: tuple[str, ...] = ()
-    """Who made this text of others on the page."""
+    """People whose edits on the page led to this text."""
     own: tuple[str, ...] = ()
-    """Authors who approved what they wrote: it does not count."""
+    """Authors who approved their own text, which does not count."""
     remarks: tuple[str, ...] = ()
-    """What those who reject it say."""
+    """Comments of the rejections."""
     earlier: tuple[str, ...] = ()
-    """What was said of texts that it had before."""
+    """Comments on earlier texts."""
 
     @property
     def decided(self) -> Status:
@@ -73,9 +72,9 @@ class ApprovalState(Struct, frozen=True, kw_only=True):
 
 
 def standing(question: str, text: str, authors: Sequence[str], reviews: Iterable[Review]) -> ApprovalState:
-    """Return where a question stands whose file now holds `text`; `reviews` are those about it, in order."""
+    """Return the approval state of a question whose file now holds `text`; `reviews` are those about it, in order."""
     now = digest(question, text)
-    made_by: dict[str, dict[str, None]] = {}  # text → who edited it into being, and what it was made of
+    made_by: dict[str, dict[str, None]] = {}  # text → editors of it and of the texts that it was edited from
     last: dict[str, Review] = {}
     earlier: list[str] = []
     for review in reviews:
@@ -86,7 +85,7 @@ def standing(question: str, text: str, authors: Sequence[str], reviews: Iterable
             made_by.setdefault(about, {}).update({**made_by.get(before, {}), review.reviewer: None})
         if about == now:
             last[review.reviewer] = review
-        elif before == now:  # it was edited away, or taken back, and the text is here again
+        elif before == now:  # this reviewer has since edited it, or undone a decision
             last.pop(review.reviewer, None)
         if review.comment and about != now:
             earlier.append(f"{review.reviewer}: {review.comment}")
@@ -108,7 +107,7 @@ _DAY = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?")
 
 
 def read_day(text: str, what: str) -> date:
-    """Return a day, or the last one of a month. Raises DataError that names `what`."""
+    """Parse a day, or a month as its last day. Raises DataError that names `what`."""
     match = _DAY.fullmatch(text.strip()) if text.isascii() else None
     try:
         if match:
@@ -120,12 +119,12 @@ def read_day(text: str, what: str) -> date:
 
 
 def created(text: str) -> date:
-    """Return the day of a post. Raises DataError for what is none."""
+    """Parse the day of a post. Raises DataError if it is not a date."""
     return read_day(text[:10], "the date of a question of the pool")
 
 
 def read_cutoffs(content: bytes, name: str) -> dict[str, date]:
-    """Return model → the last day of its training data. Raises DataError."""
+    """Read the table of cut-offs: model → last day of its training data. Raises DataError."""
     try:
         table = parse_toml(content.decode("utf-8-sig"))
     except ValueError as problem:
@@ -146,7 +145,7 @@ def read_cutoffs(content: bytes, name: str) -> dict[str, date]:
 
 
 class Exposure(Struct, frozen=True):
-    """How many questions a model may have read: those asked up to its cut-off (a day), and those asked after it."""
+    """Numbers of questions asked up to a model's cut-off (a day), which it may have seen, and after it."""
 
     cutoff: str
     before: int
@@ -154,30 +153,30 @@ class Exposure(Struct, frozen=True):
 
 
 def exposed(questions: Iterable[PoolQuestion], cutoffs: Mapping[str, date]) -> dict[str, Exposure]:
-    """Return model → how many of the questions were asked on or before its cut-off, and after it."""
+    """Return model → number of questions asked up to its cut-off, and after it."""
     days = [created(question.created) for question in questions]
     old = {model: sum(day <= last for day in days) for model, last in cutoffs.items()}
     return {model: Exposure(cutoffs[model].isoformat(), count, len(days) - count) for model, count in old.items()}
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """Where one question of the pool stands."""
+    """The state of one question of the pool."""
 
     about: PoolQuestion
     status: Status
     text: str | None = None
-    """Of question.yaml; None where there is no kit yet."""
+    """Contents of question.yaml; None if there is no kit yet."""
     checked: KitChecked = KitChecked()
     standing: ApprovalState = ApprovalState()
     authors: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
-        """What the set calls it."""
+        """Its id in the set."""
         return question_id(self.about)
 
     def barred(self, after: date | None) -> str:
-        """Return why it cannot be in a set of what was asked from a day on, whatever its status is; "" if it can."""
+        """Return why it cannot be in a set of questions asked from the day `after` on; "" if it can."""
         return f"asked before {after}" if after is not None and created(self.about.created) < after else ""
 
 
@@ -195,12 +194,12 @@ class Cell(Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> Counter[Status]:
-        """Its holders, by status."""
+        """Number of holders by status."""
         return Counter(state.status for state in self.holders)
 
     @property
     def missing(self) -> int:
-        """Approved questions that are wanted still."""
+        """Approved questions still wanted."""
         return self.quota - self.counts["approved"]
 
     @property
@@ -212,9 +211,9 @@ class Cell(Struct, frozen=True, kw_only=True):
 def places(
     states: Iterable[State], quotas: Mapping[str, int], areas: Mapping[str, str], after: date | None = None
 ) -> list[Cell]:
-    """Deal the places out: language → how many are its `quotas`, else what of the pool is not in reserve.
+    """Assign places by language: as many as its quota, or if it has none, as many as its questions outside the reserve.
 
-    `areas` are those of languages that the pool has no question of; `after`: only what was asked from that day on.
+    `areas` are needed for languages without questions in the pool; `after`: only questions asked from that day on.
     """
     groups: dict[str, list[State]] = {}
     for state in states:
@@ -240,12 +239,12 @@ def places(
 
 
 def holders(dealt: Iterable[Cell]) -> dict[int, State]:
-    """Return number → state, of the questions that hold a place."""
+    """Return Stack Overflow id → state, of the questions that hold a place."""
     return {state.about.id: state for cell in dealt for state in cell.holders}
 
 
 def coverage_table(dealt: Iterable[Cell]) -> Told:
-    """Return questions by language and state, against the quotas."""
+    """Return a table of questions by language and state, with the quotas."""
     header = ("language", "area", "quota", *STATUSES[:-1], "missing", "rejected", "moved up", "reserve left")
     rows = []
     for cell in dealt:
@@ -256,14 +255,14 @@ def coverage_table(dealt: Iterable[Cell]) -> Told:
 
 
 def exposure_table(dealt: Iterable[Cell], cutoffs: Mapping[str, date]) -> Told:
-    """Return how many of the questions that hold a place each model may have read in training."""
+    """Return a table of how many questions with a place each model may have seen in training."""
     exposures = exposed((state.about for state in holders(dealt).values()), cutoffs)
     rows = [(model, exposure.cutoff, exposure.before, exposure.after) for model, exposure in exposures.items()]
     return "Asked before the models' training ended", ("model", "cut-off", "up to it", "after it"), rows
 
 
 def metric_lines(dealt: Iterable[Cell]) -> Iterable[str]:
-    """Yield what grades the approved questions, and of which type they are."""
+    """Yield a line of the approved questions' metrics, and one of their types."""
     approved = (state.checked.question for state in holders(dealt).values() if state.status == "approved")
     owns = [own for own in approved if own]
     for what, counts in (

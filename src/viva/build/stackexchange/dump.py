@@ -1,17 +1,17 @@
-"""A dump on disk or from a pipe: read once for the columns of all rows, and once more for the texts of a few.
+"""Read a dump from disk or a pipe: once for the columns of all rows, and again for the texts of the drawn questions.
 
     dump = open_dump(Path("Posts.xml"), stage)
-    for block in dump.blocks(crew, tree): ...
-    for rows in dump.texts(crew, wanted): ...
+    for block in dump.blocks(workers, tree): ...
+    for rows in dump.texts(workers, wanted): ...
 
-A plain file is read in ranges of 32 MiB, by as many processes as the crew has. What comes from a pipe or is compressed
-is read once, in this process: rows that may be wanted later are written to a file beside the pool.
+A plain file is read in ranges of 32 MiB by the pool of workers. A pipe or compressed file is read once, in this
+process; rows that may be wanted later are spooled to a temporary file.
 
-As Parquet a dump is one table of posts, in one file or several, as the usual conversions have it. Columns are found by
-name, whatever their case and underscores: Id, PostTypeId, AcceptedAnswerId, ParentId, CreationDate, Score, ViewCount,
-Tags, Title, Body (so `post_type_id` is one, too). Figures may be texts, dates dates or texts, tags a list or one text.
-Polars reads the narrow columns of some hundred thousand rows at a time, and texts only of what is wanted; how much
-memory that takes is up to the size of the files' row groups.
+A Parquet dump is one table of posts, in one file or several, as usual conversions make it. Columns are matched by
+name, ignoring case and underscores: Id, PostTypeId, AcceptedAnswerId, ParentId, CreationDate, Score, ViewCount,
+Tags, Title, Body (also as `post_type_id`). Numbers and dates may be strings, tags a list or a string.
+Polars reads the narrow columns of SLICE rows at a time, and texts only of wanted rows; the memory needed depends on
+the size of the files' row groups.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 SLICE = 200_000
-"""Rows that are read at a time."""
+"""Rows per read."""
 NARROW = (*FIGURES, "CreationDate", "Tags")
 WIDE = (*NARROW, "Title", "Body")
 
 
 class ParquetFiles:
-    """Files that are read one after the other."""
+    """Parquet files, read one after the other."""
 
     unit = "row"
 
@@ -67,7 +67,7 @@ class ParquetFiles:
         self.done = 0
 
     def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
-        """Read in this process; Polars has threads of its own."""
+        """Read in this process: Polars is multithreaded."""
         place = placer(tree)
         self.done = 0
         for path in self._paths:
@@ -78,7 +78,7 @@ class ParquetFiles:
                 self.done += path.stat().st_size * min(SLICE, rows - start) // rows
 
     def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
-        """Filtered by Polars."""
+        """Read the wanted rows, filtered by Polars."""
         pl = _pl()
         self.done = 0
         for path in self._paths:
@@ -106,7 +106,7 @@ def _collected(frame: Any, path: Path) -> Any:
 
 
 def _scan(path: Path, names: Sequence[str]) -> Any:
-    """Return the columns under their names in Posts.xml, with their types. Raises DataError."""
+    """Scan a file for the columns, renamed as in Posts.xml and cast. Raises DataError."""
     import polars as pl
 
     try:
@@ -137,7 +137,7 @@ def _scan(path: Path, names: Sequence[str]) -> Any:
 
 
 def _block(frame: Any, place: Callable[[str], int]) -> Block:
-    """Return rows as columns."""
+    """Convert a data frame to a block."""
     figures = {name: frame[name].fill_null(missing).to_numpy() for name, missing in FIGURES.items()}
     days = frame["CreationDate"].to_physical().fill_null(-1).to_numpy().astype(np.int64)
     return block_of(figures, days, frame["Tags"], place, lambda row: f"Id {figures['Id'][row]}".encode())
@@ -146,9 +146,9 @@ def _block(frame: Any, place: Callable[[str], int]) -> Block:
 PIECE = 32 << 20
 """Bytes of a range of a plain file."""
 BLOCK = 4 << 20
-"""Bytes of lines that become a block where one process reads."""
+"""Bytes of lines per block if one process reads."""
 CHUNK = 256 << 10
-"""Bytes of lines that are looked at together."""
+"""Bytes of lines parsed together."""
 SPOOL = "wanted.xml"
 PIPE = "-"
 
@@ -158,26 +158,26 @@ _HEAD = re.compile(
 
 
 class Dump(Protocol):
-    """Something that holds posts."""
+    """A source of posts."""
 
     unit: str
-    """What the place of a broken row counts: "line" or "row"."""
+    """Unit of a broken row's place: "line" or "row"."""
     size: int
-    """Bytes to read; 0 where that is not known."""
+    """Bytes to read; 0 if unknown."""
     done: int
-    """Bytes that were read."""
+    """Bytes read so far."""
 
     def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
-        """Return the columns of all rows, in order. Raises DataError for what is no dump."""
+        """Yield the columns of all rows, in order. Raises DataError if it is not a dump."""
         ...
 
     def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
-        """Return these questions and all their answers, in order; an empty list now and then tells that it goes on."""
+        """Yield these questions and all their answers, in order; empty lists in between show progress."""
         ...
 
 
 class Range(NamedTuple):
-    """The lines of a file that begin from `start` to before `end`."""
+    """The lines of a file that begin at or after `start` and before `end`, in bytes."""
 
     path: str
     start: int
@@ -185,8 +185,8 @@ class Range(NamedTuple):
 
 
 def batches(file: IO[bytes], start: int = 0, end: int | None = None) -> Iterator[list[bytes] | int]:
-    """Yield the lines that begin from `start` to before `end`, some at a time; a number for one of so many bytes that
-    was too long to be read.
+    """Yield lines that begin at or after `start` and before `end`, in lists; for a line longer than MAX_ROW, its number
+    of bytes instead.
     """
     place = start
     if start:
@@ -217,7 +217,7 @@ def batches(file: IO[bytes], start: int = 0, end: int | None = None) -> Iterator
 
 
 def _skip(file: IO[bytes], limit: int | None) -> int:
-    """Read on behind the next line break: how many bytes that were; as a negative number where none came in `limit`."""
+    """Skip past the next line break; returns the bytes skipped, negative if there was none within `limit`."""
     skipped = 0
     while limit is None or skipped < limit:
         some = file.readline(CHUNK if limit is None else min(CHUNK, limit - skipped))
@@ -236,7 +236,7 @@ def lines_of(piece: Range) -> Iterator[list[bytes] | int]:
 
 
 def scan_range(tree: TagTree) -> Callable[[Range], Block]:
-    """Return the recipe of a crew: the columns of a range."""
+    """Return the recipe for workers that reads the columns of a range."""
     place = placer(tree)
 
     def scan(piece: Range) -> Block:
@@ -249,7 +249,7 @@ def scan_range(tree: TagTree) -> Callable[[Range], Block]:
 
 
 def texts_of_range(wanted: frozenset[int]) -> Callable[[Range], list[Row]]:
-    """Return the recipe of a crew: the texts in a range."""
+    """Return the recipe for workers that reads the wanted texts in a range."""
 
     def find(piece: Range) -> list[Row]:
         return [row for batch in lines_of(piece) for row in rows_about(batch, wanted)]
@@ -258,7 +258,7 @@ def texts_of_range(wanted: frozenset[int]) -> Callable[[Range], list[Row]]:
 
 
 def rows_about(batch: list[bytes] | int, wanted: frozenset[int]) -> Iterator[Row]:
-    """Yield the rows of questions and their answers among these lines. Rows that cannot be read were told before."""
+    """Yield the wanted questions and their answers among these lines. The first reading reported unreadable rows."""
     for line in [] if isinstance(batch, int) else batch:
         try:
             identity, parent = belonging(line)
@@ -269,7 +269,7 @@ def rows_about(batch: list[bytes] | int, wanted: frozenset[int]) -> Iterator[Row
 
 
 def belonging(line: bytes) -> tuple[int, int]:
-    """Return the id of a line's row, and of the question that it answers (0 for a question or no row)."""
+    """Return the id of a line's row and of the question that it answers, each 0 if there is none."""
     head = _HEAD.match(line)
     if head:
         return int(head[1]), int(head[3] or 0) if head[2] == b"2" else 0
@@ -278,7 +278,7 @@ def belonging(line: bytes) -> tuple[int, int]:
 
 
 class PlainFile:
-    """Posts.xml as it is."""
+    """An uncompressed Posts.xml."""
 
     unit = "line"
 
@@ -293,14 +293,14 @@ class PlainFile:
             yield Range(str(self._path), start, min(start + self._piece, self.size))
 
     def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
-        """By the crew, range by range."""
+        """Read range by range, on the workers."""
         self.done = 0
         for block in workers.map(partial(scan_range, tree), self._ranges()):
             self.done += block.bytes
             yield block
 
     def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
-        """By the crew, range by range."""
+        """Read range by range, on the workers."""
         self.done = 0
         for rows in workers.map(partial(texts_of_range, wanted), self._ranges()):
             self.done = min(self.size, self.done + self._piece)
@@ -308,7 +308,7 @@ class PlainFile:
 
 
 def to_the_end(source: Iterator[list[bytes] | int], name: str) -> Iterator[list[bytes] | int]:
-    """Yield the same, or a DataError where what is compressed ends early or is damaged."""
+    """Pass batches through; raises DataError if the compressed data are damaged or end early."""
     try:
         yield from source
     except BROKEN as problem:
@@ -317,7 +317,7 @@ def to_the_end(source: Iterator[list[bytes] | int], name: str) -> Iterator[list[
 
 
 def scanned(source: Iterator[list[bytes] | int], tree: TagTree, size: int) -> Iterator[tuple[Block, list[bytes]]]:
-    """Yield blocks of `size` bytes or some more, with their lines."""
+    """Yield blocks of at least `size` bytes (the last one may be smaller), with their lines."""
     place = placer(tree)
     scanner, lines = Scanner(place), list[bytes]()
     for batch in source:
@@ -331,20 +331,20 @@ def scanned(source: Iterator[list[bytes] | int], tree: TagTree, size: int) -> It
 
 
 class _Waiting(io.RawIOBase):
-    """A pipe that is read where there is something to read: waiting for it can be interrupted.
+    """A pipe whose reads can be interrupted by Ctrl-C, since they wait in `select`.
 
-    Polars takes SIGINT with SA_RESTART, so that a read that waits goes on after Ctrl-C; a poll never does.
+    Polars installs its SIGINT handler with SA_RESTART, which resumes a blocked read after Ctrl-C, but never `select`.
     """
 
     def __init__(self, file: IO[Any]) -> None:
         self._file = file
 
     def readable(self) -> bool:
-        """It can be read."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        """Wait for bytes, then take what is there; 0 at the end."""
+        """Wait for bytes, then read those available; returns 0 at the end."""
         select.select([self._file], [], [])
         return os.readv(self._file.fileno(), [buffer])
 
@@ -354,7 +354,7 @@ def _interruptible(file: IO[Any]) -> io.BufferedReader:
 
 
 class Pipe:
-    """Posts.xml from a pipe or a packed file. `dropped` says, of a question that was read, whether it is out."""
+    """Posts.xml from a pipe or compressed file. `dropped` says whether a question that was read is ruled out."""
 
     unit = "line"
 
@@ -371,7 +371,7 @@ class Pipe:
         self.dropped: Callable[[int], bool] = lambda _: False
 
     def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
-        """In this process; what may be wanted is written down."""
+        """Read in this process, and spool rows that may be wanted."""
         with self._spool.open("wb") as spool:
             for block, lines in scanned(to_the_end(batches(self._file), self._name), tree, self._block):
                 self.done += block.bytes
@@ -386,7 +386,7 @@ class Pipe:
         return identity > 0 and not self.dropped(parent or identity)
 
     def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
-        """Out of what was written down."""
+        """Read the spooled rows."""
         rest = PlainFile(self._spool)
         self.size = rest.size
         for rows in rest.texts(workers, wanted):
@@ -395,11 +395,10 @@ class Pipe:
 
 
 def open_dump(path: Path, stage: Path, piece: int = PIECE) -> Dump:
-    """Return the dump at `path`, told by its first bytes; a folder with Posts.xml or Parquet files; `-` for standard
-    input.
+    """Open the dump at `path`: a file, recognised by its first bytes; a folder with Posts.xml or Parquet files; or `-`
+    for standard input.
 
-    `stage`: a folder for what a pipe brings; `piece`: bytes of a range of a plain file. Raises DataError for what is
-    none of these.
+    `stage`: a folder for spooled rows; `piece`: bytes of a range of a plain file. Raises DataError for anything else.
     """
     block = min(piece, BLOCK)
     if str(path) == PIPE:
@@ -430,7 +429,7 @@ def open_dump(path: Path, stage: Path, piece: int = PIECE) -> Dump:
 
 
 def refusal(begins: bytes, name: str) -> str:
-    """Return why a file that begins so is no dump; empty where it may be one."""
+    """Return why a file with these first bytes is not a dump; empty if it may be one."""
     if begins.startswith(b"7z\xbc\xaf"):
         return f"{name} is a 7z archive: 7z x -so ARCHIVE Posts.xml | viva build infibench pool - {flag('date', 'DAY')}"
     if begins.startswith((b"\xff\xfe", b"\xfe\xff", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")):

@@ -1,9 +1,9 @@
-"""The set: a question file an area, who is to be named (attribution.csv), the audit trail, and build.json.
+"""Write the set: a question file per area, attribution.csv (authors to credit), the audit trail, and build.json.
 
-A question file is the tree of each question.yaml, with the tags of a set, written as YAML. It is read again and
-compared: a set says what its experts approved, or is not written.
+A question file has the YAML tree of each question.yaml, with the set's tags. It is read back and compared: if it
+differs from what the experts approved, no set is written.
 
-Before it is written, what is chosen is graded once more, for real: examples, empty answers, tests in the sandbox.
+Before that, the chosen questions are graded once more: examples, empty answers, tests in the sandbox.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _WIDTH = 1_000_000
 
 
 def question_node(text: str, tags: Mapping[str, str]) -> Node:
-    """Return the question of a question.yaml, with these tags in place of its own."""
+    """Return the node of a question.yaml's question, its tags replaced by these."""
     node = at(read_yaml(unix_lines(text).removeprefix("\ufeff")), "questions", 0)
     assert isinstance(node, Entries)
     given = _mapping({name: _text(value) for name, value in tags.items()})
@@ -55,7 +55,7 @@ def question_node(text: str, tags: Mapping[str, str]) -> Node:
 
 
 def emit(title: str, questions: Sequence[Node], *, blocks: bool = True) -> bytes:
-    """Return a question file as YAML. Without `blocks` every text is in quotes: less readable, and right for any
+    """Return a question file as YAML. Without `blocks` every text is in quotes: less readable, but safe for any
     text.
     """
     import yaml
@@ -68,7 +68,7 @@ def emit(title: str, questions: Sequence[Node], *, blocks: bool = True) -> bytes
 
 
 def misread(content: bytes, wanted: Sequence[OwnQuestion], name: str) -> str:
-    """Return why a file does not read as these questions, tags included; "" where it does."""
+    """Return how a file, read back, differs from these questions and tags; "" if it does not."""
     if len(content) > MAX_BYTES:
         return f"{name} would have {len(content):,} bytes; a question file has at most {MAX_BYTES:,}"
     read = read_content(content, Path(name))
@@ -83,7 +83,7 @@ def misread(content: bytes, wanted: Sequence[OwnQuestion], name: str) -> str:
 
 
 def _bare(own: OwnQuestion) -> OwnQuestion:
-    """Return a question without the lines that it stands in."""
+    """Return a question without line numbers, for comparison."""
     examples = tuple(msgspec.structs.replace(example, line=0) for example in own.examples)
     return msgspec.structs.replace(own, line=0, examples=examples)
 
@@ -97,7 +97,7 @@ def _mapping(entries: Mapping[str, Node]) -> Entries:
 
 
 def _events(node: Node, blocks: bool) -> Iterator[Any]:
-    """Yield the tree as PyYAML's events. A text is quoted or a block, whatever it looks like; the rest is plain."""
+    """Yield the tree as PyYAML's events. Texts are always quoted or blocks; other scalars are plain."""
     import yaml
 
     if isinstance(node, Scalar):
@@ -114,7 +114,7 @@ def _events(node: Node, blocks: bool) -> Iterator[Any]:
 ATTRIBUTION = "attribution.csv"
 OTHER = "other.yaml"
 LICENCES = ((date(2011, 4, 8), "CC BY-SA 2.5"), (date(2018, 5, 2), "CC BY-SA 3.0"))
-"""Stack Overflow's licence of what was posted before a day; CC BY-SA 4.0 after them."""
+"""Stack Overflow's licences of posts before these days; later ones are under CC BY-SA 4.0."""
 LICENCE = "CC BY-SA 4.0"
 COLUMNS = ("question", "what", "post", "address", "created", "licence", "use")
 
@@ -127,7 +127,7 @@ class Manifest(Struct, kw_only=True):
     viva: str = __version__
     name: str
     pilot: bool
-    """Whether questions are in it that nobody approved yet: for calibration, not for publication."""
+    """Whether it has questions that are not approved: for calibration, not for publication."""
     questions: int
     areas: dict[str, int]
     languages: dict[str, int]
@@ -136,7 +136,7 @@ class Manifest(Struct, kw_only=True):
     quotas: dict[str, int]
     """Language → questions wanted."""
     held_back: dict[str, int]
-    """Why questions of the pool are not in it → how many."""
+    """Reason → number of questions of the pool that are held back."""
     after: str
     """Only questions asked from this day on."""
     exposure: dict[str, Exposure]
@@ -148,26 +148,26 @@ class Manifest(Struct, kw_only=True):
     files: tuple[str, ...]
     urls: dict[str, str]
     texts: dict[str, str]
-    """Question → digits of the text that was approved."""
+    """Question → hash of the approved text."""
     sources: dict[str, str]
     """File of the project → SHA-256."""
     fingerprint: str
-    """Twelve hexadecimal digits over the question files: the one that runs have."""
+    """Hash of the question files (twelve hexadecimal digits), as in run.json."""
 
 
 def files() -> tuple[str, ...]:
-    """Return all question files that a set may have."""
+    """Return the names of all question files that a set may have."""
     return (*[_file(area.name) for area in areas()], OTHER)
 
 
 def _file(area: str) -> str:
-    """Return the question file of an area: `DS & ML` is ds-ml.yaml."""
+    """Return the name of an area's question file: `DS & ML` is ds-ml.yaml."""
     slug = "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in area.casefold()).split())
     return f"{slug}.yaml" if area in {known.name for known in areas()} else OTHER
 
 
 def tags_of(state: State) -> dict[str, str]:
-    """Return the tags of a question of the set: the paper's, its date, and what its author added."""
+    """Return a question's tags in the set: the paper's, its date, and further ones by its author."""
     own = _own(state)
     known = {
         "area": state.about.area,
@@ -180,13 +180,13 @@ def tags_of(state: State) -> dict[str, str]:
 
 
 def _own(state: State) -> OwnQuestion:
-    """Return a question that enters the set, as its file is read."""
+    """Return the parsed question of a state that enters the set."""
     assert state.checked.question is not None
     return state.checked.question
 
 
 def question_files(chosen: Iterable[State], name: str) -> dict[str, bytes]:
-    """Return the question files of a set of that name. Raises DataError for a question that cannot be written."""
+    """Return the question files of a set called `name`. Raises DataError for a question that cannot be written."""
     groups: dict[str, list[State]] = {file: [] for file in files()}
     for state in chosen:
         groups[_file(state.about.area)].append(state)
@@ -208,13 +208,13 @@ def question_files(chosen: Iterable[State], name: str) -> dict[str, bytes]:
 
 
 def licence_of(created: str) -> str:
-    """The licence of a post by the day it was posted."""
+    """Return the licence of a post by its date."""
     day = date.fromisoformat(created[:10])
     return next((name for last, name in LICENCES if day < last), LICENCE)
 
 
 def _attribution(chosen: Iterable[State]) -> bytes:
-    """Return a row a post that something of is in the set. Its page, under the address, names who wrote it."""
+    """Return attribution.csv: one row per post used in the set. The page at the URL names the post's author."""
     table = CsvText(COLUMNS)
     for state in chosen:
         about = state.about
@@ -243,9 +243,9 @@ def released(
     cutoffs: Mapping[str, date],
     unsafe: bool,
 ) -> Release[Manifest]:
-    """Return the set of what is approved; `pilot`: also of what nobody approved; `after`: asked from that day on.
+    """Return the set of approved questions; `pilot`: others as well; `after`: only those asked from that day on.
 
-    `out` is where it will be written. Raises VivaError.
+    `out` is the folder that it will be written to. Raises VivaError.
     """
     if (out / POOL).exists() or ((out / MANIFEST).exists() and find_built(out) != out):
         raise VivaError(
@@ -292,7 +292,7 @@ def released(
 
 
 def _chosen(project: Project, after: date | None, *, pilot: bool) -> tuple[list[State], Held]:
-    """Return the questions of a set, and the others with the reason; for a pilot everything that can be asked."""
+    """Return the questions of the set (for a pilot, all that can be asked), and the others with reasons."""
     states = project.states()
     placed = holders(project.places(states, after))
     wanted: list[State] = []
@@ -314,7 +314,7 @@ def _chosen(project: Project, after: date | None, *, pilot: bool) -> tuple[list[
 def _graded(
     wanted: Sequence[State], notes: list[str], *, unsafe: bool
 ) -> tuple[list[State], list[tuple[State, Problem]]]:
-    """Return those whose examples score as they should, and the others with the first problem."""
+    """Return the questions whose examples score as they should, and the others with their first error."""
     asked = [(state.about, own) for state in wanted if (own := state.checked.question) is not None]
     problems_of = grading_problems(asked, notes, unsafe=unsafe)
     untried = sum(
@@ -336,9 +336,9 @@ Placed = tuple[PoolQuestion, OwnQuestion]
 def grading_problems(
     questions: Sequence[Placed], notes: list[str], *, unsafe: bool = False
 ) -> dict[int, list[Problem]]:
-    """Return question (its number) → what grading its examples and empty answers tells; none where all is well.
+    """Grade examples and empty answers; returns Stack Overflow id → problems.
 
-    All programs run once, in one sandbox. Where there is none, `notes` says so and each such question has a warning.
+    All programs run once, in one sandbox. Without a sandbox, `notes` says so and each such question has a warning.
     """
     exam = RubricExam(
         ExamSpec(benchmark="infibench"),

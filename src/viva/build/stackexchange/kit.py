@@ -1,14 +1,14 @@
-"""The kit of a question: what an expert reads (original.md), and the file that becomes the question (question.yaml).
+"""The kit of a question: original.md for the expert to read, and question.yaml to write.
 
-question.yaml is a question file (docs/data.md) with one question in it, and two tags more: its `author` and
-its `type`. It begins as a template that asks nothing yet.
+question.yaml is a question file (docs/data.md) of one question, with two more tags: `author` and `type`. It begins as a
+template with an empty question.
 
-What people answered is also written as answers to the questions of a set: the human reference points of InfiBench's
-Table 6. One file a reference: the accepted answer, the answer with most votes, and the ten with most votes, of which
-the best counts. It is given as a model would give it, Markdown with fenced code.
+People's answers are also written as files of answers to a set: the human baselines of InfiBench's Table 6. One file
+per baseline: the accepted answer, the answer with most votes, and the ten with most votes, of which the best counts.
+Answers are formatted as a model's would be, Markdown with fenced code.
 
-A model may draft the prompt: the texts of a question are hostile and stand between fences, and a draft is a proposal
-that an expert rewrites.
+A model may draft the prompt: a question's texts are untrusted and are fenced in the request, and an expert rewrites the
+draft.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ TYPES = ("code completion", "code debugging", "knowledge question-answering", "n
 LONGEST = 1_000_000
 """Characters of a question.yaml."""
 MOST_ANSWERS = 10
-"""Answers that an expert is shown, the accepted one among them."""
+"""Answers shown to an expert, including the accepted one."""
 IDLE = "I do not know."
-"""An answer that says nothing: no grading may give it full marks."""
+"""An empty answer in words: it must not score full marks."""
 KEPT = 2048
-"""Questions whose texts are remembered: a page of a whole pool is made of them again and again."""
+"""Questions whose converted texts are cached, since the page of a pool is built from them repeatedly."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _GUIDE = """\
 # 1. Read original.md. Ask the same in your own words, complete in itself, so that one answer is right. Code may stay.
@@ -54,29 +54,29 @@ _GUIDE = """\
 
 
 def question_id(question: PoolQuestion) -> str:
-    """Return what the set calls it: so-11227809."""
+    """Return the question's id in the set: so-11227809."""
     return f"so-{question.id}"
 
 
 def url(question: PoolQuestion) -> str:
-    """Return where it stands."""
+    """Return the question's URL."""
     return f"https://stackoverflow.com/questions/{question.id}"
 
 
 def answer_url(answer: int) -> str:
-    """Return where an answer stands."""
+    """Return an answer's URL."""
     return f"https://stackoverflow.com/a/{answer}"
 
 
 @lru_cache(maxsize=KEPT)
 def original_text(question: PoolQuestion) -> str:
-    """Title and body, as text."""
+    """Return title and body as plain text."""
     return f"{one_title(question.title)}\n\n{plain(question.body)}"
 
 
 @lru_cache(maxsize=KEPT)
 def answers_text(question: PoolQuestion) -> str:
-    """Return the answers, as text, the accepted one first, each with its votes."""
+    """Return the answers as plain text, the accepted one first, each with its votes."""
     ordered = sorted(question.answers, key=lambda answer: answer.id != question.accepted)
     shown = [
         f"Answer {answer.id}{' (accepted)' if answer.id == question.accepted else ''}, {answer.score:,} votes, "
@@ -90,13 +90,13 @@ def answers_text(question: PoolQuestion) -> str:
 
 @lru_cache(maxsize=KEPT)
 def accepted_text(question: PoolQuestion) -> str:
-    """Return the accepted answer as a model would give it: Markdown, its code fenced; else the best one."""
+    """Return the accepted answer, or else the best one, as Markdown with fenced code; "" if there is none."""
     best = [answer for answer in question.answers if answer.id == question.accepted] or list(question.answers[:1])
     return fenced(plain(best[0].body)) if best else ""
 
 
 def fenced(text: str) -> str:
-    """Return text whose code stands indented by four spaces, with fences instead: what unit tests take code from."""
+    """Replace code indented by four spaces with fenced code, which unit tests extract."""
     lines: list[str] = []
     inside = False
     waiting = 0
@@ -116,7 +116,7 @@ def fenced(text: str) -> str:
 
 
 def original(question: PoolQuestion) -> str:
-    """original.md: the question as it was asked, and its answers. For reading; nothing reads it back."""
+    """Return original.md: the original question and its answers. For people; no code reads it back."""
     about = (
         f"Question {question.id} of Stack Overflow, {url(question)}\n"
         f"asked on {question.created[:10]}, {question.score:,} votes, {question.views:,} views, "
@@ -131,7 +131,7 @@ def original(question: PoolQuestion) -> str:
 
 @lru_cache(maxsize=KEPT)
 def template(question: PoolQuestion, prompt: str = "") -> str:
-    """question.yaml before anybody wrote into it; with a `prompt` that a model drafted."""
+    """Return the initial question.yaml, with a model's draft as its `prompt` if any."""
     tags = {"author": "", "type": "", "language": question.language, "area": question.area}
     written = ", ".join(f"{name}: {quoted(value)}" for name, value in tags.items())
     return (
@@ -150,7 +150,7 @@ def quoted(text: str) -> str:
 
 
 def block(text: str, indent: int) -> str:
-    """Return a text as a YAML block whose lines are indented by `indent` columns, two more than its key."""
+    """Return a text as a YAML block indented by `indent` columns, two more than its key."""
     lines = _CONTROL.sub("\ufffd", text).rstrip("\n").split("\n")
     if not any(line.strip() for line in lines):
         return quoted("")
@@ -158,36 +158,36 @@ def block(text: str, indent: int) -> str:
 
 
 def digest(identity: str, text: str) -> str:
-    """32 hexadecimal digits for a question with one text: another text is another item to decide about."""
+    """Return the review item's key of a question with this text (32 hexadecimal digits)."""
     return digest_of(["infibench-kit", identity, same_lines(text)])
 
 
 def same_lines(text: str) -> str:
-    """Return the text as browsers and editors leave it: line ends and blanks at the end of the file do not count."""
+    """Normalise what browsers and editors change: line ends, and whitespace at the end of the file."""
     return unix_lines(written(text)).rstrip() + "\n"
 
 
 def written(text: str) -> str:
-    """Return a file's text as it can be shown and kept: octets that are no UTF-8 are spelled out."""
+    """Return a file's text with bytes that are not UTF-8 spelled out, for showing and storing."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def names(people: Sequence[str]) -> frozenset[str]:
-    """Return names as they are compared: `A. Turing` is `a.  turing`; `Ada & Alan` are two."""
+    """Normalise names for comparison: `A. Turing` is `a.  turing`; `Ada & Alan` are two."""
     return frozenset(" ".join(piece.casefold().split()) for name in people for piece in authors_of(name))
 
 
 def authors_of(text: str) -> tuple[str, ...]:
-    """Return the names in an author tag: `Ada & Alan`, `Ada, Alan`, `Ada and Alan`."""
+    """Split an author tag into names: `Ada & Alan`, `Ada, Alan`, `Ada and Alan`."""
     return tuple(name.strip() for name in re.split(r"[,;&]|\band\b", text) if name.strip())
 
 
 TEN = 10
-"""People's answers of which the best counts, as ten answers of a model."""
+"""People's answers of which the best counts, like a model's best of ten."""
 
 
 class HumanAnswer(Struct, frozen=True):
-    """A line of a file of answers: the answer to a question, as `viva grade` reads it."""
+    """A line of a file of answers for `viva grade`."""
 
     question: str
     sample: int
@@ -195,14 +195,14 @@ class HumanAnswer(Struct, frozen=True):
 
 
 REFERENCES = {"accepted": 1, "top-voted": 1, "best-of-ten": TEN}
-"""File → how many answers of a question it has: the accepted one, or those with most votes."""
+"""File → answers per question: the accepted one, or those with most votes."""
 
 
 def human_references(pool: Iterable[PoolQuestion], wanted: Collection[str]) -> dict[str, list[HumanAnswer]]:
-    """Return the lines of each file, for the questions of a set (`wanted`: their ids).
+    """Return the lines of each file in REFERENCES, for the questions of a set (`wanted`: their ids).
 
-    A question that fewer than ten people answered has empty answers for the others: they earn nothing, and none of them
-    is the best. Raises DataError where the pool has none of the questions.
+    Missing answers are filled in as empty ones, which score nothing and so are never the best. Raises DataError if the
+    pool has none of the questions.
     """
     asked = [question for question in pool if question_id(question) in wanted]
     if not asked:
@@ -221,11 +221,11 @@ def human_references(pool: Iterable[PoolQuestion], wanted: Collection[str]) -> d
 
 
 LONGEST_DRAFT = 20_000
-"""Characters of a draft: a model that does not stop fills no page."""
+"""Characters of a draft that are kept, in case a model does not stop."""
 
 
 def read_instructions(content: bytes, name: str) -> str:
-    """Return the experts' instructions. Raises DataError."""
+    """Read the experts' instructions. Raises DataError."""
     text = toml_of(content, name).get("instructions")
     if not isinstance(text, str) or not text.strip():
         raise DataError(f'{name} should hold a text: instructions = """..."""')
@@ -233,12 +233,12 @@ def read_instructions(content: bytes, name: str) -> str:
 
 
 def asked(question: PoolQuestion) -> str:
-    """32 hexadecimal digits for what a draft is about: an original that was edited since is asked about anew."""
+    """Return the key of drafts: a hash of the original (32 hexadecimal digits); a changed original is drafted again."""
     return digest_of([question.id, question.title, question.body, accepted_text(question)])
 
 
 def request(question: PoolQuestion, instructions: str, sampling: Sampling) -> Generate:
-    """Return what the model is asked: one draft of one question's prompt."""
+    """Return the request for a draft of a question's prompt."""
     values = {
         "language": question.language,
         "question": clip(original_text(question)),
@@ -248,7 +248,7 @@ def request(question: PoolQuestion, instructions: str, sampling: Sampling) -> Ge
 
 
 def read_draft(reply: str) -> tuple[str, str]:
-    """Return the draft in a model's reply, and why it holds a question to be unfit; each "" where there is none."""
+    """Return the draft in a model's reply, and its reason why the question is unfit; each "" if missing."""
     return draft_and_doubt(reply, "UNFIT:", _tidy)
 
 

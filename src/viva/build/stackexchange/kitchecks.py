@@ -1,7 +1,6 @@
-"""What is wrong with a question.yaml, by reading it: as a question file, and as a question of a set like InfiBench.
+"""Check a question.yaml statically: as a question file, and as a question of a set like InfiBench.
 
-What only running it can tell (do the examples score as they should, does saying nothing pass) is `graded_problems`,
-which is handed a grader.
+`graded_problems` has the checks that need a grader, such as whether an empty answer passes.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ from viva.scorers.rubric.keywords import grade_keywords, leaves
 from viva.scorers.rubric.rubrics import Graded, Keyword, Literally, Pattern, Rubric
 
 METRICS = ("keywords", "blank_filling", "unit_test", "similarity")
-"""What grades an answer in the paper, under the names of its tables."""
+"""The paper's metrics, named as in its tables."""
 UNEVEN = 20.0
-"""One criterion worth so many times another is told."""
+"""Ratio of two criteria's weights from which on a warning is given."""
 MOST_LEAVES = 200
 TITLE_WORDS = 5
 
@@ -48,7 +47,7 @@ Grader = Callable[[OwnQuestion, str], Graded]
 
 
 class KitChecked(Struct, frozen=True, kw_only=True):
-    """A question.yaml, read. `question` is None where an error leaves it out."""
+    """A question.yaml that was checked. `question` is None if it has errors."""
 
     question: OwnQuestion | None = None
     problems: tuple[Problem, ...] = ()
@@ -61,14 +60,14 @@ class KitChecked(Struct, frozen=True, kw_only=True):
 
 
 def metrics_of(rubric: Rubric) -> tuple[str, ...]:
-    """Return the paper's names of what grades an answer, in its order."""
+    """Return the names of a rubric's metrics, in the paper's order."""
     there = (rubric.keywords, rubric.blanks, rubric.tests, rubric.similarity)
     return tuple(name for name, part in zip(METRICS, there, strict=True) if part)
 
 
 @lru_cache(maxsize=KEPT)
 def check_kit(about: PoolQuestion, content: bytes, path: Path) -> KitChecked:
-    """Return everything that reading tells of a question.yaml, by line. Never raises for what is in it."""
+    """Check a question.yaml without grading; problems are sorted by line. Never raises for bad contents."""
     if len(content) > LONGEST:
         text = f"{len(content):,} bytes; at most {LONGEST:,} are read"
         return KitChecked(problems=(Problem(1, 1, "", text),))
@@ -81,7 +80,7 @@ def check_kit(about: PoolQuestion, content: bytes, path: Path) -> KitChecked:
     ]
     try:
         root = read_yaml(unix_lines(content.decode("utf-8-sig")))
-    except (Unreadable, UnicodeDecodeError):  # read_content said so
+    except (Unreadable, UnicodeDecodeError):  # already reported by read_content
         return KitChecked(problems=tuple(problems))
     entries = at(root, "questions")
     if isinstance(entries, Listing) and len(entries.items) != 1:
@@ -102,7 +101,7 @@ def check_kit(about: PoolQuestion, content: bytes, path: Path) -> KitChecked:
 
 
 def at(node: Node, *steps: str | int) -> Node:
-    """Return the node at a path of keys and places, or the last one on the way to it that is there."""
+    """Return the node at a path of keys and indices, or the deepest existing node on the way."""
     for step in steps:
         inner: Node | None = None
         if isinstance(node, Mapping) and isinstance(step, str):
@@ -130,7 +129,7 @@ class _Checks:
         self.shared_text = shared_text(own.text, self._original)
 
     def everything(self, *, files: bool) -> list[Problem]:
-        """Return what is wrong, in no order; `files`: whether it reads other files."""
+        """Return all problems, unordered; `files`: whether the question reads other files."""
         self._tags()
         self._parts(files)
         self._weights()
@@ -205,7 +204,7 @@ class _Checks:
             self._say("the original's title stands in it, word for word", "question", warning=True)
 
     def _never_matched(self) -> None:
-        """Texts and expressions of keywords that occur in no answer there is: nobody may ever earn them."""
+        """Report keywords that occur in no known answer: perhaps nobody can earn them."""
         good = [example.answer for example in self._own.examples if example.wanted not in ("none", 0.0)]
         texts = [*good, answers_text(self._about), accepted_text(self._about)]
         left = MOST_LEAVES
@@ -228,14 +227,14 @@ def _occurs(leaf: Literally | Pattern, item: Keyword, text: str) -> bool:
     try:
         _, matched = grade_keywords((Keyword(rule=leaf, ignore_case=item.ignore_case),), text)
     except patterns.PatternError:
-        return True  # another check tells of it
+        return True  # reported by another check
     return matched[0]
 
 
 def graded_problems(about: PoolQuestion, own: OwnQuestion, grade: Grader) -> Iterator[Problem]:
-    """Yield what grading tells: an answer that says nothing must not pass, and what the accepted answer scores.
+    """Yield problems found by grading: empty answers that score, and an accepted answer that does not score full.
 
-    Whether the examples score as they should is `questions.examples.check_examples`.
+    `viva.benchmarks.custom.examples.check_examples` grades the examples.
     """
     where = f"question {own.id}"
     for name, text in (("an empty answer", ""), (f"the answer {IDLE!r}", IDLE)):
@@ -256,9 +255,9 @@ def _share(own: OwnQuestion, text: str, grade: Grader) -> float | None:
     try:
         return grade(own, text).share
     except VivaError:
-        return None  # its examples tell
+        return None  # reported by check_examples
 
 
 def tried_texts(about: PoolQuestion, own: OwnQuestion) -> list[str]:
-    """Return the answers that are graded in all: those whose programs are to be run first."""
+    """Return all answers that will be graded, so that their programs can be run first."""
     return [*(example.answer for example in own.examples), "", IDLE, accepted_text(about)]

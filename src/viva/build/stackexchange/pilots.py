@@ -1,6 +1,6 @@
-"""Pilot runs: what models answered to the questions of a project, and which questions are no good.
+"""Pilot runs: find a project's bad questions by models' answers.
 
-Nobody passes those, everybody passes, or the better models fail. Passing is full marks.
+A question is suspicious if nobody passes, everybody passes, or the better models fail. Passing is full marks.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 LONGEST = 2_000
-"""Characters of an answer that are shown."""
+"""Characters of an answer that are kept."""
 
 
 class Reply(Struct, frozen=True):
-    """An answer with its score (None: unscored), and why it has that."""
+    """An answer with its score (None: unscored) and the explanation of it."""
 
     model: str
     score: float | None
@@ -33,10 +33,10 @@ class Reply(Struct, frozen=True):
 
 
 class Answers(Struct):
-    """What pilot models answered to one question.
+    """Answers of pilot models to one question.
 
-    `discrimination` is the correlation of the models' scores on it with those on all other questions, None where
-    fewer than three models were asked; `surely` whether it is below 0 also when it is kept in mind how many there are.
+    `discrimination` is the correlation of the models' scores on it with those on all other questions, None for
+    fewer than three models; `surely` whether it is below 0 even when corrected for the number of questions.
     """
 
     replies: list[Reply] = field(default_factory=list)
@@ -45,15 +45,15 @@ class Answers(Struct):
 
     @property
     def models(self) -> set[str]:
-        """Those that were asked."""
+        """The models that were asked."""
         return {reply.model for reply in self.replies}
 
     def graded(self, model: str = "") -> list[float]:
-        """Return all scores there are, or those of a model."""
+        """Return all scores, or those of a model, without unscored answers."""
         return [reply.score for reply in self.replies if reply.score is not None and model in ("", reply.model)]
 
     def shown(self, keep: int, *, best: bool) -> list[Reply]:
-        """Return the best or worst `keep` answers, as many models as there are among equals."""
+        """Return the best or worst `keep` answers; among equal scores, of as many models as possible."""
         seen: Counter[tuple[str, float]] = Counter()
         ranked: list[tuple[float, int, int, Reply]] = []
         for place, reply in enumerate(self.replies):
@@ -64,7 +64,7 @@ class Answers(Struct):
 
 
 def named_runs(runs: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield each run once, with what tells its models from those of the others."""
+    """Yield each run once, with a label that distinguishes its models from those of other runs."""
     from viva.runs.scorefile import find_run
 
     places = list(dict.fromkeys(find_run(run).resolve() for run in runs))
@@ -73,7 +73,7 @@ def named_runs(runs: Sequence[Path]) -> Iterator[tuple[Path, str]]:
 
 
 def gather_answers(project: Project, path: Path, label: str, known: set[str], answers: dict[str, Answers]) -> set[str]:
-    """Add a run's answers; returns the questions whose text is another now than in the set that was run."""
+    """Add a run's answers to `answers`; returns the questions whose text has changed since the set was exported."""
     from viva.engine.folder import RunFolder
     from viva.runs.answers import answered
     from viva.runs.open import prepare
@@ -103,12 +103,12 @@ def _changed(project: Project, fingerprints: set[str]) -> set[str]:
 
 
 def models_of(answers: Mapping[str, Answers]) -> list[str]:
-    """Return the models that were asked any question."""
+    """Return the names of all models, sorted."""
     return sorted(set().union(*(each.models for each in answers.values())))
 
 
 def discriminate(answers: Mapping[str, Answers]) -> None:
-    """Fill in the discrimination of questions, where there are models enough."""
+    """Fill in the discrimination of questions, if there are enough models."""
     import numpy as np
 
     from viva.analysis.items.itemstatistics import FEWEST, item_statistics
@@ -137,18 +137,18 @@ FULL = 1.0 - 1e-9
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """What is suspicious about a question; `show` says which answers to look at: the best, or the worst."""
+    """A suspicious question and why; `show`: whether to look at its best or its worst answers."""
 
     question: str
     kind: Kind
     said: str
     show: Literal["best", "worst"]
     chance: bool = False
-    """Whether it may well be chance: few models move a correlation far."""
+    """Whether it may be chance, since a correlation over few models is noisy."""
 
 
 def findings(tried: Mapping[str, Answers]) -> list[Finding]:
-    """Return what is suspicious, question by question in order; behind all else what may be chance."""
+    """Return the findings in the order of questions, those that may be chance last."""
     told = [finding for question, each in tried.items() for finding in _findings(question, each)]
     return sorted(told, key=lambda finding: finding.chance)
 

@@ -1,9 +1,9 @@
-"""A post of Stack Overflow (HTML, as in the dump) → text that can do nothing: no markup, no invisible characters.
+"""Convert a Stack Overflow post (HTML, as in the dump) to harmless text: no markup, no invisible characters.
 
-Code stands indented by four spaces, whatever fences it holds itself; links and pictures are spelled out.
+Code is indented by four spaces, whatever fences it contains; links and pictures are spelled out.
 
-How much of a prompt is its original is said as well: copied questions are in every model's training data. Only prose
-counts, since code may have to stay as it is; compared are runs of words, in lower case, without punctuation.
+Also measures how much of a prompt is copied from its original, since originals are in models' training data. Only prose
+counts, because code may have to stay; runs of words are compared, in lower case, without punctuation.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from viva.build.files import unix_lines
 from viva.visible import escape_invisible
 
 LONGEST = 200_000
-"""Characters of a post that are read. Stack Overflow allows 30,000 of Markdown."""
+"""Characters of a post that are read. Stack Overflow allows 30,000 characters of Markdown."""
 _BLOCKS = {"p", "div", "ul", "ol", "table", "tr", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "pre", "li"}
 _UNSEEN = {"script", "style", "head", "template"}
 _MARKUP = re.compile(r"</(?:p|pre|ul|ol|blockquote|h[1-6]|table)>|<(?:br|hr) ?/?>", re.IGNORECASE)
-"""What a post in HTML has: without any of it, it is Markdown, as in some conversions of the dump."""
+"""Tags of posts in HTML; a post without any is Markdown, as in some conversions of the dump."""
 _NO_TAG = re.compile(r"""<(?!/?[A-Za-z][A-Za-z0-9]*(?:\s+[A-Za-z-]+(?:=(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>]*))?)*\s*/?>)""")
-"""A `<` that begins no whole tag: Python's parser takes very long over many of them, and raises for some."""
+"""A `<` that begins no complete tag: Python's parser is very slow for many of them, and raises for some."""
 _LINES = re.compile(r"\n{3,}")
 _SPACES = re.compile(r"[ \t\r\n\f]+")
 INDENT = "    "
 
 
 class _Reader(HTMLParser):
-    """Takes the text out. Tags that do not fit together are no error: a dump has them."""
+    """Extracts the text. Unbalanced tags are no error: dumps have them."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -106,9 +106,9 @@ def _without_comments(html: str) -> str:
 
 
 def plain(html: str) -> str:
-    """Return the text of a post: paragraphs in one line each, code indented by four spaces; Markdown stays as it is.
+    """Convert a post to text: paragraphs in one line each, code indented by four spaces; Markdown stays as it is.
 
-    What is not seen of it (scripts, comments) is left out, control characters are spelled out. Never raises.
+    Invisible parts (scripts, comments) are left out, control characters are spelled out. Never raises.
     """
     more = f"\n\n[... {len(html) - LONGEST:,} more characters]" if len(html) > LONGEST else ""
     if not _MARKUP.search(html):
@@ -123,12 +123,12 @@ def plain(html: str) -> str:
 
 
 def one_title(title: str) -> str:
-    """Return a title in one line. It is no HTML, but some dumps escape it as that."""
+    """Return a title in one line. Titles are plain text, but some dumps escape them as HTML."""
     return escape_invisible(" ".join(unescape(title[:LONGEST]).split()))
 
 
 def prose(markdown: str) -> str:
-    """Return what of a text is not code: without fenced blocks, indented lines and pieces in backticks."""
+    """Return a text without its code: fenced blocks, indented lines and text in backticks."""
     kept: list[str] = []
     fenced = ""
     for line in markdown.split("\n"):
@@ -143,17 +143,17 @@ def prose(markdown: str) -> str:
 
 
 RUN = 4
-"""Words of a piece that is looked for in the original."""
+"""Words per run that is searched for in the original."""
 COPIED = 0.6
-"""Share of pieces found in the original from which on a prompt counts as a copy."""
+"""Share of runs found in the original from which on a prompt counts as a copy."""
 CLOSE = 0.3
-"""The share from which on it is told that a prompt is close to its original."""
+"""Share from which on a prompt is reported as close to its original."""
 _WORD = re.compile(r"[^\W_]+(?:['.+#-][^\W_]+)*")
 
 
 class SharedText(Struct, frozen=True):
-    """`share`: of the prompt's runs of four words, those that the original has too (0 to 1). `longest`: words of the
-    longest run that both have. `words`: of the prompt."""
+    """Overlap of a prompt with its original. `share`: share of the prompt's four-word runs that the original has (0 to
+    1). `longest`: words of the longest common run. `words`: words of the prompt."""
 
     share: float
     longest: int
@@ -164,12 +164,12 @@ class SharedText(Struct, frozen=True):
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text's prose, in lower case."""
+    """Return the words of a text's prose in lower case."""
     return _WORD.findall(prose(text).casefold())
 
 
 def shared_text(prompt: str, original: str) -> SharedText:
-    """Return how much of a prompt is its original's. A prompt of fewer than four words is compared as one piece."""
+    """Measure how much of a prompt is in its original. A prompt of fewer than four words is compared as one run."""
     mine = words(prompt)
     theirs = f" {' '.join(words(original))} "
 
@@ -179,8 +179,8 @@ def shared_text(prompt: str, original: str) -> SharedText:
     pieces = [shared(place, place + RUN) for place in range(max(1, len(mine) - RUN + 1))] if mine else []
     longest = 0
     for start in range(len(mine)):
-        step = int(longest + 1 < RUN or any(pieces[start : start + 1]))  # a longer run begins with a shared piece
-        while step:  # doubled, then halved: a copy of thousands of words is not compared word by word
+        step = int(longest + 1 < RUN or any(pieces[start : start + 1]))  # a longer run begins with a shared run of four
+        while step:  # doubled, then halved, so that long copies are not compared word by word
             end = start + longest + step
             grows = end <= len(mine) and shared(start, end)
             longest, step = (longest + step, 2 * step) if grows else (longest, step // 2)

@@ -4,8 +4,8 @@
     questions = read_pool(folder)
     build = read_build(folder)
 
-A folder with a build.json is whole. `pool.jsonl` has a line a question, by area and language and there by rank: first
-what fills the language's quota, then as many again in reserve, for those that experts turn down.
+A folder is complete once it has build.json. `pool.jsonl` has one line per question, by area, language and rank: first
+the language's quota, then a reserve for questions that experts reject.
 """
 
 from __future__ import annotations
@@ -26,51 +26,51 @@ MAX_POOL = 1_000_000_000
 
 
 class PoolAnswer(Struct, frozen=True, kw_only=True):
-    """An answer of a question: a positively voted one, or the accepted one whatever its votes."""
+    """An answer that has a positive score or is the accepted one."""
 
     id: int
     score: int
-    """Votes for it less votes against it."""
+    """Upvotes minus downvotes."""
     body: str
-    """As in the dump: HTML in Posts.xml, Markdown in some Parquet conversions. Hostile text."""
+    """As in the dump: HTML in Posts.xml, Markdown in some Parquet conversions. Untrusted text."""
     created: str
-    """The day, ISO 8601."""
+    """Day, ISO 8601."""
 
 
 class PoolQuestion(Struct, frozen=True, kw_only=True):
-    """A line of pool.jsonl. Title, bodies and tags are hostile text: strangers wrote them."""
+    """A line of pool.jsonl. Title, bodies and tags are untrusted text."""
 
     id: int
-    """Of Stack Overflow: https://stackoverflow.com/questions/ID."""
+    """Stack Overflow's id: https://stackoverflow.com/questions/ID."""
     title: str
     body: str
     """As in the dump: HTML in Posts.xml, Markdown in some Parquet conversions."""
     tags: tuple[str, ...]
     language: str
-    """Of the tag tree."""
+    """Language in the tag tree."""
     area: str
-    """Of the language, in the tag tree."""
+    """Area of the language in the tag tree."""
     created: str
-    """The day, ISO 8601."""
+    """Day, ISO 8601."""
     views: int
     score: int
-    """Votes for it less votes against it."""
+    """Upvotes minus downvotes."""
     accepted: int
     """The id of the accepted answer."""
     answers: tuple[PoolAnswer, ...]
-    """Best first: by score, of equals the older one; the accepted one is among them where the dump has it."""
+    """By score, best first, older first among equals; with the accepted one if the dump has it."""
     rank: int
-    """Its place in the sample of its language, from 1."""
+    """Its rank in its language's sample, from 1."""
     reserve: bool
     """Whether it is beyond its language's quota."""
 
 
 class LanguageCount(Struct, frozen=True, kw_only=True):
-    """What became of one language's questions, step by step; each figure counts what the one before it left."""
+    """Questions of one language left after each step of the filter."""
 
     language: str
     area: str
-    """Empty for what the tag tree excludes, and for questions without a language."""
+    """Empty for excluded languages and for questions without a language."""
     questions: int
     accepted: int
     """With an accepted answer."""
@@ -86,36 +86,34 @@ class LanguageCount(Struct, frozen=True, kw_only=True):
 
 
 class BrokenRows(Struct, frozen=True, kw_only=True):
-    """Rows that could not be read."""
+    """Number of unreadable rows of one kind."""
 
     kind: str
     count: int
 
 
 class Build(Made, kw_only=True):
-    """All of build.json: how a pool was made. It says nothing of when, where and with how many processes."""
+    """All of build.json: how a pool was made. Independent of time, machine and number of processes."""
 
     settings: dict[str, Any]
     """Every setting that the pool depends on: `selection.PoolSettings`, with the tag tree's fingerprint."""
     date: str
-    """The day at which questions' ages are counted, ISO 8601."""
+    """Day from which questions' ages are counted, ISO 8601."""
     rows: int
-    """Rows read well: questions, answers and what is neither."""
+    """Rows read without errors: questions, answers and others."""
     questions: int
     answers: int
     languages: tuple[LanguageCount, ...]
-    """In the order of the tag tree, then what it excludes, then "none"."""
+    """In the order of the tag tree, then excluded languages, then "none"."""
     broken: tuple[BrokenRows, ...]
     source: str
-    """Twelve hexadecimal digits over what was read of the dump's rows: the same for XML and Parquet in one order."""
+    """Hash of the columns read (twelve hexadecimal digits), equal for XML and Parquet with rows in the same order."""
     fingerprint: str
-    """Twelve hexadecimal digits over pool.jsonl."""
+    """Hash of pool.jsonl, twelve hexadecimal digits."""
 
 
 def read_pool(folder: Path) -> list[PoolQuestion]:
-    """Return the questions of a pool, in order. Raises MissingDataError where there is none, DataError for a damaged
-    one.
-    """
+    """Read the questions of a pool, in order. Raises MissingDataError if there is none, DataError for a damaged one."""
     path, content = folder / POOL, _content(folder, POOL)
     if len(content) > MAX_POOL:
         raise DataError(f"{path} has {len(content):,} bytes; a pool has at most {MAX_POOL:,}")
@@ -123,7 +121,7 @@ def read_pool(folder: Path) -> list[PoolQuestion]:
 
 
 def read_build(folder: Path) -> Build:
-    """Return a pool's build.json. Raises MissingDataError where there is none, DataError for a damaged one."""
+    """Read a pool's build.json. Raises MissingDataError if there is none, DataError for a damaged one."""
     try:
         return msgspec.json.decode(_content(folder, BUILD), type=Build)
     except (msgspec.DecodeError, RecursionError) as problem:

@@ -1,11 +1,11 @@
-"""A project folder of `viva build infibench`, read: what its files say together.
+"""A project folder of `viva build infibench`.
 
 pool.jsonl, build.json     the questions that can be chosen (viva build infibench pool --out PROJECT)
 questions/ID/              original.md to read, question.yaml to write, draft.md where a model drafted
 instructions.toml          what a drafting model is told        drafts.jsonl     its replies, append-only
 reviews.jsonl              what experts decided, append-only    exports.jsonl    which texts went into which set
 
-A second expert's decisions are refused where they cannot stand, and edits taken over into the question files.
+Invalid decisions of the second expert are refused, and edits are written into the question files.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ from viva.visible import escape_invisible
 
 EXPORTS = "exports.jsonl"
 MANY = 200
-"""Questions from which on reading them takes seconds."""
+"""Questions above which reading takes seconds and is announced."""
 SHOWN = 10
-"""Problems of a file that the page shows."""
+"""Most problems of a file that the page shows."""
 _NAMED = re.compile(r"(?:so-|https?://[^/\s]+/(?:questions|q)/)?(\d{1,10})(?:/\S*)?", re.ASCII)
 ASPECT = "question"
-"""What a decision is about: the whole of a question.yaml."""
+"""The aspect of decisions: the whole question.yaml."""
 
 
 class Exported(Struct, frozen=True):
-    """A line of exports.jsonl: the fingerprint of a set, and the digits of its questions' texts."""
+    """A line of exports.jsonl: the fingerprint of a set and the hashes of its questions' texts."""
 
     fingerprint: str
     pilot: bool
@@ -73,7 +73,7 @@ class Exported(Struct, frozen=True):
 
 
 class Project(ProjectFolder):
-    """The folder, each file read once, when it is asked for; question files and decisions as they are now."""
+    """The project folder; files are read once, on first use, but question files and decisions each time."""
 
     module = __file__
     scope = "infibench-draft/"
@@ -89,7 +89,7 @@ class Project(ProjectFolder):
 
     @cached_property
     def pool(self) -> tuple[PoolQuestion, ...]:
-        """The questions, in the pool's order. Raises DataError for a pool that is damaged."""
+        """The questions in the pool's order. Raises DataError for a damaged or empty pool."""
         questions = read_pool(self.path)
         seen: set[int] = set()
         for question in questions:
@@ -105,12 +105,12 @@ class Project(ProjectFolder):
 
     @cached_property
     def build(self) -> Build:
-        """How the pool was made."""
+        """The pool's build.json."""
         return read_build(self.path)
 
     @cached_property
     def quotas(self) -> dict[str, int]:
-        """Language → questions wanted, as the pool was drawn."""
+        """Language → questions wanted, from the pool's build.json."""
         return {language.language: language.quota for language in self.build.languages if language.quota}
 
     def folder(self, about: PoolQuestion) -> Path:
@@ -118,30 +118,30 @@ class Project(ProjectFolder):
         return self.path / QUESTIONS / str(about.id)
 
     def file(self, about: PoolQuestion) -> Path:
-        """Return its question.yaml."""
+        """Return the path of a question's question.yaml."""
         return self.folder(about) / FILE
 
     def text(self, about: PoolQuestion) -> str | None:
-        """Contents of question.yaml, or None if missing. Undecodable bytes become surrogates; `check` reports them."""
+        """Read question.yaml; None if missing. Undecodable bytes become surrogates; `check` reports them."""
         content = self.read(self.file(about).relative_to(self.path), LONGEST + 1)
         return None if content is None else content.decode("utf-8", "surrogateescape")
 
     def checked(self, about: PoolQuestion, text: str) -> KitChecked:
-        """Return what reading tells of a text of its question.yaml."""
+        """Check a text as the question's question.yaml."""
         return check_kit(about, text.encode("utf-8", "surrogateescape"), self.file(about))
 
     @cached_property
     def drafts(self) -> dict[str, Drafted]:
-        """What is asked (`prompt.asked`) → its last draft."""
+        """Key of drafts (`kit.asked`) → last draft."""
         return self.last_drafts(read_draft)
 
     def draft_of(self, about: PoolQuestion) -> Drafted | None:
-        """Return the draft of a question's prompt; None where no model wrote one."""
+        """Return the draft of a question's prompt, None if there is none."""
         drafted = self.drafts.get(asked(about))
         return drafted if drafted and drafted.text else None
 
     def put_drafts(self, todo: Collection[int]) -> None:
-        """Put drafts into the files that nobody wrote into, and beside them. Raises StorageError."""
+        """Write drafts to draft.md, and to question.yaml if nobody has changed it. Raises StorageError."""
         for state in self.states():
             drafted = self.draft_of(state.about)
             if drafted is None or state.about.id not in todo:
@@ -152,9 +152,9 @@ class Project(ProjectFolder):
                 self.update(self.file(state.about), template(state.about, drafted.text))
 
     def write_kits(self, states: Sequence[State], wanted: Collection[int] | None) -> int:
-        """Write the kits of questions that have none, of `wanted` ones or all; returns how many. Raises StorageError.
+        """Write missing kits, of the `wanted` questions or all; returns how many. Raises StorageError.
 
-        What people wrote is never changed, original.md is brought up to date.
+        An existing question.yaml is never changed; original.md is updated.
         """
         new = 0
         for state in states:
@@ -167,20 +167,20 @@ class Project(ProjectFolder):
         return new
 
     def update(self, path: Path, text: str) -> None:
-        """Write a text into a file that does not hold it yet. Raises StorageError."""
+        """Write a file unless it has this text already. Raises StorageError."""
         content = text.encode("utf-8", "replace")
         if self.read(path.relative_to(self.path), LONGEST + 1) != content:
             replace_file(path, content)
 
     def decided(self) -> dict[str, list[Review]]:
-        """Return question → what was decided about it, in order. Raises StorageError for a damaged trail."""
+        """Return question → its reviews in order. Raises StorageError for a damaged trail."""
         by_question: dict[str, list[Review]] = {}
         for review in self.decisions():
             by_question.setdefault(review.about.get("question", ""), []).append(review)
         return by_question
 
     def state(self, about: PoolQuestion, reviews: Sequence[Review]) -> State:
-        """Return where a question stands, its file read anew."""
+        """Return the state of a question; rereads its file."""
         text = self.text(about)
         identity = question_id(about)
         if text is None:
@@ -200,26 +200,26 @@ class Project(ProjectFolder):
         return State(about=about, text=text, checked=checked, standing=there, authors=authors, status=status)
 
     def _untouched(self, about: PoolQuestion, text: str) -> bool:
-        """Return whether nobody wrote into the file yet: it is the template, with or without a draft."""
+        """Return whether the file is still the template, with or without a draft."""
         drafted = self.draft_of(about)
         known = [template(about), *([template(about, drafted.text)] if drafted else [])]
         return same_lines(text) in {same_lines(known_text) for known_text in known}
 
     def states(self, *, quiet: bool = False) -> list[State]:
-        """Return every question of the pool, in its order. A pool that takes its time is announced, unless `quiet`."""
+        """Return the states of all questions in the pool's order. Announces a large pool, unless `quiet`."""
         if len(self.pool) > MANY and not quiet:
             notify(f"reading {len(self.pool):,} questions")
         reviews = self.decided()
         return [self.state(about, reviews.get(question_id(about), ())) for about in self.pool]
 
     def places(self, states: Sequence[State], after: date | None = None) -> list[Cell]:
-        """Return which questions are in the set, as things stand; `after`: only those asked from that day on."""
+        """Return the places of the set by the current states; `after`: only for questions asked from that day on."""
         return places(
             states, self.quotas, {language.language: language.area for language in self.build.languages}, after
         )
 
     def find(self, identity: str) -> PoolQuestion:
-        """Return a question by its number, its id in the set or its address. Raises DataError."""
+        """Return a question by its number, id in the set, or URL. Raises DataError."""
         match = _NAMED.fullmatch(identity.strip())
         for question in self.pool:
             if match and str(question.id) == match[1]:
@@ -227,11 +227,11 @@ class Project(ProjectFolder):
         raise DataError(f"{identity[:80]!r} is no question of {self.path / POOL}; name it as so-{self.pool[0].id}")
 
     def sources(self) -> dict[str, str]:
-        """Return the files that a set is made of, besides the questions' own → SHA-256."""
+        """Return the files that a set is made from, without question.yaml files → SHA-256."""
         return self.digests((POOL, BUILD, DRAFTS, REVIEWS))
 
     def exports(self) -> Iterator[Exported]:
-        """Yield the sets that were exported, oldest first. A damaged line is passed over: it only helps to compare."""
+        """Yield the exported sets, oldest first. Skips damaged lines, since they only serve to find changes."""
         for line in (self.read(EXPORTS) or b"").split(b"\n"):
             try:
                 yield msgspec.json.decode(line, type=Exported)
@@ -239,14 +239,13 @@ class Project(ProjectFolder):
                 continue
 
     def remember(self, made: Exported) -> None:
-        """Which texts went into a set, so that `calibrate` can tell what changed since. Raises StorageError."""
+        """Record the texts of an exported set, so that `calibrate` can find later changes. Raises StorageError."""
         append_line(self.path / EXPORTS, msgspec.json.encode(made))
 
     def items(self, *, everything: bool = False, kits: bool = False) -> list[Item]:
-        """Return what the review page needs: a question an item, its file to be edited, approved or rejected.
+        """Return one review-page item per question, its file to be edited, approved or rejected.
 
-        What is approved or rejected is left out unless `everything` is wanted; what is not written yet, unless `kits`
-        are.
+        Leaves out approved and rejected questions unless `everything`, and unwritten ones unless `kits`.
         """
         hidden = {"approved", "rejected"} if not everything else set()
         hidden |= {"unwritten"} if not kits else set()
@@ -256,7 +255,7 @@ class Project(ProjectFolder):
 
 @lru_cache(maxsize=KEPT)
 def authors_in(text: str) -> tuple[str, ...]:
-    """Return the names in a question.yaml's author tag, also of a file with errors."""
+    """Return the names in a question.yaml's author tag, even if the file has errors."""
     try:
         node = at(read_yaml(replace_surrogates(text)), "questions", 0, "tags", "author")
     except Unreadable:
@@ -265,12 +264,12 @@ def authors_in(text: str) -> tuple[str, ...]:
 
 
 def key_of(state: State) -> str:
-    """Return the item that decisions are about: another text is another item."""
+    """Return the review item's key, which depends on the text."""
     return digest(state.id, state.text if state.text is not None else template(state.about))
 
 
 def take_pool(pool: Path, project: Path) -> None:
-    """The pool's two files into the project, build.json last: then it is whole."""
+    """Copy the pool's two files into the project, build.json last, which marks it complete. Raises VivaError."""
     read_build(pool)
     read_pool(pool)
     for name in (POOL, BUILD):
@@ -285,7 +284,7 @@ def take_pool(pool: Path, project: Path) -> None:
 
 
 def about(state: State) -> dict[str, str]:
-    """Return which question it is, for people and filters."""
+    """Return the properties of a question for people and filters."""
     own = state.checked.question
     return {
         "question": state.id,
@@ -299,7 +298,7 @@ def about(state: State) -> dict[str, str]:
 
 
 def _item(state: State) -> Item:
-    """Return the original beside the file; what is known of it under it."""
+    """Return a review-page item: the original next to the file, notes below."""
     return review_item(
         key_of(state),
         about(state),
@@ -313,7 +312,7 @@ def _item(state: State) -> Item:
 
 
 def _reasons(state: State) -> str:
-    """Return what an expert should know before deciding."""
+    """Return notes for the expert who decides."""
     stands = state.standing
     lines = [f"status: {state.status}; author: {', '.join(state.authors) or 'nobody yet'}"]
     if state.checked.question is not None:
@@ -338,7 +337,7 @@ def _reasons(state: State) -> str:
 
 
 def refusal(project: Project, lines: Sequence[Review]) -> str:
-    """Return what is wrong with decisions that somebody is about to make, as a sentence for them; "" if nothing."""
+    """Return a sentence on what is wrong with new decisions, for their reviewer; "" for nothing."""
     for line in lines:
         about = project.find(line.about.get("question", ""))
         now = project.text(about)
@@ -362,7 +361,7 @@ def refusal(project: Project, lines: Sequence[Review]) -> str:
 
 
 def take_over(project: Project, lines: Sequence[Review]) -> None:
-    """Write edits of the page into the question files, where these are as the expert saw them. Raises StorageError."""
+    """Write edits from the page into question files that have not changed since. Raises StorageError."""
     for line in lines:
         about = project.find(line.about.get("question", ""))
         now = project.text(about)
@@ -373,7 +372,7 @@ def take_over(project: Project, lines: Sequence[Review]) -> None:
 
 
 def decide(project: Project, questions: Sequence[str], reviewer: str, *, reject: bool, comment: str) -> int:
-    """Approve or reject questions as their files now stand, all or none; returns how many. Raises VivaError."""
+    """Approve or reject the current texts of questions, all or none; returns how many. Raises VivaError."""
     if len(comment) > COMMENT_LIMIT:
         raise VivaError(f"has {len(comment):,} characters; at most {COMMENT_LIMIT:,} are kept", field="comment")
     reviews, moment = project.decided(), round(time.time(), 3)

@@ -1,15 +1,14 @@
-"""From lines of Posts.xml to columns, and what is kept of all of them: who has how many positive answers.
+"""Convert lines of Posts.xml to columns, and index all posts: which were read, with how many positive answers.
 
-A block depends on its lines alone, so blocks can be made anywhere, and be added up in the order of the file.
+A block depends on its lines alone, so blocks can be made in any process; they are added up in the order of the file.
 
-Of sixty million rows are kept a byte for each id up to the newest one (whether it was read, and how many positively
-voted answers it has), and 11 bytes for each question with an accepted answer (id, day, views, place in the tag tree);
-of the others only counts. That is 80 + 130 MB for the whole of Stack Overflow: no database, no order of rows is needed.
-Texts are read a second time.
+Kept in memory are one byte per id up to the newest (whether it was read, its number of positively voted answers) and
+11 bytes per question with an accepted answer (id, day, views, place in the tag tree); of other rows only counts. For
+Stack Overflow's sixty million rows that is 80 + 130 MB, without a database, in any order of rows. Texts are read later.
 
-A row is read from its line by expat: alone, so that a DTD, an entity or another row can do nothing to it. The dumps
-have a row a line, attributes in double quotes, line breaks in texts as `&#xA;`. Lines that hold one `<` each, where
-their rows begin, can hide nothing from one another: such are read together, which takes half of the time.
+Each row is parsed by expat by itself, so that no DTD, entity or other row can affect it. Dumps have one row per line,
+attributes in double quotes, line breaks in texts as `&#xA;`. If each line has only the `<` that begins its row, lines
+cannot affect each other and are parsed together, in half the time.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ from viva.build.stackexchange.view_line import Line, ViewAges, view_ages
 from viva.errors import DataError
 
 MAX_ROW = 1 << 20
-"""Bytes of a row. The site allows 30,000 characters a text; escaped, that is 200 kB at worst."""
+"""Bytes of a row. The site allows 30,000 characters per text: escaped, 200 kB at worst."""
 _ROW = re.compile(rb"[ \t]*<row[ \t/>]")
 
 
 class BrokenRowError(Exception):
-    """A row that cannot be read; `kind` names what is wrong with it in a few words."""
+    """An unreadable row; `kind` is the reason in a few words."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(kind)
@@ -45,7 +44,7 @@ class BrokenRowError(Exception):
 
 
 class Row(NamedTuple):
-    """A question, or an answer, with its texts decoded."""
+    """A question or answer with its texts."""
 
     id: int
     parent: int
@@ -60,7 +59,7 @@ class Row(NamedTuple):
 
 
 def row_of(values: Mapping[str, Any]) -> Row:
-    """Return a row of its attributes, by their names in Posts.xml. Raises KeyError, ValueError for none."""
+    """Make a row from attributes named as in Posts.xml. Raises KeyError, ValueError for invalid ones."""
     return Row(
         id=int(values["Id"]),
         parent=int(values.get("ParentId") or 0) if int(values["PostTypeId"]) == 2 else 0,
@@ -80,7 +79,7 @@ def is_row(line: bytes) -> bool:
 
 
 def attributes(line: bytes) -> dict[str, str]:
-    """Return all attributes of a row, decoded. Raises BrokenRowError."""
+    """Parse all attributes of a row. Raises BrokenRowError."""
     rows: list[dict[str, str]] = []
 
     def element(name: str, values: dict[str, str]) -> None:
@@ -98,9 +97,7 @@ def attributes(line: bytes) -> dict[str, str]:
 
 
 def attributes_of_all(lines: Sequence[bytes]) -> list[dict[str, str]] | None:
-    """Return `attributes` of many lines at once; None where they are to be read one by one: not all of them are plain
-    rows.
-    """
+    """Return `attributes` of many lines at once; None if any is not a plain row, so that each must be parsed alone."""
     text = b"".join(lines)
     if text.count(b"<") != len(lines) or not all(map(is_row, lines)):
         return None
@@ -119,23 +116,23 @@ def attributes_of_all(lines: Sequence[bytes]) -> list[dict[str, str]] | None:
 
 
 MAX_ID = 200_000_000
-"""Ids of posts are below 80 million in 2024; a larger one is a mistake, or meant to take our memory."""
+"""Ids of posts are below 80 million in 2024; much larger ones are errors, or attacks on memory."""
 MAX_COUNT = 2_000_000_000
 TOLD = 20
-"""Broken rows that a block tells one by one; it counts all."""
+"""Broken rows listed per block; all are counted."""
 MAX_CACHE = 200_000
 MAX_CACHED = 200
-"""Characters of a text of tags whose place is remembered; the site's five tags have 190 at most."""
+"""Characters of tags up to which their place is cached; the site's five tags have 190 at most."""
 BEGINS = 200
-"""Bytes of a broken row that are told."""
+"""Bytes of a broken row that are reported."""
 NONE = MAX_COUNT + 1
-"""A figure that none can be."""
+"""Marks a missing or invalid number."""
 FIGURES = {"Id": -1, "PostTypeId": NONE, "AcceptedAnswerId": 0, "ParentId": NONE, "Score": NONE, "ViewCount": 0}
-"""Attributes of rows, and what they are where a row has none."""
+"""Numeric attributes of rows, with defaults."""
 OTHER, QUESTION, ANSWER = 0, 1, 2
 EPOCH = date(1970, 1, 1).toordinal()
 LAST_DAY = 65_535
-"""Days since 1970 are kept in 16 bits, which reach to 2149."""
+"""Days since 1970 are stored in 16 bits, enough until 2149."""
 
 _SPLIT = re.compile(r"><|\|")
 _SAYS = re.compile(rb"<\?xml|<posts[ \t/>]|</posts>|<!--(?:(?!--).)*-->\s*$")
@@ -143,7 +140,7 @@ _ENCODING = re.compile(rb"""<\?xml[^>]*encoding=["']([A-Za-z0-9._-]{1,40})""")
 
 
 class Broken(NamedTuple):
-    """A row that could not be read; `place` counts lines (or rows) of the block from 0."""
+    """An unreadable row; `place` is its line (or row) in the block, from 0."""
 
     place: int
     kind: str
@@ -151,24 +148,24 @@ class Broken(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Some rows in their order, in columns."""
+    """Consecutive rows as columns."""
 
     lines: int
     bytes: int
     ids: NDArray[np.uint32]
     kinds: NDArray[np.uint8]
-    """OTHER, QUESTION or ANSWER; the columns below have one entry for each question, or each answer."""
+    """OTHER, QUESTION or ANSWER; columns below have one entry per question, or per answer."""
     days: NDArray[np.uint16]
-    """Of questions: when created, days since 1970."""
+    """Questions' creation, in days since 1970."""
     views: NDArray[np.uint32]
     accepted: NDArray[np.uint32]
-    """The accepted answer's id; 0 for none."""
+    """Id of a question's accepted answer; 0 for none."""
     places: NDArray[np.uint8]
-    """In the tag tree."""
+    """Questions' places in the tag tree."""
     parents: NDArray[np.uint32]
-    """Of answers: the question."""
+    """Ids of the answers' questions."""
     liked: NDArray[np.bool_]
-    """Of answers: whether votes for them are more than those against."""
+    """Whether answers have more upvotes than downvotes."""
     newest: int
     """The latest day of any row; 0 for none."""
     told: list[Broken]
@@ -179,7 +176,7 @@ class Block(NamedTuple):
 
 @lru_cache(maxsize=MAX_CACHE)
 def day_of(text: str) -> int:
-    """Return a date's days since 1970; -1 for what is none."""
+    """Return a date as days since 1970; -1 for an invalid one."""
     try:
         return date.fromisoformat(text).toordinal() - EPOCH
     except ValueError:
@@ -187,7 +184,7 @@ def day_of(text: str) -> int:
 
 
 def figure(text: str | None, missing: int) -> int:
-    """Return a whole number; NONE for what is none, or absurd, `missing` where there is nothing."""
+    """Parse a whole number; NONE if it is invalid or too long, `missing` if empty."""
     if not text:
         return missing
     if len(text) <= 10 and text.isascii() and text.removeprefix("-").isdigit():
@@ -196,12 +193,12 @@ def figure(text: str | None, missing: int) -> int:
 
 
 def split_tags(text: str) -> tuple[str, ...]:
-    """Return `<c#><.net>` (until 2023) or `|c#|.net|` (since), or the same without its ends. At most 32."""
+    """Split `<c#><.net>` (until 2023) or `|c#|.net|` (since), with or without its ends, into at most 32 tags."""
     return tuple(tag for tag in _SPLIT.split(text[:4096].strip("<>| ")) if tag)[:32]
 
 
 def placer(tree: TagTree) -> Callable[[str], int]:
-    """Return what gives tags their place in a tree, and remembers it: the site has millions of combinations."""
+    """Return a cached function from a row's tags to their place in the tree."""
 
     def place(tags: str) -> int:
         return tree.place(split_tags(tags))
@@ -217,9 +214,9 @@ def block_of(
     place: Callable[[str], int],
     begins: Callable[[int], bytes],
 ) -> Block:
-    """Return rows as columns, of `figures` by their names in Posts.xml; rows without what they need are broken.
+    """Make a block from `figures`, named as in Posts.xml; rows that lack a required field are broken.
 
-    `place` is that of tags in the tree, `begins` how a row begins, for who is told.
+    `place` returns the place of tags in the tree, `begins` the first bytes of a row, for reports.
     """
     ids, kinds, accepted, parents, scores, views = (figures[name] for name in FIGURES)
     asks, answers = kinds == 1, kinds == 2
@@ -261,7 +258,7 @@ def block_of(
 
 
 class Scanner:
-    """Reads the lines of a block and keeps what they say; `place` is that of tags in a tree."""
+    """Parses the lines of a block; `place` returns the place of tags in the tree."""
 
     def __init__(self, place: Callable[[str], int]) -> None:
         self._place = place
@@ -269,7 +266,7 @@ class Scanner:
         self._taking = [(name, missing, self._figures[name].append) for name, missing in FIGURES.items()]
         self._days, self._tags = array("q"), list[str]()
         self._rows: list[tuple[int, bytes]] = []
-        """The line of each row, and how it begins."""
+        """Line number and first bytes of each row."""
         self._lines = self._bytes = 0
         self._told: list[Broken] = []
         self._broken: Counter[str] = Counter()
@@ -277,13 +274,13 @@ class Scanner:
 
     @property
     def held(self) -> int:
-        """Bytes that were read."""
+        """Bytes read."""
         return self._bytes
 
     def feed(self, lines: Sequence[bytes] | int) -> None:
-        """Whole lines; a number for one of so many bytes, which is too long to be read.
+        """Parse whole lines; a number stands for a line of so many bytes that was too long to read.
 
-        Raises DataError for what makes the file no dump: a DTD, another encoding.
+        Raises DataError for a DTD, a comment over several lines or another encoding than UTF-8.
         """
         if isinstance(lines, int):
             self.broken(f"longer than {MAX_ROW >> 20} MiB", b"")
@@ -305,13 +302,13 @@ class Scanner:
         self._bytes += sum(map(len, lines))
 
     def broken(self, kind: str, line: bytes) -> None:
-        """Count the line that is being read as one that cannot be."""
+        """Count the current line as broken."""
         self._broken[kind] += 1
         if len(self._told) < TOLD:
             self._told.append(Broken(self._lines, kind, line[:BEGINS].strip()))
 
     def block(self) -> Block:
-        """Return what was read."""
+        """Return the lines fed so far as a block."""
         figures = {name: np.array(column, np.int64) for name, column in self._figures.items()}
         days, rows = np.array(self._days, np.int64), self._rows
         scanned = block_of(figures, days, self._tags, self._place, lambda row: rows[row][1].strip())
@@ -332,7 +329,7 @@ class Scanner:
         self._rows.append((self._lines, line[:BEGINS]))
 
     def _between(self, line: bytes) -> None:
-        """A line that begins no row."""
+        """Check a line that begins no row. Raises BrokenRowError, DataError."""
         text = line.removeprefix(b"\xef\xbb\xbf").strip()
         if not text:
             return
@@ -350,12 +347,12 @@ class Scanner:
 
 
 MOST = 63
-"""Positive answers that are counted of a question; more are as good."""
+"""Positive answers counted per question; more make no difference."""
 _READ, _OUT, _COUNT = 128, 64, 63
 
 
 class Kept(NamedTuple):
-    """Questions with an accepted answer, of one block."""
+    """Questions of one block that have an accepted answer."""
 
     ids: NDArray[np.uint32]
     days: NDArray[np.uint16]
@@ -364,7 +361,7 @@ class Kept(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Questions of each place in the tag tree, step by step; and the ids of those that are left."""
+    """Numbers of questions by place in the tag tree after each step, and the ids of those left."""
 
     counts: dict[str, NDArray[np.int64]]
     """Step (questions, accepted, answered, seen, seed) → how many of each place are left after it."""
@@ -373,7 +370,7 @@ class Steps(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Who is asked. `after` and `before` are days since 1970: created on or after, and before."""
+    """Conditions for questions. `after` and `before` are days since 1970: created on or after, and before."""
 
     min_answers: int
     line: Line
@@ -383,20 +380,20 @@ class Rules(NamedTuple):
 
 
 class Index:
-    """Blocks, added up in their order."""
+    """Counts and states of all posts, from blocks added in the order of the file."""
 
     def __init__(self, places: int) -> None:
-        self._states = np.zeros(MAX_ID + 1, np.uint8)  # the system gives memory for what is written to
+        self._states = np.zeros(MAX_ID + 1, np.uint8)  # the system allocates only pages that are written to
         self._places = places
         self._kept: list[Kept] = []
-        self._counted = np.zeros(0, np.bool_)  # which questions of the last block are the first with their id
+        self._counted = np.zeros(0, np.bool_)  # questions of the last block with a new id
         self._questions = np.zeros(places, np.int64)
         self._accepted = np.zeros(places, np.int64)
         self._hashes = [hashlib.blake2b(digest_size=16) for _ in range(7)]
         self.rows = self.questions = self.answers = self.repeated = self.newest = 0
 
     def add(self, block: Block) -> None:
-        """The next block. A row whose id was read before is not counted but as repeated."""
+        """Add the next block. A row whose id was read before counts only as repeated."""
         self._hash(block)
         fresh = self._fresh(block.ids)
         asked, answered = fresh[block.kinds == QUESTION], fresh[block.kinds == ANSWER]
@@ -418,7 +415,7 @@ class Index:
         self._states[parents] = (states & (_READ | _OUT)) | counts
 
     def _fresh(self, ids: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        """Return which rows are the first with their id; they are read now."""
+        """Return which rows have a new id, and mark all as read."""
         fresh = np.zeros(len(ids), np.bool_)
         fresh[np.unique(ids, return_index=True)[1]] = True
         fresh &= (self._states[ids] & _READ) == 0
@@ -432,22 +429,22 @@ class Index:
 
     @property
     def fingerprint(self) -> str:
-        """Twelve hexadecimal digits over all columns but the tags', whatever the blocks were."""
+        """Hash of all columns but the tags (twelve hexadecimal digits), independent of the blocks' sizes."""
         return hashlib.sha256(b"".join(digest.digest() for digest in self._hashes)).hexdigest()[:12]
 
     def drop(self, block: Block, rules: Rules, languages: int) -> None:
-        """Note which questions of a block, added last, can no longer be asked: ages only grow with later rows."""
+        """Mark questions of the last added block as ruled out for good: later rows only make them older."""
         ids = block.ids[block.kinds == QUESTION]
         keep = (block.accepted > 0) & (block.places < languages) & _dated(block.days, rules)
         keep &= rules.line.above(block.views, (rules.day or self.newest) - block.days.astype(np.int64))
         self._states[ids[~keep & self._counted]] |= _OUT
 
     def dropped(self, question: int) -> bool:
-        """Return whether `drop` noted so."""
+        """Return whether `drop` ruled a question out."""
         return 0 < question <= MAX_ID and bool(self._states[question] & _OUT)
 
     def steps(self, rules: Rules, languages: int) -> Steps:
-        """Return what is left after each step; places from `languages` on are no languages, and nobody asks them."""
+        """Return the questions left after each step; places from `languages` on are not languages: no seed set."""
         answered, seen, seed = (np.zeros(self._places, np.int64) for _ in range(3))
         ids_of: dict[int, list[NDArray[np.uint32]]] = {place: [] for place in range(languages)}
         for kept in self._kept:
@@ -465,9 +462,7 @@ class Index:
         return Steps(counts | {"answered": answered, "seen": seen, "seed": seed}, ids)
 
     def view_ages(self, rules: Rules) -> ViewAges:
-        """Return where the questions with enough answers lie in the plane of age and views, and which are above the
-        line.
-        """
+        """Count questions with enough answers by age and views, above and below the line."""
         ages = np.concatenate([rules.day - kept.days.astype(np.int64) for kept in self._kept])
         views = np.concatenate([kept.views for kept in self._kept])
         answered = np.concatenate([(self._states[kept.ids] & _COUNT) >= rules.min_answers for kept in self._kept])

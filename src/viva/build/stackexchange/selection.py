@@ -1,9 +1,9 @@
 """`viva build infibench pool`: from a dump to the questions that experts choose from (paper, sections 2.1 and 2.2).
 
-    build_pool(Path("Posts.xml"), Path("pool"), PoolSettings(), crew, watch)
+    build_pool(Path("Posts.xml"), Path("pool"), PoolSettings(), workers, watch)
 
-The rows are read once for what decides about them, then the line, the tag tree and the quotas say how many questions of
-each language are drawn, and their texts are looked up in a second reading.
+A first reading collects the columns that decide; the line, the tag tree and the quotas then determine how many
+questions of each language are drawn, and a second reading collects their texts.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ def quotas(counts: Mapping[str, int], tree: TagTree, *, size: int, floor: int) -
 
 
 def largest_remainders(weights: Mapping[str, float], budget: int) -> dict[str, int]:
-    """Return a budget in whole numbers, in proportion to weights; what rounding down leaves goes to the largest
+    """Divide a budget into whole numbers in proportion to weights; what rounding down leaves goes to the largest
     remainders.
 
-    Of equal remainders the larger weight, then the one named first, comes first. Zeros all over where no weight is.
+    Of equal remainders the larger weight comes first, then the first name. All zero if there is no weight.
     """
     total = math.fsum(weights.values())
     if not total:
@@ -73,7 +73,7 @@ def largest_remainders(weights: Mapping[str, float], budget: int) -> dict[str, i
 
 
 class Drawn(Struct, frozen=True):
-    """A question of the pool: its place in its language's sample, and whether it is beyond the quota."""
+    """A drawn question: its place in the tag tree, its rank in the sample, and whether it is beyond the quota."""
 
     id: int
     place: int
@@ -82,7 +82,7 @@ class Drawn(Struct, frozen=True):
 
 
 def draw(ids: Iterable[int], *, place: int, quota: int, times: float, seed: int) -> list[Drawn]:
-    """Return `times` as many as the quota, rounded, or as many as there are; the first `quota` are no reserve."""
+    """Draw `times` as many as the quota, rounded, or all if there are fewer; those beyond `quota` are the reserve."""
     size = max(quota, round(quota * times))
     lowest = heapq.nsmallest(size, ids, key=lambda identity: (_number(seed, identity), identity))
     return [Drawn(identity, place, rank, rank > quota) for rank, identity in enumerate(lowest, start=1)]
@@ -93,35 +93,35 @@ def _number(seed: int, question: int) -> bytes:
 
 
 MAX_ANSWERS = 100
-"""Answers of a question that are handed on, the best ones; the accepted one comes on top."""
+"""Answers kept per question, the best ones, besides the accepted one."""
 MAX_TEXTS = 250_000_000
 """Characters of a pool's questions and answers; the paper's would have 5 million."""
 MAX_TOLD = 1000
-"""Broken rows that broken.jsonl lists one by one."""
+"""Broken rows listed in broken.jsonl."""
 CUT = "the end (</posts>) is missing"
 REPEATED = "an Id that was there before"
 
 
 class PoolSettings(Struct, frozen=True, kw_only=True):
-    """Everything that the pool depends on but the dump. The defaults are the paper's."""
+    """Everything besides the dump that the pool depends on. The defaults are the paper's."""
 
     min_answers: int = 3
-    """Answers with more votes for than against."""
+    """Least number of answers with more upvotes than downvotes."""
     line: Line = Line()
     date: str = ""
-    """The day at which ages are counted, ISO 8601; the newest post's where empty."""
+    """Day from which ages are counted, ISO 8601; that of the newest post if empty."""
     after: str = ""
-    """Created on this day or later."""
+    """Only questions created on this day or later."""
     before: str = ""
-    """Created before this day."""
+    """Only questions created before this day."""
     tree: str = ""
     """The tag tree's fingerprint; filled in."""
     several: Literal["first", "drop"] = "first"
-    """What a question with tags of several languages gets: that of the first, or no place in the pool."""
+    """A question with tags of several languages has the first one, or is not drawn."""
     size: int = 200
     floor: int = 10
     times: float = 2.0
-    """The pool's size in quotas."""
+    """The pool's size as a multiple of the quotas."""
     seed: int = 42
 
 
@@ -135,13 +135,13 @@ class BrokenRow(Struct, frozen=True, kw_only=True):
 
 
 class Watch(Protocol):
-    """Whoever wants to know how it goes."""
+    """Receiver of progress."""
 
     def reading(self, what: Literal["rows", "texts"], dump: Dump, rows: int) -> None:
-        """Some more was read."""
+        """Take note of how much was read."""
 
     def broken(self, row: BrokenRow) -> None:
-        """A row could not be read."""
+        """Take note of an unreadable row."""
 
 
 def build_pool(
@@ -156,11 +156,11 @@ def build_pool(
     piece: int = PIECE,
     views: Callable[[ViewAges], None] | None = None,
 ) -> Build:
-    """Make a pool in the folder `out`; `tree`: the file of a tag tree of one's own, `piece`: bytes read at a time,
-    `views` is given where the questions lie in the plane of age and views.
+    """Make a pool in the folder `out`; `tree`: file of a custom tag tree, `piece`: bytes read at a time, `views`:
+    receives the counts of questions by age and views.
 
-    Raises DataError for a dump or tag tree that cannot be used, and where no question is left; StorageError where the
-    pool cannot be written. Then `out` is as it was.
+    Raises DataError for an unusable dump or tag tree, and if no question is left; StorageError if the pool cannot be
+    written. Then `out` is unchanged.
     """
     branches = read_tree(tree, settings.several)
     settings = msgspec.structs.replace(settings, tree=branches.fingerprint)
@@ -175,7 +175,7 @@ def build_pool(
 
 @dataclass
 class _Building:
-    """One pool in the making."""
+    """The construction of one pool."""
 
     dump: Dump
     settings: PoolSettings
@@ -188,7 +188,7 @@ class _Building:
     lines: int = 0
 
     def write(self, stage: Path) -> Build:
-        """pool.jsonl, build.json and, where there is something to tell, broken.jsonl."""
+        """Write pool.jsonl, build.json and, if rows were broken, broken.jsonl."""
         self._read()
         rules = self._rules(_day(self.settings.date) or self.index.newest)
         steps = self.index.steps(rules, len(self.tree.languages))
@@ -227,7 +227,7 @@ class _Building:
         return build
 
     def view_ages(self, build: Build) -> ViewAges:
-        """Return where the questions lie that have an accepted answer and enough others."""
+        """Count questions with an accepted answer and enough positive ones by age and views."""
         return self.index.view_ages(self._rules(_day(build.date)))
 
     def _rules(self, day: int) -> Rules:
@@ -241,7 +241,7 @@ class _Building:
         )
 
     def _read(self) -> None:
-        """All rows, once."""
+        """Read all rows into the index."""
         index, languages = self.index, len(self.tree.languages)
         rules = self._rules(_day(self.settings.date))
         closed = False
@@ -278,7 +278,7 @@ class _Building:
         self.watch.broken(row)
 
     def _questions(self, drawn: list[Drawn]) -> Iterable[PoolQuestion]:
-        """Yield the texts of what was drawn, in the order of the tree."""
+        """Yield the drawn questions with their texts, in the order of the tree. Raises DataError."""
         wanted = frozenset(entry.id for entry in drawn)
         asked: dict[int, Row] = {}
         answers: dict[int, dict[int, Row]] = {identity: {} for identity in wanted}

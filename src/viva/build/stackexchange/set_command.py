@@ -71,16 +71,16 @@ Cutoffs = Annotated[
     Path | None, note('Models\' training cut-offs: lines of "MODEL" = 2024-04-30.', metavar="FILE.toml")
 ]
 NEAREST = 5
-"""Prompts that are told as the most like their originals."""
+"""Prompts listed as most similar to their originals."""
 
 
 def day_of(after: str | None) -> date | None:
-    """Return the day of --after."""
+    """Parse --after."""
     return None if after is None else read_day(after, "--after")
 
 
 def cutoffs_of(path: Path | None) -> dict[str, date]:
-    """Return the table of --cutoffs."""
+    """Read the file of --cutoffs."""
     return {} if path is None else read_cutoffs(content_of(path), str(path))
 
 
@@ -170,7 +170,7 @@ def check(config: CheckConfig) -> int:
 
 
 def _print_shared_text(states: Sequence[State], *, everything: bool) -> None:
-    """How paraphrased the prompts are: those nearest to their originals, or all of them."""
+    """Print the prompts' overlap with their originals: the most similar ones, or all."""
     read = [state for state in states if state.checked.shared_text.words]
     nearest = sorted(read, key=lambda state: -state.checked.shared_text.share)
     for state in nearest if everything else nearest[:NEAREST]:
@@ -218,7 +218,7 @@ def coverage(config: CoverageConfig) -> int:
 
 
 def _moved(opened: Project, dealt: Iterable[Cell], *, everything: bool) -> Iterable[str]:
-    """Yield questions of the reserve that have a place now."""
+    """Yield lines about questions of the reserve that now have a place."""
     moved = [state for cell in dealt for state in cell.moved_up]
     for state in moved if everything else moved[:SHOWN]:
         made = "" if state.text is not None else f" (no kit yet: viva build infibench kit {opened.path})"
@@ -384,7 +384,7 @@ def calibrate(config: CalibrateConfig) -> int:
 
 
 def _lines(finding: Finding, answers: Answers, keep: int, changed: bool) -> Iterable[str]:
-    """Yield what to tell of a finding, with answers to look at."""
+    """Yield the lines of a finding, with answers."""
     since = " (changed since it was run)" if changed else ""
     yield f"=== {finding.question}{since}: {KINDS[finding.kind]}"
     yield f"    {escape_invisible(finding.said)}"
@@ -431,9 +431,9 @@ def export(config: ExportConfig) -> int:
         cutoffs=cutoffs_of(config.cutoffs),
         unsafe=config.unsafe,
     )
-    opened.release(release, config.out, force=config.force, everything=config.everything, files=files())
     made = release.manifest
-    opened.remember(Exported(made.fingerprint, made.pilot, made.texts))
+    opened.remember(Exported(made.fingerprint, made.pilot, made.texts))  # before anything is told: a reader may be gone
+    opened.release(release, config.out, force=config.force, everything=config.everything, files=files())
     count = made.questions
     print(
         f"{plural(count, 'question')} {'is' if count == 1 else 'are'} in {config.out}, "

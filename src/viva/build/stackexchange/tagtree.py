@@ -1,9 +1,9 @@
-"""The tag tree: which language, and with it which area, the tags of a question give it.
+"""The tag tree: language and area of a question by its tags.
 
     tree = read_tree(None)
     tree.languages[tree.place(("html", "javascript"))].name   # "html": the first tag that is a language
 
-The paper made one of the 200 most frequent tags and did not publish it; `tagtree.toml` is our own.
+The paper made its tree from the 200 most frequent tags and did not publish it; `tagtree.toml` is Viva's.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from viva.files import parse_toml
 from viva.visible import one_line
 
 NONE, SEVERAL = "none", "several"
-"""What questions are counted as that have no language of the tree, and, if so wished, of more than one."""
+"""Names of the places of questions without a language and, with several="drop", with more than one."""
 MAX_TREE = 1_000_000
 MAX_LANGUAGES = 200
 _BUNDLED = "tagtree.toml"
 
 
 class Area(Struct, frozen=True, forbid_unknown_fields=True):
-    """One of the fields that a set shall cover; `share` in per cent of its size."""
+    """An area that a set covers; `share` in per cent of the set."""
 
     name: str
     share: float
 
 
 class Language(Struct, frozen=True, forbid_unknown_fields=True):
-    """A programming language; `tags` are names of itself, `tools` what is used with it."""
+    """A programming language; `tags` name the language, `tools` its libraries and tools."""
 
     name: str
     area: str
@@ -46,7 +46,7 @@ class Language(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Excluded(Struct, frozen=True, forbid_unknown_fields=True):
-    """A language that describes data, or serves one domain."""
+    """An excluded language: it describes data or serves one domain."""
 
     name: str
     tags: tuple[str, ...]
@@ -59,7 +59,7 @@ class _File(Struct, forbid_unknown_fields=True):
 
 
 class TagTree:
-    """A tree that was checked. Places are numbers: languages first, then what is excluded, then several and none."""
+    """A checked tree. Places are numbers: languages, then excluded ones, then SEVERAL and NONE."""
 
     def __init__(self, file: _File, fingerprint: str, several: Literal["first", "drop"] = "first") -> None:
         self.areas = file.areas
@@ -74,7 +74,7 @@ class TagTree:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each place is called."""
+        """Names of the places."""
         return (
             *(language.name for language in self.languages),
             *(group.name for group in self.excluded),
@@ -83,7 +83,7 @@ class TagTree:
         )
 
     def place(self, tags: Sequence[str]) -> int:
-        """Return where a question with these tags belongs, in the order that the dump has them."""
+        """Return the place of a question with these tags, which are in the dump's order."""
         for meant in (self._own, self._tools, self._excluded):
             places = [meant[tag] for tag in tags if tag in meant]
             if not places:
@@ -95,7 +95,7 @@ class TagTree:
 
 
 def read_tree(path: Path | None, several: Literal["first", "drop"] = "first") -> TagTree:
-    """Return the tree of a TOML file, the bundled one for None. Raises DataError that names what is wrong in it."""
+    """Read a tree from a TOML file, the bundled one for None. Raises DataError that names the problem."""
     name = _BUNDLED if path is None else str(path)
     try:
         content = (importlib.resources.files(__package__) / _BUNDLED if path is None else path).read_bytes()

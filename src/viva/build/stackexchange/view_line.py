@@ -1,21 +1,21 @@
-"""The line of views and age: which questions are seen often enough for how old they are (paper, section 2.1).
+"""The line of views and age: whether a question is viewed often enough for its age (paper, section 2.1).
 
     Line().height(1000)   # 8.5: with 4,915 views, ln 4915 = 8.50005, a question is above it
 
 The paper keeps what lies above the line from (0, 5) to (3000, 15.5) in the plane of a question's age in days and the
-logarithm of its views, and does not say which logarithm. It is the natural one: the addresses of 270 of the chosen
-questions are published, and ids grow with time. The oldest id is of early 2017, six years before the dump. Of 2017
+logarithm of its views, and does not say which logarithm. It is the natural one, as the URLs of 270 of the chosen
+questions show, since ids grow with time. The oldest id is of early 2017, six years before the dump. Of 2017
 there are about 4, then, year by year, 34, 56, 59 and 70; of 2022, whose questions had little time to get three answers
 with votes, 47.
 
 - With e, a question needs 149 views on its first day, 4,915 after 1000 days, 163,000 after 2000, 5.4 million after
-  3000: hardly one of six years is left, as is seen.
+  3000: hardly a question of that age is left, as observed.
 - With 2, it would need 46,341 views after 3000 days, and 8,500 at the age of the oldest one; the site has very many
   such questions of 2008 to 2016, and not one is among the 270.
 - With 10, it would need 2 million views after one year, and more than the site has had of all together after eight.
 
-Beyond 3000 days the line goes on straight, as it does before 0: at 3200 days e^16.2 is 10.9 million views. So it ends
-the set at some age by itself, and nothing is cut off. Ages are whole days between two dates; above means above, not on.
+The line extends beyond 3000 days and below 0: at 3200 days it is at e^16.2, 10.9 million views. So it limits ages by
+itself, without a cut-off. Ages are whole days between two dates; above means strictly above.
 
 The chart is InfiBench's Figure 3: questions by age and views, and the line.
 """
@@ -56,7 +56,7 @@ class Line(Struct, frozen=True, kw_only=True):
         return self.from_log + slope * (age - self.from_days)
 
     def above(self, views: NDArray[np.uint32], ages: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return whether questions are above the line, not on it. One without views is not."""
+        """Return whether questions are strictly above the line; those without views are not."""
         seen = np.log(np.maximum(views, 1).astype(np.float64)) / math.log(LOGARITHMS[self.logarithm])
         return (views > 0) & (seen > self.height(ages))
 
@@ -94,7 +94,7 @@ ABOVE, BELOW = "above the line", "on or below it"
 
 
 def views_chart(plane: ViewAges) -> Layered:
-    """A heat map of counts with the line on it."""
+    """Draw a heat map of the counts with the line."""
     import altair as alt
 
     rows: list[dict[str, Any]] = [

@@ -1,4 +1,4 @@
-"""How long the questions of a set are: a histogram a group, one below the other on the same axis."""
+"""The lengths of a set's questions: one histogram per group, stacked on the same axis."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LABEL = 60
 
 
 def lengths_chart(sets: Sequence[SetStatistics]) -> altair.VConcatChart:
-    """Return the histograms of every set; the group of all is left out where there are others."""
+    """Draw the histograms of every set; the group `all` is left out if there are others."""
     import altair
 
     panels = []

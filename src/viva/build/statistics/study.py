@@ -25,7 +25,7 @@ from viva.sources.sourcelist import data_folder
 from viva.studies.item_scores import BenchmarkFiles, Languages
 
 _MOST = 80
-"""Values of a dimension that is shown; one with more tells questions apart, and groups none."""
+"""Most values of a dimension; one with more identifies questions rather than groups them."""
 
 
 class SetStatisticsConfig(Struct, kw_only=True):
@@ -77,7 +77,7 @@ def study(config: SetStatisticsConfig) -> Findings[Sequence[SetStatistics]]:
 
 
 def _pair_of(text: str) -> tuple[str, str]:
-    """Return two dimensions, as --cross names them. Raises VivaError."""
+    """Parse the two dimensions of a --cross. Raises VivaError."""
     first, comma, second = text.partition(",")
     if not comma or not first.strip() or not second.strip() or first.strip() == second.strip():
         raise VivaError(f"{text!r}: write two dimensions, such as domain,format", field="cross")
@@ -85,9 +85,7 @@ def _pair_of(text: str) -> tuple[str, str]:
 
 
 def open_sets(given: str, choice: TaskOptions) -> list[Opened]:
-    """Return the sets of a benchmark, of CS-Bench files or of a question file. Raises DataError where there are
-    none.
-    """
+    """Open the sets of a benchmark, CS-Bench files or a question file. Raises DataError if there are none."""
 
     folder = Path(given)
     halves = given in BENCHMARKS and find_benchmark(given).about.halves
@@ -104,7 +102,7 @@ def open_sets(given: str, choice: TaskOptions) -> list[Opened]:
 
 
 def _csbench(folder: Path, choice: TaskOptions) -> list[Opened]:
-    """Return both halves of one or several languages."""
+    """Open both halves of one or several languages."""
 
     several = folder.is_dir() and not (folder / TEST).is_file()
     there = tuple(code for code in BENCHMARK.about.languages if (folder / FOLDERS[code] / TEST).is_file())
@@ -171,7 +169,7 @@ def _exams(given: str, choice: TaskOptions) -> list[Opened]:
 def _statistics(
     opened: Opened, by: tuple[str, ...], crosses: Sequence[tuple[str, str]], field: str, group: str
 ) -> SetStatistics:
-    """Return counts by dimension and crossed, and lengths. Raises DataError for an unknown dimension."""
+    """Count by dimension and crossed, and measure lengths. Raises DataError for an unknown dimension."""
 
     names = dict.fromkeys(name for entry in opened.entries for name in entry.tags)
     values = {name: {entry.tags.get(name, "") for entry in opened.entries} for name in names}

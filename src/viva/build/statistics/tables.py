@@ -20,7 +20,7 @@ BINS = 40
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One question: its texts by field, and its value of each dimension."""
+    """One question: its texts by field, its values by dimension."""
 
     texts: dict[str, str]
     tags: dict[str, str]
@@ -42,7 +42,7 @@ class Lengths(Struct, frozen=True, kw_only=True):
 
 
 class Cross(Struct, frozen=True, kw_only=True):
-    """Questions by two dimensions: a row of counts a value of the first, in the order of `columns`."""
+    """Questions by two dimensions: per value of the first a row of counts, in the order of `columns`."""
 
     first: str
     second: str
@@ -51,17 +51,17 @@ class Cross(Struct, frozen=True, kw_only=True):
 
 
 def measure_of(language: str) -> Measure:
-    """In Chinese characters are counted, since blanks part no words; elsewhere words."""
+    """Return "characters" for Chinese, which has no spaces between words, else "words"."""
     return "characters" if language == "zh" else "words"
 
 
 def length(text: str, measure: Measure) -> int:
-    """Return words (what blanks part), or characters that are no blanks."""
+    """Count words (separated by whitespace), or characters without whitespace."""
     return len(text.split()) if measure == "words" else len(re.sub(r"\s", "", text))
 
 
 def lengths(entries: Sequence[Entry], field: str, measure: Measure, group: str = "all") -> Lengths | None:
-    """Return the lengths of a field; None where no entry has a text in it."""
+    """Return the distribution of a field's lengths; None if no entry has a text in it."""
     import numpy as np
 
     texts = [entry.texts.get(field, "") for entry in entries]
@@ -69,7 +69,7 @@ def lengths(entries: Sequence[Entry], field: str, measure: Measure, group: str =
     if not len(sizes):
         return None
     least, most = int(sizes.min()), int(sizes.max())
-    wide = -(-(most - least + 1) // BINS)  # whole words a bar: others would make combs
+    wide = -(-(most - least + 1) // BINS)  # a whole number of words per bar: otherwise some bars would stay empty
     counts, edges = np.histogram(sizes, bins=np.arange(least, most + wide + 1, wide))
     return Lengths(
         group=group,
@@ -86,12 +86,12 @@ def lengths(entries: Sequence[Entry], field: str, measure: Measure, group: str =
 
 
 def counts(entries: Sequence[Entry], dimension: str) -> list[tuple[str, int]]:
-    """Value → how many, in the order of the values."""
+    """Count a dimension's values, in the order of values."""
     return sorted(Counter(entry.tags.get(dimension, "") for entry in entries).items())
 
 
 def crossed(entries: Sequence[Entry], first: str, second: str) -> Cross:
-    """Return how many questions each pair of values has."""
+    """Count questions by pairs of values."""
     pairs = Counter((entry.tags.get(first, ""), entry.tags.get(second, "")) for entry in entries)
     columns = tuple(sorted({column for _, column in pairs}))
     rows = sorted({row for row, _ in pairs})
@@ -104,14 +104,14 @@ def crossed(entries: Sequence[Entry], first: str, second: str) -> Cross:
 
 
 class Counts(Struct, frozen=True):
-    """Questions by one dimension: value → how many."""
+    """Questions by one dimension: pairs of value and count."""
 
     dimension: str
     values: tuple[tuple[str, int], ...]
 
 
 class SetStatistics(Struct, frozen=True, kw_only=True):
-    """Everything about one set. `measure`: what lengths are counted in."""
+    """Statistics of one set. `measure`: unit of lengths, words or characters."""
 
     set: str
     language: str
@@ -138,11 +138,11 @@ _FIGURES = (
     Column("most", "most", COUNT),
 )
 _LENGTHS = (Column("", "group", _VALUE, "group"), *_FIGURES, *fields("", "empty", "edges", "counts"))
-"""Of lengths; only data have the histogram."""
+"""Columns of lengths; the histogram is only in machine-readable formats."""
 
 
 def _tables(statistics: SetStatistics) -> Iterator[Table]:
-    """Yield counts, cross tables and lengths of a set."""
+    """Yield a set's tables: counts, cross tables, lengths."""
     share = Column("per cent", lambda row: row[1] / statistics.questions, _SHARE, None)
     for counts in statistics.counts:
         columns = (Column(counts.dimension, "0", _VALUE), Column("questions", "1", COUNT), share)
@@ -169,8 +169,8 @@ _FIGURE = places("set", "language", "kind", "first", "first_value", "second", "s
 
 
 def findings(sets: Sequence[SetStatistics], drawing: Drawing) -> Findings[Sequence[SetStatistics]]:
-    """Return counts, cross tables and lengths of every set; `rows` has one a figure: set, language, kind, the values
-    it is of, the figure."""
+    """Return counts, cross tables and lengths of every set; `rows` has one row per number: set, language, kind,
+    dimensions with values, the number."""
     rows = [(statistics.set, statistics.language, *cells) for statistics in sets for cells in _cells(statistics)]
     return Findings(
         found=sets,

@@ -1,1 +1,1 @@
-"""Sets like CS-Bench: reading and writing its files, checking and making translations."""
+"""Translate sets of CS-Bench's format, and check translations."""

@@ -1,10 +1,10 @@
-"""Which question of a set is which of its translation, where the files do not say: CS-Bench's German and French ones.
+"""Align a set with its translation where ids do not match, as in CS-Bench's German and French files.
 
-Their questions are shuffled and numbered anew. What a translation keeps tells them apart: domain, subfield, format and
-tag; then figures, formulas, code, abbreviations, and the letters that related words have in common, field by field (the
-options keep their order). Within each cell the pairing with the greatest similarity in all is taken (one to one). Golds
-have no part in it, so how often they agree afterwards says how often the pairing is right (`agreement`).
-Pairs are compared, and all findings written as a sheet for people.
+Their questions are shuffled and renumbered. Questions are matched by what a translation keeps: domain, subfield, format
+and tag; then numbers, formulas, code, abbreviations, and letters shared by related words, field by field (options keep
+their order). Within each cell, the one-to-one pairing with the greatest total similarity is taken. Golds are not used,
+so their agreement estimates how often the pairing is right (`agreement`). Pairs are then checked, and all findings are
+written as a sheet for people.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _FIELDS = ("Question", *LETTERS)
 _ANCHOR = re.compile(r"\d+(?:[.,]\d+)*|[A-Za-z]*[A-Z]{2,}[A-Za-z0-9]*|[^\s\w]?[A-Za-z]\b|\w*[_^\\=<>\[\]{}]+\w*")
 _GRAM = 4
 SURE = 0.01
-"""How much more alike a pair is than either with any other, from where on it is trusted."""
+"""Margin of similarity from which on a pair is trusted."""
 
 
 class Pair(Struct, frozen=True):
-    """Positions in both sets, how alike the two are (0 to 1), and by how much more than any other pair of either."""
+    """Positions in both sets, similarity (0 to 1), and its margin over either question's best other pair."""
 
     source: int
     translation: int
@@ -45,12 +45,12 @@ class Pair(Struct, frozen=True):
 
     @property
     def sure(self) -> bool:
-        """Whether no other question of either set comes near."""
+        """Whether the margin suffices to trust the pair."""
         return self.margin >= SURE
 
 
 def pair_up(source: Sequence[Raw], translation: Sequence[Raw]) -> list[Pair]:
-    """Return the pairs, in the order of the translation. Cells of different size leave questions without one."""
+    """Pair questions; in the order of the translation. Cells of different size leave some unpaired."""
     cells: defaultdict[tuple[str, ...], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, records in enumerate((source, translation)):
         for index, record in enumerate(records):
@@ -74,7 +74,7 @@ def _in_cell(ours: csr_array, theirs: csr_array, here: list[int], there: list[in
 
 
 def _vectors(records: Sequence[Raw]) -> csr_array:
-    """Return a row a record: its features, rarer ones heavier (tf-idf), of length 1."""
+    """Return one row of unit length per record: its features, weighted by tf-idf."""
     import numpy as np
     from scipy.sparse import csr_array, diags_array
 
@@ -98,7 +98,7 @@ def _features(record: Raw) -> Iterator[str]:
     for field in fields:
         content = folded(text(record.get(field)))
         for anchor in _ANCHOR.findall(content):
-            # Twice: a figure says more than a run of letters.
+            # Yielded twice, since a number says more than a run of letters.
             yield f"{field[0]}={anchor}"
             yield f"={anchor}"
         plain = "".join(c for c in unicodedata.normalize("NFD", content.casefold()) if not unicodedata.combining(c))
@@ -108,7 +108,7 @@ def _features(record: Raw) -> Iterator[str]:
 
 
 def agreement(pairs: Sequence[Pair], source: Sequence[Raw], translation: Sequence[Raw]) -> tuple[int, int]:
-    """Of the pairs of choices with a letter as gold on both sides: how many agree in it, and how many there are."""
+    """Count multiple-choice pairs whose golds agree, and all with a letter as gold on both sides."""
     same = total = 0
     for pair in pairs:
         golds = source[pair.source].get("Answer"), translation[pair.translation].get("Answer")
@@ -119,13 +119,13 @@ def agreement(pairs: Sequence[Pair], source: Sequence[Raw], translation: Sequenc
 
 
 _SAME_IDS = 0.9
-"""Share of ids in common from which on two sets are paired by their ids."""
+"""Share of common ids from which on sets are paired by ids."""
 
 
 def compared(
     there: Sequence[Raw], here: Sequence[Raw], source: Language, target: Language, notes: list[str]
 ) -> list[Finding]:
-    """Return the findings of pairs; `notes` gets how they were made."""
+    """Pair two sets and return the findings; appends to `notes` how they were paired."""
     ours = dict(zip(named(there), there, strict=True))
     numbers = {english_number(name, source): record for name, record in ours.items()}
     names = named(here)
@@ -160,7 +160,7 @@ def _fits(first: Raw, other: Raw) -> bool:
 
 
 def write_sheet(path: Path, findings: Sequence[Finding], raw: RawSet) -> None:
-    """A row a finding, with the text it is about, and columns for what people think of it."""
+    """Write a sheet with one finding per row, its text, and columns for people to fill in."""
     records = dict(zip(named(raw.records), raw.records, strict=True))
     titles = ("question", "format", "severity", "field", "kind", "message", "text", "right text", "checked by")
     rows = (

@@ -1,12 +1,12 @@
-"""What is wrong with a set, or with a translation of one: automatic checks, question by question.
+"""Automatic checks of a set or a translation, question by question.
 
-A set is checked by itself (does every choice have a letter as gold, is a text in the language of the set, does the
-translator speak in it?), and beside what it was translated from, if that is at hand (`comparing`). Errors are what no
-exam should ask as it is; warnings are what a person should look at. No check proves a translation right: people do.
+A set is checked by itself (golds that are letters, texts in the set's language, no remarks by the translator), and
+against its source if given (`check_pair`). Errors are what no exam should ask as it is; warnings are for people to
+review. No check proves a translation right.
 
-Languages write figures in their own way, so what is compared is what they have in common: the digits of numbers (0.5
-and 0,5; 4,000 and 4.000), formulas and code without their blanks, Roman numerals in whatever script, places to fill in.
-Numbers that one of the texts has as a word ("three", "zwei") make no alarm.
+Languages write numbers differently, so only common parts are compared: digits (0.5 and 0,5; 4,000 and 4.000), formulas
+and code without whitespace, Roman numerals in any script, gaps to fill in. Small numbers, which one text may have as a
+word ("three", "zwei"), are no errors.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\
 _WIDE_MARKS = re.compile(r"[\u3001\u3002\u3008-\u3011\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f]")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _TOLD = 3
-"""Words of another language from which on a text is told to be in it, and times as many as of its own."""
+"""Words of another language from which on a text counts as being in it, if they are so many times those of its own."""
 _LONGEST = 20_000
-"""Characters of a text that are looked at."""
+"""Characters of a text that are checked."""
 
 
 class Finding(Struct, frozen=True):
-    """Something about one field of one question; who checks many records says which."""
+    """A problem in one field of a question; `findings_of` adds which question."""
 
     field: str
     kind: str
@@ -63,7 +63,7 @@ def _wanted() -> _Wanted:
 
 
 def check_set(records: Sequence[Raw], language: Language) -> list[Finding]:
-    """Return everything that is wrong with the records of a set, in their order."""
+    """Check the records of a set, in order."""
     findings: list[Finding] = []
     seen: dict[tuple[str, ...], str] = {}
     for name, record in zip(named(records), records, strict=True):
@@ -80,12 +80,12 @@ def check_set(records: Sequence[Raw], language: Language) -> list[Finding]:
 
 
 def findings_of(question: str, findings: Iterable[Finding]) -> list[Finding]:
-    """Return findings as those of a question."""
+    """Add a question's name to findings."""
     return [msgspec.structs.replace(finding, question=question) for finding in findings]
 
 
 def check_record(record: Raw, language: Language) -> list[Finding]:
-    """Return what is wrong with one question by itself."""
+    """Check one question by itself."""
     findings = [*_gold(record), *_options(record)]
     for field in TEXTS:
         if field not in record or (field == "Answer" and record["Format"] in ("Multiple-choice", "Assertion")):
@@ -97,7 +97,7 @@ def check_record(record: Raw, language: Language) -> list[Finding]:
 
 
 def blanks(content: str) -> int:
-    """Return how many places to fill in a text has."""
+    """Count a text's gaps to fill in."""
     return len(re.findall(_wanted().blank, content[:_LONGEST]))
 
 
@@ -129,7 +129,7 @@ def _options(record: Raw) -> Iterator[Finding]:
 
 
 def equal_options(record: Raw) -> list[tuple[str, str]]:
-    """Return pairs of letters whose options read alike."""
+    """Return pairs of letters whose options are the same text."""
     folded = {letter: " ".join(text(record[letter]).split()).casefold() for letter in LETTERS if letter in record}
     return [
         (first, second)
@@ -140,7 +140,7 @@ def equal_options(record: Raw) -> list[tuple[str, str]]:
 
 
 def check_text(field: str, content: str, language: Language) -> Iterator[Finding]:
-    """Yield what is wrong with a text in a language."""
+    """Yield the problems of a text in a language."""
     content = content[:_LONGEST]
     if not content.strip():
         if field == "Question":
@@ -152,7 +152,7 @@ def check_text(field: str, content: str, language: Language) -> Iterator[Finding
     spoken = next((phrase for phrase in phrases if phrase in flat), "")
     opening = next((phrase for phrase in wanted.opening if flat.startswith(phrase)), "")
     if spoken or opening:
-        # An answer may begin with "Sure," of its own.
+        # An answer may itself begin with "Sure,".
         severity: Severity = "error" if spoken or field not in ("Answer", "Explanation") else "warning"
         quotation = f"{spoken or opening!r} in {one_line(content, 80)!r}"
         yield Finding(field, "translator speaks", quotation, severity)
@@ -169,7 +169,7 @@ def check_text(field: str, content: str, language: Language) -> Iterator[Finding
 
 
 def other_language(content: str, language: Language) -> str:
-    """Return the language that a text is in, if by its small words it is not this one; "" otherwise."""
+    """Return the language of a text, judged by its function words, if it is not `language`; else ""."""
     if language == "zh" and HAN.search(content):
         return ""
     words = Counter(word.casefold() for word in _WORD.findall(_CODE.sub(" ", content)))
@@ -185,20 +185,20 @@ _CODE = re.compile(r"```.*?```|`[^`\n]*`|\\\(.*?\\\)|\\\[.*?\\\]|\$[^$\n]*\$", r
 
 
 def folded(content: str) -> str:
-    """Return a text for comparing figures: one form of every character (Ⅳ and IV, ① and 1, full and half width)."""
+    """Normalise characters for comparing numbers (Ⅳ and IV, ① and 1, full and half width)."""
     return unicodedata.normalize("NFKC", content[:_LONGEST])
 
 
 def affected(findings: Sequence[Finding], severity: Severity) -> set[str]:
-    """Return the questions with any finding of this severity."""
+    """Return the names of questions with a finding of this severity."""
     return {finding.question for finding in findings if finding.severity == severity}
 
 
 KEPT = ("Domain", "SubDomain", "Format", "Tag")
-"""What a translation leaves as it is."""
+"""Fields that a translation does not change."""
 _NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f' ]\d{3})*(?:[.,]\d+)?")
 _SMALL = frozenset(str(number) for number in range(13))
-"""Numbers that texts also write as words."""
+"""Numbers that texts may also write as words."""
 _ROMAN = re.compile(r"(?<![A-Za-z0-9_])(?=[IVX])X{0,2}(?:IX|IV|V?I{0,3})(?![A-Za-z0-9_])")
 _NUMERAL = re.compile(r"[\u2160-\u217f]+")
 _FORMULA = re.compile(r"\\\(.*?\\\)|\\\[.*?\\\]|\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
@@ -212,16 +212,14 @@ _CODE_LIKE = re.compile(r"->|[=;{}→<>]")
 _UNIT = re.compile(r"(?<=\d)\s?(?:[kKMGTP]i?(?:B|o|b|bps|b/s|B/s|Hz)|ns|ms|μs|µs|us|Hz|bit/s|b/s|B/s|dB)\b")
 _RATIO = (0.25, 4.0)
 _LONG = 80
-"""Characters from which on the length of a translation beside the source says something."""
+"""Characters from which on lengths of source and translation are compared."""
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 
 
 def check_pair(
     source_record: Raw, other: Raw, source: Language, target: Language, *, explained: bool = True
 ) -> list[Finding]:
-    """Return what of a question did not survive its translation. `explained`: whether explanations were to be
-    translated.
-    """
+    """Check a question's translation against its source. `explained`: whether explanations were to be translated."""
     findings = [
         Finding(
             key,
@@ -259,7 +257,7 @@ def check_pair(
 
 
 _GOLDS: dict[str, Callable[[str], object]] = {"Multiple-choice": str.strip, "Assertion": truth_value}
-"""Format → what two golds have in common that mean the same."""
+"""Format → function that returns the same value for golds of the same meaning."""
 
 
 def _golds(before: Raw, other: Raw) -> Iterator[Finding]:
@@ -273,15 +271,15 @@ def _field(before: Raw, after: Raw, key: str, source: Language, target: Language
     was, other = folded(text(before[key])), folded(text(after[key]))
     severity: Severity = "warning" if key in ("Answer", "Explanation") else "error"
     if key == "Question" and blanks(was) != blanks(other):
-        # Elsewhere a question is as well asked in a sentence of its own.
+        # Another language may ask with a sentence instead of a gap.
         asks = not blanks(other) and other.rstrip().endswith("?")
         gap = before["Format"] == "Fill-in-the-blank" and blanks(other) < blanks(was) and not asks
         lost: Severity = "error" if gap else "warning"
         yield Finding(key, "blanks changed", f"{blanks(was)} in the source, {blanks(other)} here", lost)
     gone, new = _differ(_numbers(was), _numbers(other))
-    # 1,3 is a list of two to one writer, and a figure to another: then all digits together are the same.
+    # 1,3 may be a list or one number; then all digits together are equal.
     if (gone or new) and _digits(was) != _digits(other):
-        # In an answer of many sentences figures are said in other ways; a lost figure of a question changes it.
+        # Long answers may express numbers differently; a number lost from a question changes it.
         worst: Severity = severity if gone and not all(number in _SMALL for number in gone) else "warning"
         yield Finding(key, "numbers changed", _told(gone, new), worst)
     gone, new = _differ(_romans(text(before[key])), _romans(text(after[key])))
@@ -310,12 +308,12 @@ def _as_a_whole(key: str, before: str, other: str, source: Language, target: Lan
 
 
 def _length(content: str) -> int:
-    """Return characters; a Chinese one counts three, about what it takes to say it elsewhere."""
+    """Count characters; a Chinese one counts as three, about its length in other languages."""
     return len(content) + 2 * len(HAN.findall(content))
 
 
 def _numbers(content: str) -> Counter[str]:
-    """Return the digits of every number."""
+    """Count the numbers of a text, as digits without separators."""
     return Counter(re.sub(r"\D", "", digits).lstrip("0") or "0" for digits in _NUMBER.findall(_without(content)))
 
 
@@ -324,13 +322,13 @@ def _digits(content: str) -> str:
 
 
 def _without(content: str) -> str:
-    # Ten to a power in any notation is one figure: 10^6, 10⁶ (folded), 10**6.
+    # A power of ten is one number in any notation: 10^6, 10⁶ (folded), 10**6.
     return content.replace("**", "^").replace("^{", "^").replace("\\,", "")
 
 
 def _romans(content: str) -> Counter[str]:
-    """Roman numerals of an enumeration: two or more in a text; an "I" alone is a pronoun, a "V" a vertex."""
-    # A numeral in a character of its own (Ⅳ) is one even where a word stands right beside it.
+    """Count Roman numerals if a text has an enumeration of several; a single "I" is a pronoun, "V" a vertex."""
+    # A single-character numeral (Ⅳ) counts even next to a letter.
     apart = folded(_NUMERAL.sub(r" \g<0> ", content))
     numerals = Counter(numeral for numeral in _ROMAN.findall(re.sub(r"[、,.;:/)(]", " ", apart)) if numeral)
     return numerals if len(numerals) > 1 and ("II" in numerals or "III" in numerals or "IV" in numerals) else Counter()
@@ -352,7 +350,7 @@ def _codes(content: str) -> Counter[str]:
 
 
 def _units(content: str) -> Counter[str]:
-    """Units behind figures; French counts octets (ko) where others count bytes (KB)."""
+    """Count units after numbers, with French octets (ko) as bytes (KB)."""
     units = (re.sub(r"\s", "", unit) for unit in _UNIT.findall(content))
     return Counter(
         unit.replace("o", "B").replace("µ", "μ").replace("us", "μs").replace("k", "K").replace("bps", "b/s")
@@ -361,9 +359,7 @@ def _units(content: str) -> Counter[str]:
 
 
 def _differ(before: Counter[str], other: Counter[str]) -> tuple[list[str], list[str]]:
-    """Return what only the source has, and what only the translation has. How often is not counted: sentences
-    repeat.
-    """
+    """Return items only in the source and only in the translation. Their counts are ignored, since sentences repeat."""
     return sorted(set(before) - set(other)), sorted(set(other) - set(before))
 
 

@@ -41,11 +41,11 @@ from viva.types import Generate, Usage
 from viva.visible import plural
 
 WORDIER = 1.3
-"""Tokens of a translation for one of the original: an assumption, said as such."""
+"""Assumed tokens of a translation per token of the source; the estimate states it."""
 
 
 def estimate(project: Project, model: Model, asked: Sequence[Generate], config: DraftOptions) -> str:
-    """Return what it would be, in a sentence, without asking anybody."""
+    """Return a sentence with the estimated requests, tokens and cost, without sending anything."""
     journal = Journal(project.path / DRAFTS, write=False)
     try:
         keys = Keys(model.identity, project.scope)
@@ -246,7 +246,7 @@ def ask(config: AskConfig) -> int:
 
 
 def _ending(project: Project, run: Run, asked: int, *, everything: bool) -> int:
-    """Return what to tell after asking, and the exit code."""
+    """Print the result of asking; returns the exit code."""
     questions = [question for question in project.texts() if question.start or question.author]
     findings = [finding for question in questions for finding in project.findings(question)]
     listed = [finding for finding in findings if finding.severity == "error" or everything]

@@ -1,14 +1,13 @@
-"""A project folder of `viva build translate`, read: what its files say together.
+"""A project folder of `viva build translate`.
 
-translation.json   what is translated into what (the source's path and fingerprint, languages, how it is asked)
-translating.toml   what the model is told            drafts.jsonl    its replies, append-only
+translation.json   settings (the source's path and fingerprint, languages, way of asking)
+translating.toml   the model's instructions            drafts.jsonl    its replies, append-only
 reviews.jsonl      what people decided, append-only
 
 Its set: test.json and valid.json of CS-Bench's format, build.json, the audit trail.
 
-Of a question only words are sent to a model: the letter of a choice, the truth value of an assertion, ids and tags
-never leave, and a field with nothing to translate (`1100 1010`, `O(n^2)`) is copied. That is where the published German
-and French files went wrong.
+Only words are sent to a model, never golds that are letters or truth values, ids or tags; a field with nothing to
+translate (`1100 1010`, `O(n^2)`) is copied. The published German and French files have errors in exactly these places.
 """
 
 from __future__ import annotations
@@ -71,14 +70,14 @@ class Templates(Struct, frozen=True):
 
 
 def read_templates(content: bytes, name: str) -> Templates:
-    """Return a project's templates over the bundled ones. Raises DataError for a key that is not known."""
+    """Read a project's templates, with bundled defaults. Raises DataError for an unknown key."""
     standard = shipped_table(__file__, TEMPLATES, dict[str, dict[str, str]])
     given = texts_of(toml_of(content, name), name, standard)
     return Templates(**{table: {**texts, **given.get(table, {})} for table, texts in standard.items()})
 
 
 def to_translate(record: Raw) -> dict[str, str]:
-    """Field → text, of those that hold words to translate."""
+    """Return field → text, of fields with words to translate."""
     texts: dict[str, str] = {}
     for field in TEXTS:
         if field == "Answer" and record["Format"] in ("Multiple-choice", "Assertion"):
@@ -90,14 +89,12 @@ def to_translate(record: Raw) -> dict[str, str]:
 
 
 def has_words(content: str) -> bool:
-    """Return whether a text holds words of a language, not only figures, formulas, code and abbreviations."""
+    """Return whether a text has natural-language words, not only numbers, formulas, code and abbreviations."""
     return bool(HAN.search(content) or _WORD.search(_PLAIN.sub(" ", content)))
 
 
 def read_fields(reply: str, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Return the translations in a reply about a whole question: those of the fields that were asked for; {} for
-    none.
-    """
+    """Parse the reply about a whole question: field → translation, of the `wanted` fields; {} if it has none."""
     body = _answer(reply)
     first, last = body.find("{"), body.rfind("}")
     if first < 0 or last < first:
@@ -117,21 +114,21 @@ def _answer(reply: str) -> str:
 
 
 def read_text(reply: str, original: str) -> str:
-    """Return the translation in a reply about one text: without a fence around it that the original does not have."""
+    """Parse the reply about one text; removes a fence around it, unless the original has fences."""
     body = _answer(reply)
     fenced = _FENCED.match(body)
     return _clean(fenced[1] if fenced and "```" not in original else body)
 
 
 def _clean(content: str) -> str:
-    """Without what no text may hold: halves of surrogate pairs and control characters."""
+    """Remove lone surrogates and control characters."""
     return "".join(
         c for c in replace_surrogates(content) if c in "\n\t" or c.isprintable() or c in "\u00a0\u202f\u3000"
     ).strip()
 
 
 def translated(record: Raw, fields: Mapping[str, str], target: Language) -> Raw:
-    """Return the record with its translated fields: everything else is as it was."""
+    """Return the record with translated fields and language; the rest is unchanged."""
     record_translated = {key: fields.get(key, value) for key, value in record.items()}
     if "Language" in record_translated:
         record_translated["Language"] = NAMES[target]
@@ -139,7 +136,7 @@ def translated(record: Raw, fields: Mapping[str, str], target: Language) -> Raw:
 
 
 def item_key(question: str, source: str, shown: str) -> str:
-    """32 hexadecimal digits for a text about a question; another source or translation is another item."""
+    """Return the review item's key (32 hexadecimal digits); a changed source or translation is a new item."""
     content = json.dumps([question, source, shown]).encode()
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
@@ -148,7 +145,7 @@ _HEADING = re.compile(r"^(\[+)(Question|A|B|C|D|Answer|Explanation)(\]+)$", re.M
 
 
 def headed(fields: Mapping[str, str]) -> str:
-    """Return fields as one text: each below its heading, which has as many brackets as no line of a text has."""
+    """Join fields to one text, each below a heading with more brackets than any such line in the texts."""
     if not fields:
         return ""
     most = max((len(heading[1]) for value in fields.values() for heading in _HEADING.finditer(value)), default=0)
@@ -157,7 +154,7 @@ def headed(fields: Mapping[str, str]) -> str:
 
 
 def unheaded(shown: str, wanted: Iterable[str]) -> dict[str, str] | None:
-    """Return the fields of such a text again; None where the headings are not those that are wanted, each once."""
+    """Split such a text into its fields; None unless the headings are the `wanted` ones, each once, in order."""
     first = _HEADING.match(shown.replace("\r\n", "\n").strip())
     if first is None:
         return None
@@ -184,20 +181,20 @@ class Settings(Struct, kw_only=True):
 
 
 class Question(Proposal, frozen=True, kw_only=True):
-    """One question of the source, and where its translation stands; `start` is empty where a field is missing."""
+    """A question of the source with the state of its translation; `start` is empty if a field is missing."""
 
     part: str
     record: Raw
     wanted: dict[str, str]
-    """Field → text, of those that are to be translated."""
+    """Field → text, of the fields to translate."""
 
     @property
     def shown(self) -> str:
-        """The source's texts as people see them."""
+        """The source's texts as shown to people."""
         return headed(self.wanted)
 
     def result(self, target: Language) -> Raw | None:
-        """Return the translated record; None where the headings were damaged, or there is no translation."""
+        """Return the translated record; None if headings were damaged or a translation is missing."""
         fields = unheaded(self.state.text, self.wanted) if self.wanted else {}
         if fields is None or any(not value for value in fields.values()):
             return None
@@ -205,7 +202,7 @@ class Question(Proposal, frozen=True, kw_only=True):
 
 
 class Project(TextProject[Question]):
-    """The folder, each file read once, when it is asked for."""
+    """The project folder; each file is read once, on first use."""
 
     module = __file__
     told = TEMPLATES
@@ -232,7 +229,7 @@ class Project(TextProject[Question]):
 
     @classmethod
     def begin(cls, path: Path, source: Path, languages: tuple[Language | None, Language], each: Each) -> Project:
-        """Return the project, made where it is not there yet. Raises VivaError where it is another one's."""
+        """Open the project, creating it if needed. Raises VivaError if the folder has another translation."""
         read = read_set(source, languages[0])
         if read.language == languages[1]:
             raise VivaError(
@@ -261,7 +258,7 @@ class Project(TextProject[Question]):
 
     @cached_property
     def source(self) -> RawSet:
-        """What is translated. Raises DataError where it is not what it was."""
+        """The source set. Raises DataError if it has changed."""
         read = read_set(Path(self.settings.source), self.settings.source_language)
         if read.fingerprint != self.settings.fingerprint:
             raise DataError(
@@ -272,22 +269,22 @@ class Project(TextProject[Question]):
 
     @cached_property
     def templates(self) -> Templates:
-        """What the model is told."""
+        """The model's instructions."""
         return read_templates(*self.instructions())
 
     @cached_property
     def drafts(self) -> dict[str, Entry]:
-        """Question (or question/field) → the last reply about it."""
+        """Question (or question/field) → last reply."""
         return {entry.question: entry for entry in self.replies}
 
     def sources(self) -> list[tuple[str, str, Raw]]:
-        """Return every question of the source: its name, whose half it is in ("test", "valid"), its record."""
+        """Return name, half ("test", "valid") and record of every question of the source."""
         parts = ["test"] * len(self.source.test) + ["valid"] * len(self.source.valid or [])
         records = self.source.records
         return list(zip(named(records), parts, records, strict=True))
 
     def texts(self) -> list[Question]:
-        """Return every question with where its translation stands, in the order of the source."""
+        """Return every question with the state of its translation, in the order of the source."""
         begun: list[Question] = []
         for name, part, record in self.sources():
             wanted = to_translate(record)
@@ -299,7 +296,7 @@ class Project(TextProject[Question]):
         return replay(begun, self.decisions(clean))[0]
 
     def _draft(self, name: str, wanted: dict[str, str]) -> tuple[str, str]:
-        """Return the model's translation as people see it, and whose it is."""
+        """Return the model's translation as shown to people, and the model's name."""
         if self.settings.each == "field":
             entries = {field: self.drafts.get(f"{name}/{field}") for field in wanted}
             draft = {field: read_text(entry.text, wanted[field]) for field, entry in entries.items() if entry}
@@ -312,8 +309,8 @@ class Project(TextProject[Question]):
         return (headed({field: clean(draft[field]) for field in wanted}) if complete else ""), author
 
     def requests(self, sampling: Sampling, limit: int | None, *, rejected: bool) -> list[Generate]:
-        """Return everything to be asked, in the order of the source; the journal knows what was. `rejected`: those
-        again.
+        """Return all requests in the order of the source, also those already in the journal. `rejected`: ask rejected
+        translations again, with the remarks.
         """
         settings, texts = self.settings, self.templates.translate
         again: dict[str, tuple[str, ...]] = {}
@@ -347,11 +344,11 @@ class Project(TextProject[Question]):
         return prompts
 
     def proposals(self) -> dict[str, Question]:
-        """Return question → its translation as it now stands, of those that have one."""
+        """Return name → question, of those with a translation."""
         return {name: question for name, question in super().proposals().items() if question.start}
 
     def waiting(self, everything: bool) -> list[Question]:
-        """Return what is to be decided, first that in which the checks found errors."""
+        """Return the questions to be decided, those with errors first."""
         return sorted(super().waiting(everything), key=lambda each: _VERDICTS.index(verdict(self.findings(each))))
 
     def refusal(self, proposal: Question, decision: str, text: str) -> str:
@@ -362,7 +359,7 @@ class Project(TextProject[Question]):
         return f"the translation must keep its headings, each on a line of its own and in this order: {headings}"
 
     def about(self, proposal: Question) -> dict[str, str]:
-        """Return which question it is, for people and filters."""
+        """Return the properties of a question for people and filters."""
         return {
             "question": proposal.name,
             "format": text(proposal.record["Format"]),
@@ -372,13 +369,13 @@ class Project(TextProject[Question]):
         }
 
     def described(self, proposal: Question) -> tuple[str, ...]:
-        """Return what a row of the sheet says of a question."""
+        """Return a question's values of `columns`."""
         findings = self.findings(proposal)
         form = text(proposal.record["Format"])
         return form, verdict(findings), told(findings), proposal.state.status, proposal.shown
 
     def item(self, proposal: Question) -> Item:
-        """Return a question on the review page."""
+        """Return a question's item for the review page."""
         return review_item(
             proposal.key,
             self.about(proposal),
@@ -390,10 +387,10 @@ class Project(TextProject[Question]):
         )
 
     def record_of(self, question: Question, *, unreviewed: bool) -> tuple[Raw | None, str]:
-        """Return the record that enters the set, or why none does."""
+        """Return the record that enters the set, or None and the reason."""
         status = question.state.status
         record = question.result(self.settings.target_language)
-        if not question.wanted:  # nothing in it is in any language
+        if not question.wanted:  # nothing to translate
             return record, ""
         if record is None:
             return None, "no translation" if not question.state.text else "headings damaged"
@@ -405,7 +402,7 @@ class Project(TextProject[Question]):
         return None, "not decided yet" if status == "waiting" else status
 
     def findings(self, question: Question) -> list[Finding]:
-        """Return what the checks say about a translation as it now stands."""
+        """Return the findings about the current translation; cached."""
         if question.key not in self._findings:
             self._findings[question.key] = findings_of(question.name, self._found(question))
         return self._findings[question.key]
@@ -417,7 +414,7 @@ class Project(TextProject[Question]):
         record = question.result(target)
         if record is None:
             return [Finding("", "headings damaged", "each field must keep its heading, in order")]
-        # What was wrong in the source is not the translation's doing.
+        # Findings that the source has, too, are not counted against the translation.
         before = {(finding.field, finding.kind) for finding in check_record(question.record, source)}
         own = [each for each in check_record(record, target) if (each.field, each.kind) not in before]
         return [*own, *check_pair(question.record, record, source, target)]
@@ -427,13 +424,13 @@ _VERDICTS = ("error", "warning", "nothing found")
 
 
 def verdict(findings: list[Finding]) -> str:
-    """Return the worst that the checks found, in a word: for filters."""
+    """Return the worst severity in a word, for filters."""
     severities = {finding.severity for finding in findings}
     return "error" if "error" in severities else "warning" if severities else "nothing found"
 
 
 def told(findings: list[Finding]) -> str:
-    """Return what the checks found, for people."""
+    """Return the findings as one line for people."""
     return "; ".join(f"{finding.severity}: {finding.field} {finding.kind}: {finding.message}" for finding in findings)
 
 
@@ -448,18 +445,18 @@ class Manifest(Made, kw_only=True):
     test: int
     valid: int
     unreviewed: int
-    """Questions that nobody decided about."""
+    """Number of questions without an approval."""
     held_back: dict[str, int]
     translated_by: dict[str, int]
     reviewers: list[str]
     instructions: str
-    """SHA-256 of what the model was told."""
+    """SHA-256 of the model's instructions."""
     fingerprint: str
 
 
 def released(project: Project, *, unreviewed: bool) -> Release[Manifest]:
-    """Return the set of a project; `unreviewed`: also what nobody decided about. Raises DataError where nothing is
-    approved.
+    """Return the set of approved translations; `unreviewed`: undecided ones without errors as well. Raises DataError if
+    the test half is empty.
     """
     settings = project.settings
     kept: dict[str, list[Raw]] = {"test": [], "valid": []}

@@ -1,4 +1,4 @@
-"""Arguments of a verb phrase: which they are (subject, complement, objects) and how they read as an answer.
+"""Arguments of a verb phrase: find them (subject, complement, objects), and give their texts as answers.
 
 Specification, "Argument text", "Argument filters" and "SC/DO/IO share one scan".
 """
@@ -17,7 +17,7 @@ from viva.build.treebank.verbs import BE, LINKING, VerbSequence
 
 Role = Literal["subject", "subject_complement", "direct_object", "indirect_object"]
 OMITTED = "omitted"
-"""The published answer where a subject has no antecedent (imperatives, generic infinitives)."""
+"""The published answer for a subject without antecedent (imperatives, generic infinitives)."""
 
 
 class ArgumentText(NamedTuple):
@@ -26,7 +26,7 @@ class ArgumentText(NamedTuple):
     text: str
     kinds: tuple[str, ...]
     accepted: tuple[str, ...] = ()
-    """Other texts that are as right: the whole phrase where it was cut, a relative pronoun where one stands for it."""
+    """Further correct texts: the whole phrase if it was cut, a relative pronoun that refers to it."""
 
 
 @dataclass(slots=True, frozen=True, eq=False)
@@ -59,7 +59,7 @@ def has_conjunction(clause: Node) -> bool:
 
 
 def is_coordinated(clause: Node, published: bool) -> bool:
-    """Return whether a clause coordinates. As published, so does one that only begins with But, And or Or (quirk 4)."""
+    """Return whether a clause coordinates. As published, But, And or Or at its beginning suffices (quirk 4)."""
     if published:
         return has_conjunction(clause)
     coordinating = itertools.dropwhile(lambda child: child.tag in ("CC", "``"), clause.children)
@@ -67,10 +67,10 @@ def is_coordinated(clause: Node, published: bool) -> bool:
 
 
 def arguments(sentence: Sentence) -> list[Argument]:
-    """Subjects, complements and objects of every clause that may be asked about.
+    """Return subjects, complements and objects of every clause that may be asked about.
 
-    An answer's verb phrase is shown, so it must occur once. Existential `there` is among them: it may be shown (MVP),
-    but is not asked for.
+    Questions show the verb phrase, so it must occur once. Existential `there` is included: it may be shown (MVP), but
+    not asked for.
     """
     found_arguments: list[Argument] = []
     for clause, verbs in sentence.clauses.items():
@@ -82,7 +82,7 @@ def arguments(sentence: Sentence) -> list[Argument]:
             for role, node in roles(sentence, verb):
                 kind = sentence.category(node)
                 if kind.startswith("unrecognized") or (role == "subject" and "CLF" in clause.functions):
-                    continue  # of a cleft ("it was Mary who ..."), the subject stands for nothing
+                    continue  # the subject of a cleft ("it was Mary who ...") refers to nothing
                 answer = argument_text(sentence, node, kind)
                 if answer is not None:
                     found_arguments.append(Argument(role, clause, node, verb, kind, answer, _is_cut(node)))
@@ -90,7 +90,7 @@ def arguments(sentence: Sentence) -> list[Argument]:
 
 
 def roles(sentence: Sentence, verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
-    """Yield which nodes are which arguments of a verb phrase, whether or not they can be asked about."""
+    """Yield the arguments of a verb phrase with their roles, whether or not they can be asked about."""
     for node in verb.subjects:
         yield "subject", node
     there = not sentence.published and any(
@@ -99,7 +99,7 @@ def roles(sentence: Sentence, verb: VerbSequence) -> Iterator[tuple[Role, Node]]
         for stands_for in resolved(sentence, node)
     )
     for role, node in _complements(verb, sentence.published):
-        if not (there and role == "subject_complement"):  # "there is a way": no grammar calls that a complement
+        if not (there and role == "subject_complement"):  # "there is a way": not a complement in any grammar
             yield role, node
 
 
@@ -112,7 +112,7 @@ def _complements(verb: VerbSequence, published: bool) -> Iterator[tuple[Role, No
         if published:
             yield "subject_complement", predicates[0]
         elif agreed := [node for node in predicates if _is_complement(node)]:
-            # "is by far the most active": the first that is no prepositional phrase
+            # "is by far the most active": prefer one that is not a prepositional phrase
             yield "subject_complement", next((node for node in agreed if node.tag != "PP"), agreed[0])
         return
     if not published and _takes_no_object(verb, rest):
@@ -129,7 +129,7 @@ def _complements(verb: VerbSequence, published: bool) -> Iterator[tuple[Role, No
         if second.tag == "NP" and first.tag == "NP":
             yield from _two_objects(first, second, published)
         elif second.tag in ("S", "SBAR") and (published or second.tag == "S"):
-            yield "direct_object", first  # by default not of "told reporters that": which of the two is the object?
+            yield "direct_object", first  # not for "told reporters that": by default, as the object is unclear
 
 
 def _is_complement(node: Node) -> bool:
@@ -143,8 +143,8 @@ def _is_complement(node: Node) -> bool:
 
 
 def _is_object_clause(verb: VerbSequence, node: Node) -> bool:
-    """Return whether every grammar calls a clause an object: of an infinitive or participle, where the verb is one of
-    those that take one; not one that the treebank itself marks as something else (-CLR, -ADV).
+    """Return whether every grammar calls a clause an object: infinitives and participles only of verbs that take such
+    objects; no clauses that the treebank marks as something else (-CLR, -ADV).
     """
     if _is_remnant(node) or "CLR" in node.functions or verb.last.lowered in WORDS["no_clause_objects"]:
         return False
@@ -158,14 +158,12 @@ def _is_object_clause(verb: VerbSequence, node: Node) -> bool:
 
 
 def first_word(node: Node) -> Node:
-    """Return the first word of a phrase that can be seen; the phrase itself where there is none."""
+    """Return the first visible word of a phrase; the phrase itself if there is none."""
     return next((leaf for leaf in node.walk() if leaf.word is not None and leaf.text), node)
 
 
 def has_own_subject(node: Node) -> bool:
-    """Return whether a clause without a finite verb has a subject that can be seen: "wants him to go", "keep it
-    separate".
-    """
+    """Return whether a clause without a finite verb has a visible subject: "wants him to go", "keep it separate"."""
     if node.tag != "S" or "TPC" in node.functions or len(node.children) < 2:
         return False
     subject, predicate = node.children[0], node.children[1]
@@ -175,8 +173,8 @@ def has_own_subject(node: Node) -> bool:
 
 
 def _takes_no_object(verb: VerbSequence, rest: list[Node]) -> bool:
-    """Return a copula with a noun phrase that lacks its -PRD; an amount that a verb measures by; an infinitive of
-    result ("rose to settle at $20").
+    """Return whether what follows is no object: a copula's noun phrase without -PRD, a measured amount, an infinitive
+    of result ("rose to settle at $20").
     """
     word = verb.last.lowered
     if "NP" in tags_of(rest) and word in WORDS["copulas"]:
@@ -192,7 +190,7 @@ def _takes_no_object(verb: VerbSequence, rest: list[Node]) -> bool:
 
 
 def _two_objects(first: Node, second: Node, published: bool) -> Iterator[tuple[Role, Node]]:
-    """Indirect and direct object; with a comma between them, the second only explains the first."""
+    """Yield indirect and direct object; after a comma, the second phrase only explains the first."""
     between = first.after[: second.position - first.position - 1]
     if not published and tags_of(between) & {",", "PRN"}:
         yield "direct_object", first
@@ -202,9 +200,7 @@ def _two_objects(first: Node, second: Node, published: bool) -> Iterator[tuple[R
 
 
 def _is_remnant(node: Node) -> bool:
-    """Return a clause of which only the predicate stands here: its subject moved out, or it has neither verb nor
-    subject.
-    """
+    """Return whether a clause is only a predicate: its subject was moved, or it has neither verb nor subject."""
     outer = node
     if node.tag == "SBAR" and node.children[0].word == "0" and node.children[-1].tag == "S":
         node = node.children[-1]
@@ -217,7 +213,7 @@ def _is_remnant(node: Node) -> bool:
 
 
 def _rest(verb: VerbSequence) -> list[Node]:
-    """Return what stands right of the last verb, up to a colon, and is neither modifier nor punctuation."""
+    """Return the phrases right of the last verb, up to a colon, without modifiers and punctuation."""
     return [
         node
         for node in itertools.takewhile(lambda node: node.tag != ":", verb.last.after)
@@ -226,14 +222,14 @@ def _rest(verb: VerbSequence) -> list[Node]:
 
 
 def _is_future_or_habit(verb: VerbSequence, node: Node) -> bool:
-    """ "is going to ...", "used to ...": the infinitive is no object."""
+    """Return whether the infinitive after "is going" or "used" is no object."""
     words = [v.word for v in verb.verbs]
     going = len(words) > 1 and words[-1] == "going" and words[-2] in BE
     return node.tag == "S" and (going or words == ["used"])
 
 
 def argument_text(sentence: Sentence, node: Node, kind: str) -> ArgumentText | None:
-    """Return how an argument reads; None where it cannot be told."""
+    """Return an argument's text as an answer; None if it is unknown."""
     if node.tag == "NP" and kind == "empty" and is_empty(node):
         return _moved(sentence, node)
     if sentence.published or not node.text:
@@ -247,9 +243,8 @@ def argument_text(sentence: Sentence, node: Node, kind: str) -> ArgumentText | N
 
 
 def other_extents(sentence: Sentence, node: Node) -> Iterator[str]:
-    """Yield texts of a phrase that is understood to end elsewhere, or to begin: with what follows it in its phrase up
-    to a comma ("convertible from Nov. 30"), without a last prepositional phrase, the subject of its clause alone
-    ("wants him to go"), without `that`.
+    """Yield a phrase's text with other boundaries: extended by its following sisters ("convertible from Nov. 30"),
+    without a final prepositional phrase, only the subject of the clause ("wants him to go"), without `that`.
     """
     cut = sentence.cut
     if node.parent.tag and "SBJ" not in node.functions:
@@ -270,11 +265,7 @@ def other_extents(sentence: Sentence, node: Node) -> Iterator[str]:
 
 
 def _whole_and_cut(sentence: Sentence, node: Node, kinds: tuple[str, ...]) -> ArgumentText:
-    """Return a phrase without what follows its first comma (an apposition, a relative clause), the whole accepted as
-    well.
-
-    As published, the text is cut at its first comma, be it one between adjectives or within a number.
-    """
+    """Return a phrase up to a comma before an apposition or relative clause, with the whole phrase accepted as well."""
     if _is_cut(node):
         comma = next(child for child in node.children if child.tag == ",")
         before = node.children[: comma.position]
@@ -287,7 +278,7 @@ def _whole_and_cut(sentence: Sentence, node: Node, kinds: tuple[str, ...]) -> Ar
 
 
 def has_noun_complement(sentence: Sentence, node: Node) -> bool:
-    """Return whether a flat noun phrase holds a clause of its own: "the fact that he left"."""
+    """Return whether a flat noun phrase contains a clause: "the fact that he left"."""
     if node.tag != "NP" or any(child.tag == "NP" and not is_possessive(child) for child in node.children):
         return False
     return any(
@@ -297,9 +288,7 @@ def has_noun_complement(sentence: Sentence, node: Node) -> bool:
 
 
 def _is_cut(node: Node) -> bool:
-    """Return whether a noun phrase goes on after a comma (an apposition, a relative clause): its text ends before
-    that.
-    """
+    """Return whether a noun phrase has a comma (before an apposition or relative clause) at which its text is cut."""
     return node.tag == "NP" and "," in node.tags and not has_conjunction(node)
 
 
@@ -307,7 +296,7 @@ def _moved(sentence: Sentence, node: Node) -> ArgumentText | None:
     leaf = empty_leaf(node)
     assert leaf.tag == EMPTY
     if not leaf.index:
-        # Quirk 2: nothing in the sentence answers the question, so by default it is not asked.
+        # Quirk 2: the sentence has no answer, so by default the question is not asked.
         return ArgumentText(OMITTED, (OMITTED,)) if leaf.word == "*" and sentence.published else None
     antecedent = sentence.antecedents.get(leaf.index)
     if antecedent is None:

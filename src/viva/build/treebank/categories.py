@@ -13,7 +13,7 @@ _NAMES = shipped_table(__file__, "categories.toml", dict[str, dict[str, str]])
 
 
 def is_empty(node: Node) -> bool:
-    """Return whether a phrase is nothing but one empty element."""
+    """Return whether a phrase consists of one empty element."""
     while len(node.children) == 1:
         node = node.children[0]
     return node.tag == EMPTY
@@ -25,7 +25,7 @@ def is_possessive(node: Node) -> bool:
 
 
 def category(node: Node) -> str:
-    """Return the category of any phrase; "unrecognized(...)" names what has none."""
+    """Return the category of a phrase; "unrecognized(...)" if it has none."""
     special = _SPECIAL.get(node.tag)
     return special(node) if special is not None else _NAMES["phrase"].get(node.tag, f"unrecognized({node.tag})")
 
@@ -72,7 +72,7 @@ def _clause(node: Node) -> str:
 
 
 def _by_verbs(vp: Node) -> str:
-    """By the form of the clause's verb phrase; two or more coordinated ones have no category, as published."""
+    """Return a clause's category by its verb form; coordinated verb phrases have none, as published."""
     paths = verb_paths(vp, True)
     if len(paths) > 1:
         return "unrecognized(coordination_nonfinite)"

@@ -24,7 +24,7 @@ from viva.runs.progress import say
 from viva.visible import one_line, plural
 
 SHOWN = 20
-"""Malformed trees that are told on the terminal; malformed.jsonl has them all."""
+"""Malformed trees printed on the terminal; malformed.jsonl has all."""
 
 
 class SynevalConfig(Struct, kw_only=True):
@@ -135,7 +135,7 @@ def _sampling(config: SynevalConfig) -> SamplingSettings:
 
 
 def _encoding(name: str) -> str:
-    """Return an encoding in which brackets and line ends are single bytes. Raises VivaError for others."""
+    """Return the encoding if brackets and line ends are single bytes in it. Raises VivaError for others."""
     try:
         usable = "( \n)".encode(name) == b"( \n)"
     except (LookupError, ValueError):
@@ -150,10 +150,10 @@ def _encoding(name: str) -> str:
 
 
 class _Screen(TellingScreen):
-    """Tells on stderr how it goes."""
+    """Progress on stderr."""
 
     def planned(self, plan: Plan) -> None:
-        """What will be read."""
+        """Show which files will be read."""
         if self.quiet:
             return
         for source, members, _ in plan:
@@ -162,7 +162,7 @@ class _Screen(TellingScreen):
             self.say(f"{source.name}: {plural(len(members), 'file')}{rule}{left}")
 
     def progress(self, tally: Tally) -> None:
-        """Another chunk is done."""
+        """Show progress after a chunk."""
         if not self.due():
             return
         share = f"{min(99, 100 * tally.bytes // tally.size)} % · " if tally.size else ""
@@ -170,7 +170,7 @@ class _Screen(TellingScreen):
         self.show(f"syneval: {share}{tally.trees:,} trees · {tally.questions:,} questions · {rate:.0f} trees/s")
 
     def malformed(self, problem: Problem) -> None:
-        """Something was skipped."""
+        """Report a skipped tree, text or file."""
         self.tell(f"skipped {one_line(str(problem), 300)}", SHOWN, "skipped more, which malformed.jsonl lists")
 
 
@@ -204,7 +204,7 @@ def _report(manifest: Manifest, out: Path) -> int:
 
 
 def _short(manifest: Manifest) -> list[str]:
-    """Return which knowledge points the treebank could not fill, in words."""
+    """Return lines about knowledge points with too few questions."""
     listed = [f"{name} {count:,}" for name, count in manifest.short.items()]
     missing = [point for point, counts in manifest.questions.items() if not counts["TF"]]
     if not listed and not missing:
@@ -217,7 +217,7 @@ def _short(manifest: Manifest) -> list[str]:
 
 
 def _counts(manifest: Manifest) -> Told:
-    """The counts as in the paper's Table 4."""
+    """Return the counts of the paper's Table 4."""
 
     def row(name: str, counts: dict[str, int]) -> tuple[object, ...]:
         total = sum(counts.values())

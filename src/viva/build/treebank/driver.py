@@ -2,14 +2,14 @@
 
     build([Path("treebank.zip")], Path("set"), BuildSettings())
 
-Trees are read one by one, handed to the workers in chunks, and their lines written as they come, in the order of the
-treebank; what is drawn of them is looked up in the file afterwards. So memory does not grow with the treebank.
+Trees are read one by one, given to workers in chunks, and the results written at once, in the order of the treebank;
+drawn questions are looked up in that file later. So memory does not grow with the treebank.
 
-Chunks are cut by size alone, and a result depends on its chunk alone, so what comes out is the same whatever the number
-of workers and wherever they are. A result also says what of its chunk may be drawn; samplers merge in any order.
+Chunks are cut by size alone and a result depends on its chunk alone, so the output does not depend on number or place
+of workers. A result also has the chunk's candidates for drawing; samplers merge in any order.
 
-build.json says how a set was made, so that another one can be made like it, and nothing of when, where and with how
-many processes: the same treebank and settings give the same bytes.
+build.json has all that is needed to repeat the build, but no time, place or number of processes: the same treebank and
+settings give the same bytes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from viva.errors import DataError, option
 from viva.fields import pick
 
 CHUNK = 32_000
-"""Characters of trees, about 16 sentences: they become about a megabyte of questions."""
+"""Characters of trees per chunk: about 16 sentences, a megabyte of questions."""
 CHUNK_ENTRIES = 500
 
 Chunk: TypeAlias = list[RawTree | Problem]
@@ -49,7 +49,7 @@ Generate: TypeAlias = Callable[..., tuple[list[Fact], list[Item]]]
 
 
 class BuildSettings(Struct, frozen=True, kw_only=True):
-    """How a set is made."""
+    """Settings of a build."""
 
     name: str = "syneval"
     as_published: bool = False
@@ -60,16 +60,16 @@ class BuildSettings(Struct, frozen=True, kw_only=True):
     wordings: str = ""
     """A file of wordings; empty for the bundled ones."""
     gzip: bool = False
-    """facts.jsonl.gz and questions.jsonl.gz."""
+    """Whether to write facts.jsonl.gz and questions.jsonl.gz."""
     jobs: int = 0
-    """Workers; 0 is one a core."""
+    """Workers; 0: one per core."""
     on: str = "local"
-    """Where they are: see viva.distributed."""
+    """Where workers run: see viva.distributed."""
     force: bool = False
 
 
 class Tally(Struct):
-    """How far it is, or what became of a chunk. `bytes` of `size`, which is a guess where files are compressed."""
+    """Counts so far, or of one chunk. `bytes` read of `size`, which is an estimate for compressed files."""
 
     size: int = 0
     bytes: int = 0
@@ -81,11 +81,11 @@ class Tally(Struct):
 
     @property
     def questions(self) -> int:
-        """Generated so far."""
+        """Number of generated questions."""
         return self.counts.total()
 
     def add(self, chunk: Tally) -> None:
-        """One chunk more."""
+        """Add the counts of a chunk."""
         self.trees += chunk.trees
         self.facts += chunk.facts
         self.counts.update(chunk.counts)
@@ -93,18 +93,18 @@ class Tally(Struct):
 
 
 class Result(NamedTuple):
-    """What became of a chunk."""
+    """The result of a chunk."""
 
     tally: Tally
     facts: bytes
     questions: bytes
     problems: list[Problem]
     drawable: Sampler
-    """What of this chunk may be drawn."""
+    """The chunk's candidates for drawing."""
 
 
 def chunks(trees: Iterable[RawTree | Problem]) -> Iterator[Chunk]:
-    """Trees by the handful."""
+    """Group trees into chunks."""
     chunk: Chunk = []
     size = 0
     for read in trees:
@@ -118,7 +118,7 @@ def chunks(trees: Iterable[RawTree | Problem]) -> Iterator[Chunk]:
 
 
 class Worker:
-    """Makes lines of trees."""
+    """Converts chunks of trees to lines of facts and questions."""
 
     def __init__(self, settings: BuildSettings, generate: Generate, wordings: Mapping[str, Any]) -> None:
         self._settings = settings
@@ -126,7 +126,7 @@ class Worker:
         self._encoder = msgspec.json.Encoder()
 
     def __call__(self, numbered: Numbered) -> Result:
-        """Return one chunk."""
+        """Return the result of a chunk."""
         number, chunk = numbered
         drawable = sampler(self._settings.sampling)
         facts, questions = bytearray(), bytearray()
@@ -143,7 +143,7 @@ class Worker:
             except TreeError as problem:
                 problems.append(_problem(read, "tree", _message(read, problem)))
                 continue
-            except Exception as problem:  # of Viva, not of the tree: told, and the other trees go on
+            except Exception as problem:  # a defect of Viva: reported, other trees continue
                 problems.append(_problem(read, "defect", f"Viva failed here, please report it: {problem!r}"))
                 continue
             tally.trees += 1
@@ -161,7 +161,7 @@ class Worker:
         return Result(tally, self._pack(facts), self._pack(questions), problems, drawable)
 
     def _pack(self, lines: bytearray) -> bytes:
-        """Compressed chunks one after the other are a compressed file."""
+        """Compress lines if wished: concatenated gzip members are a gzip file."""
         return gzip.compress(lines, 6, mtime=0) if self._settings.gzip and lines else bytes(lines)
 
 
@@ -170,13 +170,13 @@ def _problem(read: RawTree, kind: str, message: str) -> Problem:
 
 
 def _message(read: RawTree, problem: TreeError) -> str:
-    """With the line, where that is not the tree's first one."""
+    """Return the error, with its line unless that is the tree's first."""
     below = read.text.count("\n", 0, problem.offset)
     return f"{problem} (line {read.line + below})" if below else str(problem)
 
 
 def where(numbered: Numbered) -> str:
-    """Return which chunk it is, in words."""
+    """Return a description of a chunk for messages."""
     _, chunk = numbered
     return f"the trees from {chunk[0].source}:{chunk[0].line} on"
 
@@ -184,7 +184,7 @@ def where(numbered: Numbered) -> str:
 FACTS, QUESTIONS = "facts.jsonl", "questions.jsonl"
 TEST, EXEMPLARS, MALFORMED = "test.jsonl", "exemplars.jsonl", "malformed.jsonl"
 FILES = (FACTS, QUESTIONS, TEST, EXEMPLARS, MALFORMED, f"{FACTS}.gz", f"{QUESTIONS}.gz")
-"""All that a set may consist of, besides its manifest."""
+"""All files of a set besides its manifest."""
 
 
 class Manifest(Made, kw_only=True):
@@ -192,47 +192,47 @@ class Manifest(Made, kw_only=True):
 
     name: str
     as_published: bool
-    """Whether facts and questions are the published generator's, quirks included."""
+    """Whether facts and questions are made like the published generator's, quirks included."""
     wordings: str = ""
-    """The file of other wordings than Viva's."""
+    """Name of a file of custom wordings."""
     sampling: SamplingSettings
     encoding: str
     sources: list[Source]
     trees: int
-    """From which facts were read; malformed ones are not among them."""
+    """Trees that facts were read from, without malformed ones."""
     facts: int
     questions: dict[str, dict[str, int]]
-    """Knowledge point → format → how many."""
+    """Knowledge point → format → number of questions."""
     strata: int
     strata_drawn_from: int
     test: int
-    """Questions asked; the published scheme may count one several times."""
+    """Questions of the set; the published scheme may repeat one."""
     test_distinct: int
     short: dict[str, int]
     """Knowledge points and formats ("IO MC") of which fewer were drawn than asked for: the treebank has no more."""
     exemplars: int
     malformed: dict[str, int]
-    """Kind → how many; each is told in malformed.jsonl."""
+    """Kind → count; malformed.jsonl lists each."""
     fingerprint: str
     """Twelve hexadecimal digits over test.jsonl and exemplars.jsonl."""
 
     @property
     def asked(self) -> int:
-        """All questions generated."""
+        """Number of generated questions."""
         return sum(count for formats in self.questions.values() for count in formats.values())
 
 
 class Watch(Protocol):
-    """Whoever wants to know how it goes."""
+    """Receiver of progress."""
 
     def planned(self, plan: Plan) -> None:
-        """What will be read."""
+        """Take note of the files to read."""
 
     def progress(self, tally: Tally) -> None:
-        """Another chunk is done."""
+        """Take note of the counts after a chunk."""
 
     def malformed(self, problem: Problem) -> None:
-        """Something was skipped."""
+        """Take note of a skipped tree, text or file."""
 
 
 def build(
@@ -244,8 +244,8 @@ def build(
 ) -> Manifest:
     """Make a set in the folder `out`.
 
-    Raises DataError for what cannot be read (with malformed="refuse": for the first malformed tree), StorageError where
-    it cannot be written, LostWorkerError where a process was killed; then nothing is left in `out`.
+    Raises DataError for unreadable treebanks (with malformed="refuse" for the first malformed tree), StorageError if
+    writing fails, LostWorkerError if a process was killed; then nothing is left in `out`.
     """
     with staged(out, FILES, force=settings.force) as stage:
         plan = survey(treebanks, settings.glob)
@@ -267,15 +267,15 @@ class _Build:
     tally: Tally
     sampler: Sampler
     starts: array[int] = field(default_factory=lambda: array("Q", [0]))
-    """Where each chunk begins in the file of questions, and where the last one ends."""
+    """Offset of each chunk in the file of questions, and the file's end."""
     first_problem: Problem | None = None
 
     def path(self, name: str) -> Path:
-        """Return where facts or questions are written."""
+        """Return the path of the file of facts or questions."""
         return self.stage / (f"{name}.gz" if self.settings.gzip else name)
 
     def run(self) -> Manifest:
-        """Return all of it."""
+        """Write all files; returns the manifest."""
         settings = self.settings
         wordings = read_wordings(settings.wordings) if settings.wordings else {}
         with open_worker_pool(settings.on, settings.jobs) as workers:
@@ -307,7 +307,7 @@ class _Build:
                 self.watch.progress(self.tally)
 
     def _refuse_nothing(self) -> None:
-        """A set without a question is none."""
+        """Raise DataError if there is no question."""
         names = ", ".join(source.name for source in self.reader.sources)
         if not self.tally.trees:
             why = f" ({self.first_problem})" if self.first_problem else " (no file of it begins with a bracket)"
@@ -319,7 +319,7 @@ class _Build:
             )
 
     def _write_set(self, drawn: Drawn) -> tuple[bytes, bytes]:
-        """test.jsonl and exemplars.jsonl."""
+        """Write test.jsonl and exemplars.jsonl; returns their contents."""
         contents: list[bytes] = []
         with self.path(QUESTIONS).open("rb") as questions:
             lines = self._lines(questions, [place for _, place in (*drawn.test, *drawn.exemplars)])

@@ -1,6 +1,6 @@
-"""What the nine knowledge points read in a sentence (its arguments and modifiers, each found once), and find in it.
+"""Inputs and results of the nine knowledge points: a sentence's arguments and modifiers, and findings.
 
-A finding is one fact, with the nodes that the questions about it are made from.
+A finding is one fact with the nodes that its questions are made from.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from viva.build.treebank.verbs import VerbSequence
 
 @dataclass(slots=True, frozen=True, eq=False, kw_only=True)
 class Finding:
-    """A phrase that questions show, with its answer, for which questions of every format ask.
+    """A phrase that questions show (the slot), with the answer that they ask for.
 
-    Without an answer it is stated of the phrase whether it has a modifier (ADJ and ADV), or that it is coordinated with
-    a phrase with which it is not (CO).
+    Without an answer, statements are made: that the phrase has a modifier or none (ADJ and ADV), or, falsely, that it
+    is coordinated with another phrase (CO).
     """
 
     knowledge_point: KnowledgePoint
@@ -34,32 +34,32 @@ class Finding:
     """How it was found."""
     answer: str = ""
     exists: bool | None = None
-    """Whether the slot has a modifier; None where that is not stated."""
+    """Whether the slot has a modifier; None if no statement is made about it."""
     answer_node: Node
     slot_verb: VerbSequence | None = None
     answer_verb: VerbSequence | None = None
     blank: bool = True
-    """Whether the slot has this answer alone, so that a blank can be filled in."""
+    """Whether this is the slot's only answer, as a blank requires."""
     accepted: tuple[str, ...] = ()
-    """Other answers that are as right."""
+    """Other correct answers."""
     also: tuple[str, ...] = ()
-    """Phrases that could be answers too, and so are not offered as wrong ones."""
+    """Further possible answers, not offered as wrong ones."""
     related: tuple[Node, ...] = ()
-    """Nodes that the answer stands for or belongs with; neither they nor what they hold is offered."""
+    """Nodes that the answer refers to or belongs to; neither they nor their parts are offered as wrong answers."""
     choice: bool = True
     """Whether a multiple-choice question may be made of it."""
     statements: bool = True
-    """Whether it may be stated: not where grammars differ on what the whole answer is."""
+    """Whether statements may be made: not if grammars differ on the extent of the answer."""
 
 
 class Reading(Sentence):
-    """A sentence with everything that facts are made of."""
+    """A sentence with the parts that facts are made of."""
 
     def __init__(self, tree: Tree, published: bool) -> None:
         super().__init__(tree, published)
         self.arguments = arguments(self)
-        """Existential `there` included, which may be shown but not asked for."""
+        """Includes existential `there`, which may be shown but not asked for."""
         self.noun_modifiers = noun_modifiers(self)
         self.verb_modifiers = {verb: tuple(verb_modifiers(self, verb)) for verb in self.verbs}
         self.adverbials = [] if published else adverbials(self)
-        """By default: all that could be taken for an adverbial of some verb."""
+        """By default: all phrases that could be an adverbial of some verb."""

@@ -1,4 +1,4 @@
-"""One tree in, its facts and questions out: the pure middle of `viva build syneval`."""
+"""Generate the facts and questions of one tree: the pure core of `viva build syneval`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ POINTS: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
     modifiers.find_attachments,
 )
 _UNANALYSED = "X"
-"""The treebank's mark for what its annotators could not analyse: a typing error, a sentence cut off."""
+"""The treebank's tag for text that annotators could not analyse: typing errors, truncated sentences."""
 
 
 def generate(
@@ -32,7 +32,7 @@ def generate(
 ) -> tuple[list[Fact], list[Item]]:
     """Return the fill-in-the-blank facts and all questions of one bracketed tree. Raises TreeError.
 
-    `file` and `tree` say where it comes from; the same tree of the same name gives the same questions, always.
+    `file` and `tree` say where it comes from; questions depend on them and the tree alone.
     `published` behaves as the authors' generator does, quirks included. `words`: other wordings than the bundled ones.
     """
     parsed = parse(text, published)
@@ -49,12 +49,12 @@ def generate(
 
 
 def _rank(finding: Finding) -> int:
-    """Return 0 where there is an answer, 1 for whether there is a modifier, 2 for what is not coordinated."""
+    """Return 0 for findings with an answer, 1 for presence of a modifier, 2 for missing coordination."""
     return 0 if finding.answer else 1 if finding.exists is not None else 2
 
 
 def _as_published(finding: Finding) -> Finding:
-    """Return a finding of which everything is asked, and nothing else accepted."""
+    """Return a finding with all formats allowed and no other answers accepted."""
     return replace(finding, choice=True, statements=True, accepted=()) if finding.answer else finding
 
 
@@ -72,9 +72,9 @@ _OF_FINDING = ("knowledge_point", "slot_kind", "slot", "answer", "category", "ta
 
 
 def tidy(findings: Sequence[Finding], sentence: Sentence) -> list[Finding]:
-    """Findings with tidy texts, without duplicates and leaks; a slot with several answers is no blank to fill in.
+    """Tidy texts and drop duplicates and leaks; a slot with several answers gets no blank to fill in.
 
-    Answers are written as within a sentence, since options are.
+    Answers are written as within a sentence, like the options.
 
     The published generator keeps all of these (specification, section 6, quirks 1, 3 and 10).
     """
@@ -102,5 +102,5 @@ def tidy(findings: Sequence[Finding], sentence: Sentence) -> list[Finding]:
 
 
 def can_be_shown(slot: str, sentence: str) -> bool:
-    """Return whether a reader finds the phrase: there is one, and it does not stand in the sentence twice."""
+    """Return whether the slot is not empty and occurs only once in the sentence."""
     return bool(slot) and times(slot, sentence) <= 1

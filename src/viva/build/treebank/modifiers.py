@@ -1,13 +1,12 @@
-"""What modifies a verb phrase or a noun phrase: the ground of ADV, ADJ and PPA.
+"""Modifiers of verb phrases and noun phrases, for ADV, ADJ and PPA.
 
 Specification, section 2, ADJ and ADV.
 
-Attachment on which readers agree is what the default mode asks about, and what it states to be wrong. The treebank
-decides every attachment, also where a reader would decide otherwise ("is a supportive element in the market outlook":
-the element or its being one?). Which those are shows in the tree: a verb and a noun, or two nouns, stand before the
-phrase, and nothing between them and it rules one of them out. The default mode leaves such phrases out on both sides:
-they are neither asked for nor offered as wrong. Functions that end in `_is_clear` say that a phrase belongs where the
-treebank has it; those that begin with `could_` that it could belong to something else.
+By default, questions and wrong answers use only attachments on which readers agree. The treebank decides every
+attachment, even ambiguous ones ("is a supportive element in the market outlook": the element or its being one?). The
+tree shows which are ambiguous: a verb and a noun, or two nouns, precede the phrase, and nothing in between rules one of
+them out. By default such phrases are neither asked for nor offered as wrong. Functions that end in `_is_clear` return
+whether a phrase clearly attaches as in the treebank; those that begin with `could_`, whether it could attach elsewhere.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ REDUCED_RELATIVE = "reduced_relative_clause"
 
 @dataclass(slots=True, frozen=True, eq=False)
 class Modifier:
-    """A modifier with its text. `category` is empty where it has none that is asked about."""
+    """A modifier with its text. `category` is empty if it is not asked about."""
 
     node: Node
     text: str
@@ -36,12 +35,12 @@ class Modifier:
 
 
 def is_phrase(modifier: Modifier) -> bool:
-    """Return whether a modifier can be shown: a preposition alone ("the man she spoke to") is none."""
+    """Return whether a modifier can be shown: not a preposition alone ("the man she spoke to")."""
     return modifier.node.tag != "PP" or " " in modifier.text
 
 
 def noun_modifiers(sentence: Sentence) -> dict[Node, tuple[Modifier, ...]]:
-    """Return every noun phrase inside a noun phrase that something follows → what modifies it."""
+    """Return inner noun phrase → its modifiers, for noun phrases within another that modifiers may follow."""
     by_head: dict[Node, tuple[Modifier, ...]] = {}
     for node in sentence.tree.nodes:
         head = _head(node) if node.tag == "NP" else None
@@ -53,9 +52,7 @@ def noun_modifiers(sentence: Sentence) -> dict[Node, tuple[Modifier, ...]]:
 
 
 def _head(node: Node) -> Node | None:
-    """Return the inner head: the first NP that is not possessive, after at most one possessive; else a possessive
-    alone.
-    """
+    """Return the inner head: the first NP that is not possessive, after at most one that is; else a lone possessive."""
     possessives = 0
     for child in node.children:
         if child.tag != "NP":
@@ -73,18 +70,18 @@ def _noun_modifiers(sentence: Sentence, after: list[Node]) -> list[Modifier]:
     for position, node in enumerate(after):
         if node.tag not in TAGS["modifying"]:
             continue
-        # As published, the first sister is asked about the last one's tag: an index of -1 (quirk 11).
+        # As published, the first sister is compared with the last: an index of -1 (quirk 11).
         before = after[position - 1] if position or sentence.published else None
         set_off = before is not None and _ends_in_comma(before)
         if not set_off or node.tag == "SBAR":
             category = _recognised(sentence, node, NON_RESTRICTIVE if set_off else "")
-            # Of one that stands elsewhere in the sentence (*ICH*), the text there.
+            # For a modifier elsewhere in the sentence (*ICH*), its text there.
             modifiers.append(Modifier(node, node.text or _rebuilt(sentence, node), category))
     return modifiers
 
 
 def _ends_in_comma(node: Node) -> bool:
-    """Return a comma, or a parenthesis set off by commas."""
+    """Return whether a node is a comma or a parenthesis that ends in one."""
     return node.tag == "," or (node.tag == "PRN" and node.children[-1].tag == ",")
 
 
@@ -98,9 +95,7 @@ def _recognised(sentence: Sentence, node: Node, suffix: str = "") -> str:
 
 
 def verb_modifiers(sentence: Sentence, verb: VerbSequence) -> list[Modifier]:
-    """Return what modifies a verb sequence: sisters of its topmost VP after the subject, and of its verbs at every
-    level.
-    """
+    """Return a verb sequence's modifiers: sisters of its topmost VP after the subject, and sisters of its verbs."""
     nodes: list[Node] = []
     if verb.subjects:
         nodes.extend(child for child in verb.top.before[verb.subjects[-1].position + 1 :] if is_verb_modifier(child))
@@ -111,7 +106,7 @@ def verb_modifiers(sentence: Sentence, verb: VerbSequence) -> list[Modifier]:
 
 
 def _sisters(vp: Node, below: Node | None) -> list[Node]:
-    """Return the children of a VP that belong to one of its VP children, or to its own verb where it has none."""
+    """Return a VP's children that belong to its VP child `below`; all if that is the only one, or None."""
     conjuncts = [child for child in vp.children if child.tag == "VP"]
     if below is None or len(conjuncts) < 2:
         return vp.children
@@ -129,7 +124,7 @@ def _verb_modifier(sentence: Sentence, node: Node) -> Modifier | None:
     rebuilt = _rebuilt(sentence, node)
     if not (rebuilt or node.text):
         return None
-    # "the river on which it flows", "when it left": by default, what stands elsewhere is counted, not asked for.
+    # "the river on which it flows", "when it left": by default, moved modifiers count but are not asked for.
     asked = sentence.published or not rebuilt
     return Modifier(node, rebuilt or node.text, _category_of(sentence, node) if asked else "", moved=bool(rebuilt))
 
@@ -151,11 +146,10 @@ def _rebuilt(sentence: Sentence, node: Node) -> str:
 
 
 def fronted_modifiers(verb: VerbSequence) -> list[Node]:
-    """Return what modifies a verb phrase's clause from its beginning, or a clause around it: "In 1989, they were
-    prompted".
+    """Return modifiers that begin a verb phrase's clause or a clause around it: "In 1989, they were prompted".
 
-    The published construct begins behind the subject. What stands before it is never asked for, but it is no wrong
-    answer either, and a verb phrase that has it is not said to have no modifier.
+    The published construct begins after the subject. Earlier modifiers are never asked for, but they are no wrong
+    answers either, and no statement says that their verb phrase has no modifier.
     """
     nodes: list[Node] = []
     for clause in takewhile(lambda node: node.tag in ("S", "SINV"), verb.top.above()):
@@ -170,7 +164,7 @@ def fronted_modifiers(verb: VerbSequence) -> list[Node]:
 
 
 def governing_modifiers(verb: VerbSequence) -> list[Node]:
-    """Return what precedes a verb phrase and modifies a clause around it: "after the war he hoped to return"."""
+    """Return modifiers of a surrounding clause that precede the verb phrase: "after the war he hoped to return"."""
     return [
         child
         for around in takewhile(lambda node: node.tag in ("S", "SINV", "VP", "SBAR"), verb.top.above())
@@ -184,19 +178,19 @@ def _is_adverbial(node: Node) -> bool:
 
 
 def _follows_subject(node: Node, verb: VerbSequence) -> bool:
-    """Between subject and verb phrase: there the published construct counts it already."""
+    """Return whether a node is between subject and verb phrase, where the published construct includes it."""
     if node.parent is not verb.top.parent or node.position > verb.top.position:
         return False
     return any("SBJ" in child.functions for child in node.before)
 
 
 def is_of(phrase: Node) -> bool:
-    """Return whether a phrase begins with `of`, which belongs to the noun before it."""
+    """Return whether a phrase begins with `of` and so attaches to the noun before it."""
     return phrase.tag == "PP" and phrase.begins("of ")
 
 
 def is_complement(phrase: Node) -> bool:
-    """Return whether a verb asks for a phrase: to some that is its complement and no modifier."""
+    """Return whether a verb requires a phrase, which some grammars call a complement, not a modifier."""
     return bool(phrase.functions & (TAGS["required"] | {"CLR"}))
 
 
@@ -205,8 +199,8 @@ def noun_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
 ) -> bool:
     """Return whether readers agree that a phrase modifies this noun phrase.
 
-    It begins where the noun phrase ends; it is no conditional or causal clause; and a prepositional phrase or an
-    infinitive does not at the same time end a verb's object, where it could as well modify the verb.
+    It must follow directly and be no conditional or causal clause; and a prepositional phrase or infinitive must not
+    end a verb's object, where it could modify the verb.
     """
     if not phrase.text or not _adjoins(sentence, head, phrase):
         return False
@@ -217,7 +211,7 @@ def noun_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
         case "SBAR":
             return first.tag in TAGS["relative"] or first.text.lower() in ("", "that")
         case "S" if not phrase.begins("to "):
-            return False  # the title of "your article"
+            return False  # the title in 'your article "..."'
         case "VP":
             return first.tag in ("VBN", "VBG", "ADVP") and not _has_comma_before(sentence, phrase)
         case "S" | "ADVP" | "PP":
@@ -231,9 +225,9 @@ def verb_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
 ) -> bool:
     """Return whether readers agree that a phrase modifies this verb phrase.
 
-    No other verb stands between them ("were jointly fined and given"). Before the verb, it is an adverb or set off by
-    commas. Behind it, a prepositional phrase, a clause or an adverb has no noun before it that it could modify, unless
-    the verb asks for it ("put money in the bank").
+    No other verb may be in between ("were jointly fined and given"). Before the verb, it must be an adverb or set off
+    by commas. After it, a prepositional phrase, clause or adverb must not follow a noun that it could modify, unless
+    the verb requires it ("put money in the bank").
     """
     if phrase.end <= verb.last.start:
         between = sentence.tree.leaves[phrase.end : verb.last.start]
@@ -244,7 +238,7 @@ def verb_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
     if tags_of(between) & VERB_TAGS:
         return False
     if phrase.tag != "PP" and (between or phrase.tag == "NP") and _is_governed(verb):
-        return False  # "said it would refile its request if": the one or the other
+        return False  # "said it would refile its request if": ambiguous
     if phrase.tag != "ADVP" and _follows_predicate(phrase):
         return False  # "was up only slightly in lackluster trading"
     after_noun = tags_of(between) & TAGS["noun_words"]
@@ -254,7 +248,7 @@ def verb_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
             return not after_noun or (not comma and _is_required(phrase))
         case "SBAR":
             return not after_noun or (phrase.children[0].tag == "IN" and not phrase.begins("that "))
-        case "S":  # participles go with the subject to some: "..., dividing responsibilities"
+        case "S":  # participles may modify the subject: "..., dividing responsibilities"
             return not after_noun and not comma and tags_of(sentence.between(phrase.start)[:1]) == {"TO"}
         case "ADVP":
             return not after_noun or "TMP" in phrase.functions or phrase.text.lower().endswith("ly")
@@ -263,13 +257,13 @@ def verb_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
 
 
 def adverbials(sentence: Sentence) -> list[Node]:
-    """Return every phrase of a sentence that could be taken for an adverbial of some verb."""
+    """Return the phrases of a sentence that could be an adverbial of some verb."""
     return [node for node in sentence.tree.nodes if node.children and node.text and _looks_adverbial(node)]
 
 
 def has_other_adverbials(among: list[Node], verb: VerbSequence, modifier: Node | None) -> bool:
-    """Return whether any of the adverbials of a sentence but `modifier` could be taken for one of this verb phrase: one
-    behind its last verb, in its own phrase or in those around it; one before it, in its clause or around it.
+    """Return whether one of a sentence's adverbials other than `modifier` could modify this verb phrase: after its last
+    verb, in its phrase or one around it; or before it, in its clause or one around it.
     """
     for node in among:
         if modifier is not None and node.meets(modifier):
@@ -283,7 +277,7 @@ def has_other_adverbials(among: list[Node], verb: VerbSequence, modifier: Node |
 
 
 def could_modify_verb(verb: VerbSequence, phrase: Node) -> bool:
-    """Return whether a phrase that modifies something else could be taken for a modifier of this verb phrase."""
+    """Return whether a phrase that modifies something else could also modify this verb phrase."""
     if _stands_beside(phrase, verb):
         return True
     if phrase.end <= verb.verbs[0].start or is_of(phrase):
@@ -292,9 +286,9 @@ def could_modify_verb(verb: VerbSequence, phrase: Node) -> bool:
 
 
 def could_modify_noun(sentence: Sentence, head: Node, phrase: Node) -> bool:
-    """Return whether a phrase that modifies something else could be taken for a modifier of this noun phrase.
+    """Return whether a phrase that modifies something else could also modify this noun phrase.
 
-    It follows, and neither a verb nor a comma stands between.
+    It must follow, without a verb or comma in between.
     """
     if phrase.start < head.end:
         return False
@@ -305,7 +299,7 @@ def could_modify_noun(sentence: Sentence, head: Node, phrase: Node) -> bool:
 
 
 def nothing_follows(sentence: Sentence, head: Node) -> bool:
-    """Return whether what follows a noun phrase is no modifier to any reader: a finite verb, a conjunction, the end."""
+    """Return whether no modifier can follow a noun phrase: next is a finite verb, a conjunction or the end."""
     following = next(
         (leaf for leaf in sentence.tree.leaves[head.end :] if leaf.text and leaf.tag not in TAGS["quotes"]), None
     )
@@ -313,7 +307,7 @@ def nothing_follows(sentence: Sentence, head: Node) -> bool:
 
 
 def _is_governed(verb: VerbSequence) -> bool:
-    """Return whether a verb phrase lies in that of another verb, relative clauses apart."""
+    """Return whether a verb phrase is within another, without a relative clause in between."""
     around = takewhile(lambda node: not _is_relative(node), verb.top.above())
     return "VP" in tags_of(around)
 
@@ -323,15 +317,13 @@ def _is_relative(node: Node) -> bool:
 
 
 def _is_name(sentence: Sentence, head: Node, phrase: Node) -> bool:
-    """Return a part of a name: "the National Association of Purchasing Management"."""
+    """Return whether the phrase is part of a name: "the National Association of Purchasing Management"."""
     leaves = sentence.tree.leaves
     return is_of(phrase) and all(leaves[node.end - 1].tag in ("NNP", "NNPS") for node in (head, phrase))
 
 
 def _is_coordinated(head: Node) -> bool:
-    """Return whether a noun phrase coordinates nouns, or ends a coordination: what follows it may modify all of
-    them.
-    """
+    """Return whether a noun phrase coordinates nouns or ends a coordination: a modifier may belong to all."""
     if "CC" in tags_of(head.walk()):
         return True
     outer = head.parent
@@ -343,25 +335,25 @@ def _follows_predicate(phrase: Node) -> bool:
 
 
 def _is_required(phrase: Node) -> bool:
-    """Return whether a prepositional phrase is the verb's, whatever noun stands before it."""
+    """Return whether the verb requires a prepositional phrase, whatever noun precedes it."""
     return bool(phrase.functions & TAGS["required"]) or (
         "CLR" in phrase.functions and phrase.begins(*WORDS["of_verbs"])
     )
 
 
 def _adjoins(sentence: Sentence, head: Node, phrase: Node) -> bool:
-    """Return whether nothing but a comma or quotation marks stands between a noun phrase and what follows it."""
+    """Return whether at most a comma or quotation marks are between a noun phrase and a phrase after it."""
     return phrase.start >= head.end and tags_of(sentence.between(head.end, phrase.start)) <= {"``", ","}
 
 
 def _ends_a_verb_phrase(head: Node) -> bool:
-    """Return whether a noun phrase is a verb's object or complement, or stands at the end of one."""
+    """Return whether a noun phrase is a verb's object or complement, or within one."""
     node = head
     while node.parent.tag in TAGS["within"]:
         node = node.parent
         if node.tag == "VP":
             return True
-    return "PRD" in node.functions
+    return node.parent.tag != "" and "PRD" in node.functions
 
 
 def _has_comma_before(sentence: Sentence, phrase: Node) -> bool:
@@ -379,7 +371,7 @@ def _looks_adverbial(node: Node) -> bool:
 
 
 def _is_purpose_clause(node: Node) -> bool:
-    """Return an infinitive without a subject of its own that follows something else in its phrase."""
+    """Return whether a clause is an infinitive without subject that follows another phrase, not a verb."""
     if node.subject is None or not is_empty(node.subject):
         return False
     before = [child for child in node.before if child.text]
@@ -387,7 +379,7 @@ def _is_purpose_clause(node: Node) -> bool:
 
 
 def _stands_beside(node: Node, verb: VerbSequence) -> bool:
-    """Return whether a phrase is a sister of something that holds the verb, in its clause or in one around it."""
+    """Return whether a phrase is a sister of a node that contains the verb, in its clause or one around it."""
     return node.parent.tag in TAGS["clausal"] and _covers(node.parent, verb.last)
 
 
@@ -396,8 +388,8 @@ def _covers(node: Node, other: Node) -> bool:
 
 
 def _in_other_clause(node: Node, verb: VerbSequence) -> bool:
-    """Return whether a phrase lies in a relative clause, a reduced one or a coordinated clause, none of which holds the
-    verb: it belongs to a verb there.
+    """Return whether a phrase belongs to another verb: it is in a relative, reduced relative or coordinated clause that
+    does not contain this one.
     """
     return any(
         _is_relative(above)

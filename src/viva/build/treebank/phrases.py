@@ -1,4 +1,4 @@
-"""Phrases as texts: tidied, and compared word by word, whatever punctuation clings to a word."""
+"""Tidy phrases, and compare them word by word, ignoring punctuation attached to words."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _PAIRED = re.compile(r'["()\[\]{}]')
 
 @lru_cache(maxsize=4096)
 def tidy_text(text: str) -> str:
-    """Without punctuation at its edges, and without a quotation mark or bracket whose partner lies outside.
+    """Remove punctuation at the edges, and quotation marks and brackets without a partner.
 
-    Empty for a verb that is no word by itself ("'s").
+    Returns "" for a clitic verb ("'s").
     """
     orphans = _orphans(text) if _PAIRED.search(text) else ()
     if orphans:
@@ -32,7 +32,7 @@ def tidy_text(text: str) -> str:
 
 
 def _orphans(text: str) -> set[int]:
-    """Return where quotation marks and brackets stand that have no partner."""
+    """Return the positions of quotation marks and brackets without a partner."""
     orphans: set[int] = set()
     quote: int | None = None
     brackets: list[int] = []
@@ -52,28 +52,26 @@ def _orphans(text: str) -> set[int]:
         elif character in _PAIRS:
             if brackets and text[brackets[-1]] == _PAIRS[character]:
                 brackets.pop()
-            elif not text[:index].rpartition(" ")[2].isdigit():  # not of "1) reduced volatility"
+            elif not text[:index].rpartition(" ")[2].isdigit():  # but keep "1) reduced volatility"
                 orphans.add(index)
     return orphans.union(brackets, () if quote is None else (quote,))
 
 
 @lru_cache(maxsize=8192)
 def bare(text: str) -> str:
-    """Return the words alone, lower-cased, with a space before, between and behind them: what holds them can be
-    searched.
-    """
+    """Return the words alone, lower-cased, with a space before, between and after them, for substring search."""
     words = [word.strip(_WORD_EDGES) for word in text.lower().split() if word not in WORDS["no_word"]]
     return f" {' '.join(word for word in words if word)} "
 
 
 def overlap(left: str, other: str) -> bool:
-    """Return whether one phrase lies within the other, word by word."""
+    """Return whether one phrase contains the other, word by word."""
     first, second = bare(left), bare(other)
     return first in second or second in first
 
 
 def times(phrase: str, sentence: str) -> int:
-    """Return how often a phrase stands in a sentence, word by word."""
+    """Count a phrase's occurrences in a sentence, word by word."""
     wanted, text = bare(phrase), bare(sentence)
     count, start = 0, text.find(wanted)
     while start >= 0:

@@ -1,13 +1,13 @@
-"""Questions, and their wrong answers: phrases of the same sentence that may be offered beside the right one.
+"""Make questions from findings, with wrong answers from the same sentence.
 
-As published they are drawn at random from the sentence and filled up from a list where it has too few, whether or not
-they are really wrong. By default (`choose`, `partners`) they come from the sentence alone (specification, section 6,
-quirks 6 to 9): a phrase is offered if it neither overlaps the right answer nor answers the question as well. That is no
-trace's antecedent, no other conjunct, no other modifier of the same phrase, no other verb of the same argument. For
-attachment, phrases that the prepositional phrase could attach to come first.
+As published, wrong answers are drawn at random from the sentence, and from a list if it has too few, whether or not
+they are really wrong. By default (`choose`, `_wrong_partners`) they come from the sentence alone (specification,
+section 6, quirks 6 to 9): a phrase is offered if it neither overlaps the right answer nor also answers the question, as
+a trace's antecedent, another conjunct, another modifier of the same phrase or another verb of the same argument would.
+For attachment, phrases that the prepositional phrase could attach to come first.
 
-With them questions are made of what was found in a sentence: true or false, multiple choice, fill in the blank
-(specification, section 3). Every choice is drawn from the question's own name, so neither order nor processes matter.
+Formats are true or false, multiple choice, and fill in the blank (specification, section 3). Random choices are seeded
+with the question's name, so that order and processes do not matter.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _MASK = (1 << 64) - 1
 
 
 class Dice:
-    """A small generator (PCG's multiplier and increment) seeded with a name: a million are made in seconds, which the
-    standard library's, with its state of 2.5 kB, does not allow. Nothing secret depends on it."""
+    """A small random generator (PCG's multiplier and increment) seeded with a name. Creating a million takes seconds,
+    unlike the standard library's with a state of 2.5 kB. Not for cryptography."""
 
     __slots__ = ("_state",)
 
@@ -43,7 +43,7 @@ class Dice:
         self._state = int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
     def below(self, limit: int) -> int:
-        """Return a whole number from 0 up to `limit`, which it does not reach."""
+        """Return a whole number from 0 to `limit` - 1."""
         self._state = (self._state * 6364136223846793005 + 1442695040888963407) & _MASK
         return (self._state >> 33) * limit >> 31
 
@@ -62,7 +62,7 @@ _FAR = 1000
 
 
 class Phrase(NamedTuple):
-    """A candidate: its text, where it comes from, and whether it is a verb phrase."""
+    """A candidate: its text, its node, and whether it is a verb phrase."""
 
     text: str
     node: Node
@@ -70,7 +70,7 @@ class Phrase(NamedTuple):
 
 
 def choose(pool: list[Phrase], finding: Finding, others: Iterable[str], sentence: Sentence) -> list[str]:
-    """Up to three of the candidates, which come in random order; `others` are right answers as well."""
+    """Choose up to three of the randomly ordered candidates; `others` are further right answers."""
     taken = [bare(text) for text in (finding.answer, *finding.accepted, *finding.also, *others, finding.slot)]
     pool = [p for p in pool if p.text and not _overlaps(p.text, taken) and not _could_be(p, finding, sentence)]
     if finding.knowledge_point == "PPA":
@@ -83,19 +83,18 @@ def choose(pool: list[Phrase], finding: Finding, others: Iterable[str], sentence
 
 
 def _overlaps(text: str, taken: Iterable[str]) -> bool:
-    """As `phrases.overlap`, for many at a time: what is `taken` is `bare` already."""
+    """Return whether a text overlaps any of `taken`, which are `bare`; compare `phrases.overlap`."""
     words = bare(text)
-    for other in taken:  # noqa: SIM110 - called a hundred times a sentence, and twice as quick
+    for other in taken:  # noqa: SIM110 - called a hundred times per sentence, and twice as fast
         if words in other or other in words:
             return True
     return False
 
 
 def _apart(texts: list[str], kept: int = 0) -> list[str]:
-    """Return the first three that do not lie in each other; where a long one leaves no room for that, the shortest
-    three.
+    """Return the first three texts that do not contain each other; if there are too few, the shortest three.
 
-    The first `kept` are taken in any case.
+    The first `kept` keep their places.
     """
     apart: dict[str, str] = {}
     for order in (texts, [*texts[:kept], *sorted(texts[kept:], key=len)]):
@@ -109,7 +108,7 @@ def _apart(texts: list[str], kept: int = 0) -> list[str]:
 
 
 def _could_be(phrase: Phrase, finding: Finding, sentence: Sentence) -> bool:
-    """Return whether a candidate could answer the question as well as the answer."""
+    """Return whether a candidate could also be a right answer."""
     node, point = phrase.node, finding.knowledge_point
     if any(node.meets(other) for other in finding.related):
         return True
@@ -118,7 +117,7 @@ def _could_be(phrase: Phrase, finding: Finding, sentence: Sentence) -> bool:
     if point == "ADV":
         return finding.slot_verb is not None and could_modify_verb(finding.slot_verb, node)
     if point == "ADJ":
-        # What modifies a noun phrase that begins with the slot may be said to modify the slot.
+        # A modifier of a noun phrase that begins with the slot may also modify the slot.
         head = finding.nodes[0]
         begins = node.parent.start == head.start
         return begins or could_modify_noun(sentence, head, node)
@@ -126,8 +125,8 @@ def _could_be(phrase: Phrase, finding: Finding, sentence: Sentence) -> bool:
 
 
 def _could_host(phrase: Phrase, finding: Finding) -> bool:
-    """Return a bare form of be, a verb that takes the answer's verb, a noun phrase that begins the one around the
-    answer.
+    """Return whether a candidate could also host the attachment: a form of be, a verb that governs the answer's verb, a
+    noun phrase within one that contains the prepositional phrase.
     """
     node, asked = phrase.node, finding.nodes[-1]
     if phrase.verbal:
@@ -136,7 +135,7 @@ def _could_host(phrase: Phrase, finding: Finding) -> bool:
 
 
 def _could_name(phrase: Phrase, finding: Finding) -> bool:
-    """ "she" may be the nurse: no pronoun beside a noun, and beside a pronoun no noun that it may stand for."""
+    """Return whether a candidate may refer to the answer: a pronoun to a noun, or the reverse."""
     pronouns = wordings().fillers["pronouns"]
     named = phrase.text.lower() in pronouns
     if finding.answer.lower() in pronouns:
@@ -145,9 +144,7 @@ def _could_name(phrase: Phrase, finding: Finding) -> bool:
 
 
 def _governs(verb: Node, finding: Finding) -> bool:
-    """Return whether a verb takes the answer's verb in its own phrase, with no clause of its own between: "plan to
-    meet".
-    """
+    """Return whether a verb governs the answer's verb without a subordinate clause in between: "plan to meet"."""
     below = finding.answer_verb
     if below is None or not verb.parent.holds(below.last):
         return False
@@ -156,26 +153,26 @@ def _governs(verb: Node, finding: Finding) -> bool:
 
 
 def _is_easy(phrase: Phrase) -> bool:
-    """An adverb or a possessive is never taken for a subject or an object: offered only where nothing else is left."""
+    """Return whether a candidate is too easy as a subject or object: no noun phrase, or a possessive. Sorted last."""
     return phrase.node.tag != "NP" or is_possessive(phrase.node)
 
 
 def _is_no_complement(phrase: Phrase) -> bool:
-    """Adjectives come first: among nouns, the only one would give itself away."""
+    """Return whether a candidate is no complement. Adjectives are sorted first, since a lone one would stand out."""
     return phrase.node.tag != "ADJP" and "PRD" not in phrase.node.functions
 
 
 def _coordinated(left: Node, other: Node) -> bool:
-    """Return whether the smallest phrase that holds both coordinates something."""
+    """Return whether the smallest phrase that contains both is a coordination."""
     both = next((node for node in left.above() if node.holds(other)), None)
     return both is not None and bool(both.tags & {*CONJUNCTIONS, ":"})
 
 
 def _attachable(pool: Iterable[Phrase], finding: Finding) -> list[Phrase]:
-    """Candidates in the order of how well the prepositional phrase could attach to them.
+    """Return the candidates, best attachments for the prepositional phrase first.
 
-    First what stands before it and is nearest: a noun phrase that ends where it begins, the verb before that; last what
-    follows it. Nothing inside it, and nothing that holds it.
+    First those before it, nearest first: a noun phrase that ends where it begins, then the verb; last those after it.
+    Phrases inside or around it are left out.
     """
     asked = finding.nodes[-1]
 
@@ -184,7 +181,7 @@ def _attachable(pool: Iterable[Phrase], finding: Finding) -> list[Phrase]:
         return asked.start - node.end if node.end <= asked.start else node.start - asked.end + _FAR
 
     ranked = sorted((candidate for candidate in pool if not candidate.node.meets(asked)), key=distance)
-    # The nearest of the other kind leads: that is the reading which a careless reader falls for.
+    # The nearest of the other kind comes first, as the likeliest misreading.
     verbal = finding.answer_verb is not None
     rival = next((candidate for candidate in ranked if candidate.verbal != verbal), None)
     return sorted(ranked, key=lambda candidate: candidate is not rival)
@@ -212,14 +209,14 @@ class Pools:
             if m.text and (m.node.tag != "RB" if reading.published else m.category and is_phrase(m))
         ]
         if not reading.published:
-            # Any phrase that could modify something: a sentence seldom holds three modifiers of other phrases.
+            # Also other phrases that could modify something: few sentences have three modifiers of other phrases.
             known = {phrase.node for phrase in self.modifiers}
             more = (n for n in nodes if n.tag in TAGS["loose_modifiers"] and n.text.count(" ") and n not in known)
             self.modifiers += [Phrase(shown(n.text), n) for n in more if n.parent.tag != "PP"]
 
 
 def wrong_answers(pools: Pools, finding: Finding, dice: Dice, others: Iterable[str] = ()) -> list[str]:
-    """Up to three wrong answers for a question; `others` are right answers to it beside the finding's own."""
+    """Return up to three wrong answers for a question; `others` are further right answers."""
     point = finding.knowledge_point
     if point == "CO":
         return _wrong_partners(pools, finding, dice, others)
@@ -238,9 +235,7 @@ def wrong_answers(pools: Pools, finding: Finding, dice: Dice, others: Iterable[s
 
 
 def _wrong_partners(pools: Pools, finding: Finding, dice: Dice, others: Iterable[str]) -> list[str]:
-    """Up to three phrases of the slot's kind that it is not coordinated with, not even by way of the clauses around
-    them.
-    """
+    """Return up to three phrases of the slot's kind that it is not coordinated with, nor are their clauses."""
     taken = {finding.slot, *finding.also, *others, *filter(None, [finding.answer])}
     verbal = finding.slot_kind == "verb_phrase"
     pool = pools.text_verbs if verbal else pools.nouns
@@ -256,15 +251,13 @@ def _wrong_partners(pools: Pools, finding: Finding, dice: Dice, others: Iterable
                 and not any(each.node.meets(node) for node in finding.related)
             ]
         )
-    # As published, conjuncts are compared in lower case with phrases as they stand: capitalised ones come through.
+    # As published, lower-cased conjuncts are compared with original phrases, so that capitalised ones slip through.
     candidates = [each for each in pool if each.text not in taken and not (verbal and each.text in BE)]
     return _draw(dice.shuffled(candidates), [finding.answer], "verbs" if verbal else "pronouns")
 
 
 def _draw(pool: list[Phrase], taken: list[str], filler: str, around: str = "") -> list[str]:
-    """Return the first three that are new and no part of the text `around`, then from the list of fillers, as
-    published.
-    """
+    """Return the first three new texts that are not in `around`, then fillers, as published."""
     texts: dict[str, str] = {}
     for text in (*(phrase.text for phrase in pool), *wordings().fillers[filler]):
         lowered = text.lower()
@@ -283,13 +276,12 @@ _PLAIN_STATEMENTS = frozenset(("ADJ", "ADV"))
 
 
 class Asker:
-    """Makes the questions of one sentence. `right` maps a slot to all its right answers."""
+    """Makes the questions of one sentence."""
 
     def __init__(self, reading: Reading, file: str, tree: int, words: Wordings) -> None:
         self._published = reading.published
         self._sentence = reading.tree.sentence
         self._file, self._tree = file, tree
-        self._place = f"{file}-{tree}-"
         self._pools = Pools(reading)
         self._words = words
         self._numbers: dict[str, int] = defaultdict(int)
@@ -297,7 +289,7 @@ class Asker:
         self._right: dict[tuple[str, str], list[str]] = defaultdict(list)
 
     def learn(self, finding: Finding) -> None:
-        """Remember a right answer before any question is made: it is not to be offered as a wrong one elsewhere."""
+        """Remember a right answer, so that it is not offered as a wrong one; call before `ask`."""
         if finding.answer:
             self._right[finding.knowledge_point, finding.slot].append(finding.answer)
 
@@ -327,16 +319,17 @@ class Asker:
                 yield self._item(finding, "TF", use, dice, "true" if right else "false", stated=stated)
 
     def _statements(self, finding: Finding, wrong: list[str]) -> list[tuple[str, bool]]:
-        """Return what is stated of a slot, and whether it is true: the answer, and a wrong phrase."""
+        """Return statements about a slot with their truth: the answer, and a wrong phrase."""
         if finding.exists is not None:
             return [("", finding.exists)]
         right = [(finding.answer, True)] if finding.answer else []
-        if finding.knowledge_point == "CO":  # a wrong partner is a finding of its own: a verb phrase may have no other
+        if (
+            finding.knowledge_point == "CO"
+        ):  # wrong partners have their own finding, since a verb phrase may have no partner
             return right or [(text, False) for text in wrong[:1]]
         if self._published:
             return right + [(text, False) for text in wrong[:1]]
-        # By default nothing is stated twice (two modifiers of one phrase may have the same wrong one), and as much is
-        # true as is false.
+        # By default no statement is repeated (two modifiers may share a wrong one), and as many are true as false.
         about = (finding.knowledge_point, finding.slot)
         new = next((text for text in wrong if (about, text) not in self._stated), None)
         if new is None:
@@ -344,9 +337,8 @@ class Asker:
         self._stated.add((about, new))
         return [*right, (new, False)]
 
-    def _dice(self, finding: Finding, *names: str) -> Dice:
-        first, *others = names
-        return Dice(" ".join((first, self._file, str(self._tree), *(node.path for node in finding.nodes), *others)))
+    def _dice(self, finding: Finding, name: str, *more: str) -> Dice:
+        return Dice(" ".join((name, self._file, str(self._tree), *(node.path for node in finding.nodes), *more)))
 
     def _options(self, gold: str, wrong: list[str], dice: Dice) -> tuple[tuple[str, ...], str]:
         options = dice.shuffled([gold, *wrong])
@@ -368,12 +360,12 @@ class Asker:
     ) -> Item:
         point = finding.knowledge_point
         choices = self._words.of(point, finding.slot_kind, use)
-        # Drawn even where there is one: other wordings leave the options as they are.
+        # Drawn even if there is only one, so that other wordings do not change the options.
         wording = choices[0 if self._published else dice.below(len(choices))]
         kind = f"{point}-{form}"
         self._numbers[kind] += 1
         return Item(
-            id=f"{self._place}{kind}-{self._numbers[kind]}",
+            id=f"{self._file}-{self._tree}-{kind}-{self._numbers[kind]}",
             knowledge_point=point,
             format=form,
             sentence=self._sentence,

@@ -1,8 +1,8 @@
-"""Drawing a set from all questions: the published scheme and a clean one. Neither holds the questions in memory.
+"""Draw a set from all questions: the published scheme and a clean one. Neither keeps the questions in memory.
 
-A draw is "the k smallest of a keyed hash of the id": it depends on the seed and on what is drawn from, on no order and
-no process, and two halves of a treebank can be drawn from apart and merged. The authors' own random draws cannot be had
-again, and need not be: what must hold is from what they draw, and how many.
+A draw takes the ids with the k smallest keyed hashes: it depends on seed and candidates, not on order or processes, and
+draws from parts of a treebank can be merged. The authors' random draws cannot be repeated; candidates and numbers are
+the same.
 
 published (arXiv 2311.08287, section 4)
     A stratum is a knowledge point, a format and one tag; a question with three tags is in three. Strata below
@@ -10,11 +10,11 @@ published (arXiv 2311.08287, section 4)
     that was drawn twice is asked twice. Exemplars: at most `exemplars` (50) of each stratum, less those that are asked;
     of these, `exemplars` for each knowledge point and format.
 clean
-    The same number (`per_stratum`, 120) of each knowledge point and format, as far as the treebank has so many, spread
-    evenly over the answers' categories; categories with few questions are one. No question twice, no sentence twice as
-    long as there are others, and never with the same answer letter or truth value; as many true as false ones, and as
-    many golds A as B, C, D where the treebank has them. Some sentences, a quarter at most, are set aside for exemplars
-    before anything is drawn, so no exemplar shares its sentence with a question.
+    The same number (`per_stratum`, 120) of each knowledge point and format, if the treebank has so many, spread evenly
+    over the answers' categories; categories with few questions are merged. No question twice, no sentence twice while
+    there are others, and never with the same answer letter or truth value; as many true as false statements, and as
+    many golds A as B, C, D if possible. Up to a quarter of the sentences are first set aside for exemplars, so that no
+    exemplar shares its sentence with a question.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, Item
 Scheme = Literal["clean", "published"]
 _WORD = (1 << 64) - 1
 DEFAULTS: dict[Scheme, tuple[int, int]] = {"clean": (120, 20), "published": (5, 50)}
-"""Questions drawn of each knowledge point and format (clean) or stratum (published), and what is a small stratum."""
+"""Scheme → defaults of `per_stratum` and `min_stratum`."""
 RESERVE = 100
-"""Sentences that are set aside for clean exemplars, at most."""
+"""Most sentences set aside for clean exemplars."""
 SHOTS = 5
-"""So many sentences of a knowledge point and format are set aside first, for prompts of five shots."""
+"""Sentences per knowledge point and format that are set aside first, for five-shot prompts."""
 EACH = 4
-"""Questions of one sentence, knowledge point and format that may become clean exemplars."""
+"""Candidates for clean exemplars per sentence, knowledge point and format."""
 OTHER = "other"
-"""The stratum of the categories that have too few questions for one of their own."""
+"""The stratum of categories with too few questions."""
 
 
 class SamplingSettings(Struct, frozen=True, kw_only=True):
-    """What is drawn."""
+    """Settings of a draw."""
 
     scheme: Scheme = "clean"
     per_stratum: int = 120
     """Questions drawn of each stratum (published), or of each knowledge point and format (clean)."""
     min_stratum: int = 20
-    """Questions. Smaller strata are dropped (published) or made one per knowledge point and format (clean)."""
+    """Questions. Smaller strata are dropped (published) or merged per knowledge point and format (clean)."""
     exemplars: int = 50
     seed: int = 42
 
 
 class Place(NamedTuple):
-    """Where a question lies: its chunk, and where in it. Places order questions as the treebank does."""
+    """A question's chunk, and its position there in bytes. Places sort in the order of the treebank."""
 
     chunk: int
     offset: int
@@ -67,32 +67,32 @@ class Place(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """A set: questions with the stratum that each was drawn for, in the order of the file."""
+    """A set: questions, each with the stratum that it was drawn for, in the order of the file."""
 
     test: list[tuple[str, Place]]
     exemplars: list[tuple[str, Place]]
     strata: int
-    """All that there are."""
+    """Number of strata."""
     eligible: int
-    """Those that were drawn from."""
+    """Number of strata drawn from."""
     short: dict[str, int] = {}  # noqa: RUF012 - never changed
-    """Knowledge points and formats of which the treebank has too few, with how many were drawn (clean)."""
+    """Knowledge point and format → number drawn, if the treebank has too few (clean)."""
 
 
 Stratum = tuple[str, str, str]
 """Knowledge point, format, and a tag (published) or a category (clean)."""
 Candidates = dict[str, list[tuple[object, Place]]]
-"""Answer letter or truth value → sentences and where they are asked about, in the order of the draw."""
+"""Answer letter or truth value → sentences and places of their questions, in the order of the draw."""
 
 
-@lru_cache(maxsize=64)  # a sentence's questions come one after another
+@lru_cache(maxsize=64)  # a sentence's questions are consecutive
 def _hash(*parts: str) -> int:
     return int.from_bytes(hashlib.blake2b("\0".join(parts).encode("utf-8"), digest_size=8).digest(), "little")
 
 
 @cache
 def _keyed(seed: int) -> hashlib.blake2b:
-    """Return a hash that has taken its key: copies of it cost half of what new ones do."""
+    """Return a keyed hash to copy, which costs half of creating one."""
     return hashlib.blake2b(digest_size=8, key=str(seed).encode())
 
 
@@ -103,7 +103,7 @@ def _number(seed: int, identity: str) -> int:
 
 
 class Smallest:
-    """The `size` labels with the smallest keys of all that were offered; of each label its `each` smallest entries."""
+    """The `size` labels with the smallest keys offered so far, with up to `each` smallest entries per label."""
 
     __slots__ = ("each", "entries", "limit", "size")
 
@@ -111,10 +111,10 @@ class Smallest:
         self.size, self.each = size, each
         self.entries: dict[object, list[tuple[int, Any]]] = {}
         self.limit = _WORD + 1
-        """Keys from here on cannot be among them."""
+        """Keys from this value on are not kept."""
 
     def offer(self, key: int, label: object, entry: object) -> None:
-        """Take note of one entry."""
+        """Offer an entry."""
         if key >= self.limit:
             return
         held = self.entries.get(label)
@@ -128,13 +128,13 @@ class Smallest:
             self.entries[label] = sorted([*held, (key, entry)])[: self.each]
 
     def merge(self, other: Smallest) -> None:
-        """Take note of all that another one holds."""
+        """Offer all entries of another collection."""
         for label, held in other.entries.items():
             for key, entry in held:
                 self.offer(key, label, entry)
 
     def labels(self) -> list[object]:
-        """Return its labels, that with the smallest key first."""
+        """Return the labels, smallest key first."""
         return sorted(self.entries, key=self.entries.__getitem__)[: self.size]
 
     def ranked(self) -> list[tuple[int, object, Any]]:
@@ -143,18 +143,18 @@ class Smallest:
 
 
 def sampler(settings: SamplingSettings) -> Sampler:
-    """Return the sampler of a scheme."""
+    """Return a new sampler for the scheme."""
     return PublishedSampler(settings) if settings.scheme == "published" else CleanSampler(settings)
 
 
 class Sampler(ABC):
-    """Sees every question once, anywhere; samplers of parts of a treebank merge into the sampler of the whole."""
+    """Collects candidates from questions, each seen once; samplers of parts of a treebank can be merged."""
 
     def __init__(self, settings: SamplingSettings) -> None:
         self.settings = settings
         self._counts: Counter[Stratum] = Counter()
         self._pools: dict[tuple[str, ...], Smallest] = {}
-        """What may be drawn, by what for (which has no place in a stratum's name) and the name of a stratum."""
+        """Candidates by use ("test", "exemplars", "sentences") and stratum."""
 
     @abstractmethod
     def see(self, item: Item, place: Place) -> None:
@@ -165,7 +165,7 @@ class Sampler(ABC):
         """Return the set."""
 
     def merge(self, other: Sampler) -> None:
-        """Take note of all that another sampler of the same settings saw."""
+        """Add everything that another sampler of the same settings saw."""
         self._counts.update(other._counts)
         for name, pool in other._pools.items():
             self._pool(name, pool.size, pool.each).merge(pool)
@@ -177,7 +177,7 @@ class Sampler(ABC):
         return pool
 
     def _of(self, use: str) -> dict[tuple[str, ...], Smallest]:
-        """Return the pools for one use, in the order of knowledge points, formats and what follows these."""
+        """Return the pools for one use, ordered by knowledge point, format and the rest of the name."""
         pools = {name[1:]: pool for name, pool in self._pools.items() if name[0] == use}
         return {name: pools[name] for name in sorted(pools, key=_order)}
 
@@ -193,14 +193,14 @@ def _strata_of(point: str, form: str, tags: tuple[str, ...]) -> tuple[Stratum, .
 
 @cache
 def _keys(seed: int, name: str) -> tuple[int, int]:
-    """Return two numbers of a published stratum's own."""
-    # A question's hash times an odd number of the stratum's own: as good as a hash for each stratum, much faster.
-    # Other bits decide about exemplars: what is small for the one draw is anything for the other.
+    """Return two numbers specific to a published stratum."""
+    # The question's hash times the stratum's odd number replaces a hash per stratum, and is much faster.
+    # XOR with the other number makes the draw of exemplars independent.
     return _hash(str(seed), "test", name) | 1, _hash(str(seed), "exemplar", name)
 
 
 class PublishedSampler(Sampler):
-    """The scheme of the paper."""
+    """Sampler of the paper's scheme."""
 
     def see(self, item: Item, place: Place) -> None:
         """Take note of a question, in each of its strata."""
@@ -235,7 +235,7 @@ class PublishedSampler(Sampler):
 
 
 class CleanSampler(Sampler):
-    """The scheme without the published one's repetitions and overlaps."""
+    """Sampler of the clean scheme, without repetitions and overlaps."""
 
     def see(self, item: Item, place: Place) -> None:
         """Take note of a question."""
@@ -244,11 +244,11 @@ class CleanSampler(Sampler):
         answer = "" if item.format == "FITB" else item.answer
         stratum = (item.knowledge_point, item.format, item.category)
         self._counts[stratum] += 1
-        # However the sentences that are set aside fall, enough are left.
+        # Enough are left whichever sentences are set aside.
         cell = self._pool(("test", *stratum, answer), self.settings.per_stratum + RESERVE)
         cell.offer(number, sentence, place)
-        # So many sentences that a quarter of them tells how many may be set aside. All pools order them alike, so that
-        # the first few of one are often the first few of others.
+        # Enough sentences that a quarter of them reaches RESERVE. All pools rank them alike, so that they often share
+        # their first few.
         sentences = self._pool(("sentences", *stratum[:2]), 4 * RESERVE, EACH)
         sentences.offer(sentence, sentence, (number, place, answer))
 
@@ -271,9 +271,7 @@ class CleanSampler(Sampler):
         return Drawn(test, exemplars, len(self._counts), len(strata), short)
 
     def _set_aside(self, shown: dict[tuple[str, ...], list[object]]) -> set[object]:
-        """Return the sentences for exemplars: in each pool the first few, then more in turn, a quarter of all at
-        most.
-        """
+        """Return the sentences for exemplars: rank by rank from each pool, at most a quarter of all."""
         most = min(RESERVE, len({sentence for sentences in shown.values() for sentence in sentences}) // 4)
         aside: set[object] = set()
         for rank in range(self.settings.exemplars):
@@ -285,7 +283,7 @@ class CleanSampler(Sampler):
         return aside
 
     def _strata(self, aside: set[object]) -> dict[Stratum, Candidates]:
-        """Return the candidates of each stratum but for the sentences set aside; small strata are one."""
+        """Return the candidates of each stratum, without the sentences set aside; merges small strata."""
         strata: defaultdict[Stratum, defaultdict[str, list[tuple[int, Place, object]]]]
         strata = defaultdict(lambda: defaultdict(list))
         for (point, form, category, answer), cell in self._of("test").items():
@@ -299,7 +297,7 @@ class CleanSampler(Sampler):
         }
 
     def _exemplars(self, pool: Smallest, aside: set[object]) -> list[Place]:
-        """Of the sentences set aside: first one question of each, then second ones; answers as even as may be."""
+        """Return exemplars from the sentences set aside: one question of each, then second ones; answers balanced."""
         first = [pool.entries[sentence] for sentence in pool.labels()[:RESERVE] if sentence in aside]
         rounds = itertools.zip_longest(*first)
         waiting: defaultdict[str, list[Place]] = defaultdict(list)
@@ -310,7 +308,7 @@ class CleanSampler(Sampler):
 
 
 def _one_each(candidates: list[tuple[int, Place, object]], aside: set[object]) -> list[tuple[object, Place]]:
-    """Return the first of every sentence that is not set aside."""
+    """Return the first candidate of every sentence that is not set aside."""
     first: dict[object, Place] = {}
     for _, place, sentence in sorted(candidates):
         if sentence not in aside:
@@ -319,12 +317,12 @@ def _one_each(candidates: list[tuple[int, Place, object]], aside: set[object]) -
 
 
 def _spread(strata: dict[Stratum, Candidates], wanted: int, used: Counter[str]) -> dict[Stratum, list[Place]]:
-    """So many places at most, in turn from every stratum that has one left; of statements a true and a false one."""
+    """Draw up to `wanted` places, in turn from every stratum; statements in pairs of true and false."""
     chosen: dict[Stratum, list[Place]] = {name: [] for name in strata}
     taken: dict[Stratum, Counter[str]] = {name: Counter() for name in strata}
     seen: set[tuple[str, object]] = set()
     left = wanted
-    for again in (False, True):  # only where sentences do not suffice, one may be asked about twice
+    for again in (False, True):  # a sentence is used twice only if there are too few
         waiting = {
             name: {answer: iter(candidates) for answer, candidates in answers.items()}
             for name, answers in strata.items()
@@ -352,9 +350,7 @@ def _next(
     pairs: bool,
     again: bool,
 ) -> list[tuple[str, object, Place]]:
-    """Return the next place of a stratum, of the answer that was taken least; with `pairs` one of each truth value or
-    none.
-    """
+    """Return the next place of a stratum, for the answer taken least; with `pairs` one per truth value, or none."""
     pair: list[tuple[str, object, Place]] = []
     own: object = None
     for answer in sorted(waiting, key=lambda answer: (taken[answer], used[answer], answer)):

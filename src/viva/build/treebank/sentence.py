@@ -1,4 +1,4 @@
-"""A sentence under analysis: what several knowledge points need of its tree, found once."""
+"""A sentence with the properties of its tree that several knowledge points need."""
 
 from __future__ import annotations
 
@@ -12,57 +12,55 @@ from viva.build.treebank.tree import EMPTY, WORDS, Node, Tree
 from viva.build.treebank.verbs import VerbSequence, sequences
 
 _CAPITALS = ("NNP", "JJ", "FW")
-"""Tags of words that keep their capital within a sentence: names, and adjectives, which may be of names."""
+"""Tags of words that keep their capital within a sentence: names, and adjectives, which may be derived from names."""
 
 
 class Sentence:
-    """One tree with its verb sequences, the antecedents of its traces, and remembered categories."""
+    """One tree with its verb sequences, antecedents of traces, and cached categories."""
 
     def __init__(self, tree: Tree, published: bool) -> None:
         self.tree = tree
         self.published = published
         self.verbs: list[VerbSequence] = sequences(tree, published)
         self.plain_counts = Counter(verb.plain.lower() for verb in self.verbs)
-        """How often a verb phrase occurs, lower-cased: one that occurs twice cannot be asked about."""
+        """Counts of lower-cased verb phrases; one that occurs twice cannot be asked about."""
         self.noun_counts = Counter(node.text for node in tree.nodes if node.tag == "NP")
-        """How often a noun phrase's text occurs among noun phrases."""
+        """Counts of noun phrases' texts."""
         self.noun_lower_counts = Counter(node.text.lower() for node in tree.nodes if node.tag == "NP")
         self.host_counts = self.noun_counts + Counter(verb.plain for verb in self.verbs)
-        """How often a text occurs among noun phrases and verb phrases together."""
+        """Counts of the texts of noun phrases and verb phrases together."""
         self.clauses: dict[Node, list[VerbSequence]] = {}
-        """The verb sequences of a clause: those whose topmost VP is its child."""
+        """Clause → its verb sequences: those whose topmost VP is its child."""
         for verb in self.verbs:
             if verb.top.parent.tag:
                 self.clauses.setdefault(verb.top.parent, []).append(verb)
         self.antecedents = {node.index: node for node in tree.nodes if node.index and node.children}
-        """What a trace's index refers to."""
+        """Index of a trace → its antecedent."""
         self.category = cache(category)
         """The syntactic category of a phrase of this sentence."""
         first = next((leaf for leaf in tree.leaves if leaf.tag[:1].isalpha() and leaf.text), tree.root)
         own = first.tag.startswith(_CAPITALS) or first.text == "I" or first.text[1:] != first.text[1:].lower()
-        # A pattern that nothing matches, where the first word keeps its capital.
+        # Matches nothing if the first word keeps its capital.
         self._opening = re.compile("(?!)" if own else rf"{re.escape(first.text)}(?:\b|n't)")
 
     def cased(self, text: str) -> str:
-        """Return a phrase as its tree writes it; as published in lower case, names as well."""
+        """Return a phrase as in the tree; as published in lower case, even names."""
         return text.lower() if self.published else text
 
     def within(self, text: str) -> str:
-        """Return a phrase as it would be written within a sentence: its first word has no capital but that of a
-        name.
-        """
+        """Return a phrase as within a sentence: its first word in lower case, unless it is a name."""
         return text[:1].lower() + text[1:] if self._opening.match(text) else text
 
     def antecedent(self, node: Node) -> Node | None:
-        """Return what a phrase refers to that is nothing but a trace."""
+        """Return the antecedent of a phrase that is only a trace; None for others."""
         return self.antecedents.get(empty_leaf(node).index) if is_empty(node) else None
 
     def between(self, start: int, end: int | None = None) -> list[Node]:
-        """Return the words that can be seen from one leaf up to another, or to the end."""
+        """Return the visible words from leaf `start` to before leaf `end`, or to the end."""
         return [leaf for leaf in self.tree.leaves[start:end] if leaf.text]
 
     def cut(self, start: int, end: int) -> str:
-        """Return the text from one leaf up to another."""
+        """Return the text from leaf `start` to before leaf `end`."""
         return self.tree.layout.cut(start, end)
 
 
@@ -70,9 +68,7 @@ _HOPS = 5
 
 
 def resolved(sentence: Sentence, node: Node) -> tuple[Node, ...]:
-    """Return what a phrase stands for: itself, or of a trace its antecedents, up to the noun phrase of a relative
-    clause.
-    """
+    """Return a phrase and, for a trace, its antecedents, up to the noun phrase that a relative clause modifies."""
     nodes = [node]
     for _ in range(_HOPS):
         antecedent = sentence.antecedent(node)
@@ -87,14 +83,14 @@ def resolved(sentence: Sentence, node: Node) -> tuple[Node, ...]:
 
 
 def empty_leaf(node: Node) -> Node:
-    """Return the empty element that a phrase consists of."""
+    """Return the leaf of a phrase that consists of one empty element."""
     while node.children:
         node = node.children[0]
     return node
 
 
 def with_antecedents(sentence: Sentence, node: Node) -> str:
-    """Return the text of a phrase without visible words, its traces replaced by what they refer to."""
+    """Return the text of a phrase without visible words: its traces' antecedents."""
     leaves = sentence.tree.leaves[node.start : node.end]
     antecedents = (sentence.antecedents.get(leaf.index) for leaf in leaves if leaf.index)
     return " ".join(antecedent.text for antecedent in antecedents if antecedent is not None and antecedent.text)
@@ -127,7 +123,7 @@ def with_head(sentence: Sentence, wh: Node, head: Node) -> str:
 
 
 def _relative_word(leaf: Node) -> str:
-    """Return a word that stands for a noun phrase, an empty one as well; "" for any other."""
+    """Return the word of a leaf if it is relative ("0" for an empty one), else ""."""
     return leaf.lowered if leaf.lowered in WORDS["relative"] or (leaf.tag == EMPTY and leaf.word == "0") else ""
 
 

@@ -1,4 +1,4 @@
-"""A tree of the Penn Treebank, in memory: labels taken apart once, texts cut from the sentence.
+"""A tree of the Penn Treebank, with parsed labels and with texts cut from the sentence.
 
     tree = parse("( (S (NP-SBJ (NNP John)) (VP (VBD slept)) (. .)) )")
     tree.sentence                      "John slept."
@@ -6,12 +6,11 @@
     tree.root.children[0].functions    {"SBJ"}
 
 The root is the first child of the unlabelled bracket, as in the published generator. Bies et al., "Bracketing
-Guidelines for Treebank II Style" (1995), sections 1 and 2, say what labels are made of.
+Guidelines for Treebank II Style" (1995), sections 1 and 2, describe the labels.
 
-Tokens become a sentence, and runs of leaves texts of phrases, in two ways: as published (`did n't`, `$ 5 million`,
-`3 %`, `7\\/8` stay as the treebank has them), and natural, which is the default: what a reader would have seen in the
-newspaper, as far as the tokens tell. A phrase's text is a slice of its sentence, so it costs nothing and always occurs
-there.
+Tokens are joined to texts in two ways: as published (`did n't`, `$ 5 million`, `3 %`, `7\\/8` stay as in the treebank),
+or by default naturally: as printed in the newspaper, as far as the tokens tell. A phrase's text is a slice of its
+sentence, so it costs nothing and always occurs there.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from typing import NamedTuple, cast
 from viva.files import shipped_table
 
 TAGS, WORDS = (shipped_table(__file__, name, dict[str, frozenset[str]]) for name in ("tags.toml", "words.toml"))
-"""Labels, and words, by what they are taken for."""
+"""Groups of labels, and groups of words."""
 BRACKETS = {
     "-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]",
     "-lrb-": "(", "-rrb-": ")", "-lcb-": "{", "-rcb-": "}", "-lsb-": "[", "-rsb-": "]",
@@ -38,7 +37,7 @@ _CURRENCY = re.compile(r"(?:[A-Z]{1,3})?[$£€¥]|#")
 _ESCAPES = (("\\/", "/"), ("\\*", "*"))
 
 Token = tuple[str, bool, bool]
-"""A visible form; whether it is glued to what stands before it, and to what comes after it."""
+"""Visible form; whether it is joined to the previous token, and to the next."""
 
 
 _QUOTES: dict[str, Token] = {"``": ('"', False, True), "''": ('"', True, False)}
@@ -49,8 +48,8 @@ def _published(word: str) -> Token:
     if word in _QUOTES:
         return _QUOTES[word]
     if word == "`":
-        return "''", True, True  # observed: ten sentences of the sample read like this
-    # By its first character: the authors take the space away from the finished string, so "..." is glued as well.
+        return "''", True, True  # as in ten sentences of the sample
+    # Decided by the first character: the authors remove spaces from the finished string, so that "..." is joined, too.
     return word, word[0] in _STOPS or word[0] in _CLOSING or word[0] == "'", word in _OPENING
 
 
@@ -76,7 +75,7 @@ def _natural(word: str, tag: str) -> Token:
 
 
 class Layout:
-    """A sentence laid out: for every leaf where its text begins and ends."""
+    """A sentence's text with the start and end of every leaf."""
 
     def __init__(self, tokens: Sequence[Token | None]) -> None:
         parts: list[str] = []
@@ -110,16 +109,16 @@ class Layout:
         self._starts = starts
 
     def cut(self, start: int, end: int) -> str:
-        """Return the text of the leaves from `start` up to `end`; empty where none of them is visible."""
+        """Return the text from leaf `start` to before leaf `end`; empty if none is visible."""
         return self.text[self._starts[start] : self._ends[end - 1]] if start < end else ""
 
     def join(self, leaves: Iterable[int]) -> str:
-        """Return the text of leaves that need not stand together, spaced by the same rules."""
+        """Return the text of leaves that need not be adjacent, spaced by the same rules."""
         return Layout([self._tokens[index] for index in leaves]).text
 
 
 def lay_out(words: Sequence[str], tags: Sequence[str], published: bool) -> Layout:
-    """Lay a sentence out; empty elements take no room."""
+    """Lay a sentence out; empty elements have no text."""
     if published:
         return Layout([None if tag == EMPTY else _published(word) for word, tag in zip(words, tags, strict=True)])
     tokens: list[Token | None] = []
@@ -140,21 +139,21 @@ def lay_out(words: Sequence[str], tags: Sequence[str], published: bool) -> Layou
 
 
 MAX_WORDS = 1000
-"""Longer trees are refused, empty elements counted: no sentence is, and what can be asked grows with its square."""
+"""Most leaves, empty elements included: no sentence has more, and the number of questions grows with its square."""
 MAX_CHARACTERS = 10_000
-"""Sentences with more are refused as well: a word of that length is none, and every reader of a reply would suffer."""
+"""Most characters of a sentence, against absurdly long words, which would slow down parsing of replies."""
 MAX_DEPTH = 500
-"""Deeper trees are refused: no sentence is, and every later walk may recurse."""
+"""Deepest tree: no sentence is deeper, and recursion stays bounded."""
 NO_FUNCTIONS: frozenset[str] = frozenset()
 _TOKEN = re.compile(
-    r"\(\s*([^\s()]+)\s+([^\s()]+)\s*\)"  # a word in its bracket, whole
+    r"\(\s*([^\s()]+)\s+([^\s()]+)\s*\)"  # a complete word in its bracket
     r"|(\()\s*([^\s()]*)"  # a phrase begins
     r"|(\))|([^\s()]+)"
 )
 
 
 class TreeError(ValueError):
-    """A tree that is not one. `offset` is the character where that shows."""
+    """A malformed tree. `offset` is the character at which parsing failed."""
 
     def __init__(self, message: str, offset: int = 0) -> None:
         super().__init__(message)
@@ -163,9 +162,9 @@ class TreeError(ValueError):
 
 @lru_cache(maxsize=8192)
 def read_label(label: str) -> tuple[str, frozenset[str], str, str]:
-    """Take a label apart: NP-SBJ-1 is tag NP, function SBJ, index 1; NP=2 has the gapping index 2.
+    """Split a label: NP-SBJ-1 is tag NP, function SBJ, index 1; NP=2 has the gapping index 2.
 
-    A label that begins with a hyphen (-NONE-, -LRB-) is a tag whole.
+    A label that begins with a hyphen (-NONE-, -LRB-) is a tag as a whole.
     """
     if label.startswith("-") or label == "":
         return label, NO_FUNCTIONS, "", ""
@@ -195,18 +194,18 @@ class Node:
     parent: Node
     position: int
     path: str = "0"
-    """Where it is, child by child from the root: "0.1.1"."""
+    """Its path of child positions from the root: "0.1.1"."""
     children: list[Node] = field(default_factory=list)
     word: str | None = None
-    """None for a phrase; of an empty element it is *T*, *, 0, ..."""
+    """None for a phrase; *T*, *, 0, ... for an empty element."""
     start: int = 0
-    """Its first leaf, and after its last: numbers among all leaves of the sentence, empty elements included."""
+    """Index of its first leaf, and of the leaf after its last, among all leaves including empty elements."""
     end: int = 0
     text: str = ""
-    """As a reader sees it; empty where nothing is visible."""
+    """Its visible text, or empty."""
 
     def walk(self) -> Iterator[Node]:
-        """This node and all below it, parents first, from left to right."""
+        """Yield this node and all below it, parents first, from left to right."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -214,11 +213,11 @@ class Node:
             stack.extend(reversed(node.children))
 
     def meets(self, other: Node) -> bool:
-        """Return whether one of the two lies within the other: nodes of a tree share words only then."""
+        """Return whether one node contains the other: only then do nodes share words."""
         return self.start < other.end and other.start < self.end
 
     def above(self) -> Iterator[Node]:
-        """Yield what it lies in, the innermost first."""
+        """Yield its ancestors, innermost first."""
         node = self.parent
         while node.tag:
             yield node
@@ -240,16 +239,16 @@ class Node:
 
     @property
     def tags(self) -> set[str]:
-        """The tags of its children."""
+        """Tags of its children."""
         return tags_of(self.children)
 
     @property
     def lowered(self) -> str:
-        """Its word in lower case; of a phrase empty."""
+        """Its word in lower case; empty for a phrase."""
         return (self.word or "").lower()
 
     def begins(self, *words: str) -> bool:
-        """Return whether its text begins with one of these, whatever their case."""
+        """Return whether its text begins with one of these, ignoring case."""
         return self.text.lower().startswith(words)
 
     @property
@@ -259,7 +258,7 @@ class Node:
 
     @property
     def has_subject(self) -> bool:
-        """Whether a subject of its own can be seen."""
+        """Whether it has a visible subject."""
         return any("SBJ" in child.functions and child.text for child in self.children)
 
     def __repr__(self) -> str:
@@ -267,17 +266,17 @@ class Node:
 
 
 def tags_of(nodes: Iterable[Node]) -> set[str]:
-    """Return the tags of nodes, each once."""
+    """Return the set of nodes' tags."""
     return {node.tag for node in nodes}
 
 
 OUTSIDE = Node(*read_label(""), parent=cast("Node", None), position=0, start=-1)
-"""What a root lies in, and itself: without a tag, and no phrase begins where it does."""
+"""The parent of roots and of itself: without a tag, at a position where no phrase begins."""
 OUTSIDE.parent = OUTSIDE
 
 
 class Tree(NamedTuple):
-    """A sentence with its tree. `nodes` are all nodes, parents first, from left to right."""
+    """A sentence's tree. `nodes` are all nodes, parents first, from left to right."""
 
     root: Node
     sentence: str
@@ -287,10 +286,9 @@ class Tree(NamedTuple):
 
 
 def parse(text: str, published: bool = False) -> Tree:
-    """Read one bracketed tree. `published` detokenises as the authors do. Raises TreeError.
+    """Parse one bracketed tree. `published` detokenises as the authors do. Raises TreeError.
 
-    With or without the unlabelled outer bracket; what follows the first child of that bracket is not part of the
-    sentence.
+    The unlabelled outer bracket is optional; anything after its first child is not part of the sentence.
     """
     nodes, leaves = _read(text)
     root = nodes[0]
@@ -306,7 +304,7 @@ def parse(text: str, published: bool = False) -> Tree:
 
 
 def _read(text: str) -> tuple[list[Node], list[Node]]:  # noqa: PLR0912 - one loop over tokens, a branch for each way to go wrong
-    """Nodes and leaves of the first child of the outer bracket; the whole text is checked all the same."""
+    """Return nodes and leaves of the first child of the outer bracket; checks the whole text."""
     top: Node | None = None
     stack: list[Node] = []
     nodes: list[Node] = []
@@ -350,14 +348,14 @@ def _child(parent: Node, label: str) -> Node:
     place = len(parent.children)
     if parent.tag:
         node = Node(*read_label(label), parent, place, f"{parent.path}.{place}")
-    else:  # the unlabelled outer bracket is nobody's parent, and no step of a path: the root below it is "0"
+    else:  # the unlabelled outer bracket is no parent and no part of a path: the root has path "0"
         node = Node(*read_label(label), OUTSIDE, place)
     parent.children.append(node)
     return node
 
 
 def _offset(text: str, number: int) -> int:
-    """Return where the numbered token stands: looked up only when it is to blame."""
+    """Return the offset of a token by its number; only computed for errors."""
     for index, match in enumerate(_TOKEN.finditer(text)):
         if index == number:
             return match.start()
@@ -365,9 +363,7 @@ def _offset(text: str, number: int) -> int:
 
 
 def _within_root(top: Node, nodes: list[Node]) -> tuple[list[Node], list[Node]]:
-    """Return the nodes of the sentence, parents first, and its leaves; `nodes` are all that were read, in this
-    order.
-    """
+    """Return the nodes of the sentence and its leaves, in the order of `nodes`, which are all that were read."""
     root = top if top.tag else top.children[0]
     if root.word is not None:
         raise TreeError(f"a single word, {root.word!r}, is no sentence")
@@ -386,7 +382,7 @@ def _within_root(top: Node, nodes: list[Node]) -> tuple[list[Node], list[Node]]:
 
 
 def _fill(node: Node, word: str) -> None:
-    """Give a leaf its word; an empty element is taken apart: *T*-1 is a *T* that refers to 1."""
+    """Set a leaf's word; an empty element is split: *T*-1 is a *T* with index 1."""
     if node.tag == EMPTY:
         kind, _, index = word.rpartition("-")
         if kind and index.isdigit():

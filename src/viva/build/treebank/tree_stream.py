@@ -1,9 +1,9 @@
-"""From the bytes of a treebank file to its trees, one at a time, however large the file or the line.
+"""Split the bytes of a treebank file into trees, one at a time, for files and lines of any size.
 
-A line that starts with `(` begins a new tree, as in the published generator; so does an opening bracket after a tree
-that is whole (several on a line, or indented). Lines between trees that start with `*` (the Penn Treebank's notices) or
-`<` (the mark-up of other treebanks) are remarks. Everything else is told, once, as a flaw; reading goes on with the
-next line that starts with `(`, or after a blank one.
+A line that starts with `(` begins a new tree, as in the published generator; so does an opening bracket after a
+complete tree (several on a line, or indented). Lines between trees that start with `*` (the Penn Treebank's notices) or
+`<` (other treebanks' mark-up) are remarks. Anything else is reported once as a flaw; reading continues at the next line
+that starts with `(`, or after a blank line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _VISIBLE = re.compile(rb"\S")
 
 
 class Span(NamedTuple):
-    """The bytes of one bracketed tree. `line` is its first one, from 1; `number` counts trees begun, from 0."""
+    """The bytes of one bracketed tree. `line` is its first line, from 1; `number` counts begun trees, from 0."""
 
     content: bytes
     line: int
@@ -27,7 +27,7 @@ class Span(NamedTuple):
 
 
 class Flaw(NamedTuple):
-    """What is no tree. `number` is the place that it takes among the trees; None for text outside of them."""
+    """A flaw in the file. `number` is that of the malformed tree; None for text outside of trees."""
 
     line: int
     number: int | None
@@ -36,7 +36,7 @@ class Flaw(NamedTuple):
 
 
 class Splitter:
-    """Feed it a file piece by piece: a line, or any part of one. No piece may go on behind a line's end."""
+    """Splits a file fed in pieces: lines or parts of lines. No piece may continue after a line's end."""
 
     def __init__(self) -> None:
         self._line = 1
@@ -46,9 +46,9 @@ class Splitter:
         self._parts: list[bytes] = []
         self._size = 0
         self._whole: Span | None = None
-        """A tree whose brackets are closed: given once it is known that no closing bracket follows."""
+        """A complete tree, held back until no further closing bracket can follow."""
         self._lost = False
-        """Until the next line that can begin a tree."""
+        """Whether to skip to the next line that can begin a tree."""
         self._remark = False
         self._start = True
         self._blank = True
@@ -74,16 +74,16 @@ class Splitter:
                 self._lost = False
 
     def end(self) -> Iterator[Span | Flaw]:
-        """Yield what the end of the file leaves."""
+        """Yield the last tree or flaw at the end of the file."""
         yield from self._cut_short()
 
     @property
     def begun(self) -> int:
-        """How many trees began so far."""
+        """Number of trees begun so far."""
         return self._number + 1
 
     def _cut_short(self) -> Iterator[Span | Flaw]:
-        """A tree begins, or the file ends: what came before is over."""
+        """End the previous tree, since a new one begins or the file ends."""
         self._lost = False
         if self._whole is not None:
             yield self._whole
@@ -97,7 +97,7 @@ class Splitter:
         self._parts, self._size, self._depth = [], 0, 0
 
     def _keep(self, part: bytes) -> Iterator[Flaw]:
-        """Yield a part of the present tree."""
+        """Append to the current tree; yields a flaw if it is too long."""
         self._parts.append(part)
         self._size += len(part)
         if self._size > MAX_TREE:
@@ -106,7 +106,7 @@ class Splitter:
             self._lost = True
 
     def _scan(self, piece: bytes) -> Iterator[Span | Flaw]:
-        """Yield a piece in which a tree may end, and others begin."""
+        """Split a piece in which a tree may end, and others begin."""
         place = 0
         while place < len(piece) and not self._lost:
             if self._depth == 0:
@@ -128,9 +128,7 @@ class Splitter:
                 self._drop()
 
     def _through(self, piece: bytes, start: int) -> int:
-        """Return where the present tree ends in this piece; its length if it goes on. Counts the brackets on the
-        way.
-        """
+        """Count brackets; returns where the current tree ends in this piece, or the piece's length if it continues."""
         depth = self._depth
         for bracket in _BRACKET.finditer(piece, start):
             depth += 1 if bracket[0] == b"(" else -1
@@ -141,7 +139,7 @@ class Splitter:
         return len(piece)
 
     def _stray(self, text: bytes) -> Iterator[Span | Flaw]:
-        """Something that is neither a tree nor a remark."""
+        """Report text that is neither a tree nor a remark."""
         if text[:1] == b")" and self._whole is not None:
             yield Flaw(self._whole.line, self._whole.number, "unbalanced", "a closing bracket too many")
             self._whole = None

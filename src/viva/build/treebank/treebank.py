@@ -1,15 +1,15 @@
-"""Reading treebanks: which files, and the trees in them, as a stream. No treebank is ever in memory as a whole.
+"""Read treebanks: choose files, and stream their trees. No treebank is ever in memory as a whole.
 
-    plan = survey([Path("treebank.zip")])           which files, and which are left out
+    plan = survey([Path("treebank.zip")])           files to read, and number left out
     for found in Reader(plan).trees():              RawTree or Problem, in reading order
         ...
 
-Which files: a file that the user names is read. In a folder or an archive the same text may lie in several forms (the
-Penn Treebank has raw, tagged, parsed and combined ones); only *.mrg (combined: brackets, tags and traces) are read
-where there are any, and where there are none every file that begins with a bracket. `glob` says otherwise.
+A file that the user names is read. A folder or archive may have the same text in several forms (the Penn Treebank has
+raw, tagged, parsed and combined files): if there are *.mrg (combined: brackets, tags and traces), only these are read,
+else every file that begins with a bracket. `glob` overrides this.
 
-Nothing is ever unpacked to disk. Archives are hostile: a member's name is only shown, never used as a path; what
-expands without end (a zip bomb) is cut off; archives inside archives are left alone.
+Nothing is ever unpacked to disk. Archives are hostile: a member's name is only shown, never used as a path; zip bombs
+are cut off; archives inside archives are not opened.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ from viva.io.tables import BROKEN, opener
 Kind = Literal["file", "zip", "tar"]
 Stream: TypeAlias = "io.BufferedReader[Any]"
 EXPANSION = 200
-"""Treebanks shrink to a fifth or a tenth; what grows by more than this..."""
+"""Treebanks compress to a fifth or tenth; a file that expands by more than this factor..."""
 EXPANSION_FROM = 1 << 30
-"""... and to more than this many bytes is no treebank."""
+"""... and to more than this many bytes is refused."""
 UNREADABLE = (*BROKEN, zipfile.BadZipFile, tarfile.TarError, RuntimeError, NotImplementedError, ValueError, KeyError,
               IndexError, MemoryError)  # fmt: skip
-"""What the standard library raises over damaged, encrypted or unknown archives."""
+"""Exceptions of the standard library for damaged, encrypted or unknown archives."""
 
 
 class ExpansionError(OSError):
-    """A zip bomb, or what looks like one."""
+    """A suspected zip bomb."""
 
 
 class Member(NamedTuple):
-    """One file that may be read: on disk, or in an archive. `place` is where in the archive; -1 is the file itself."""
+    """One file on disk or in an archive. `place` is its index in the archive; -1 is the file itself."""
 
     path: Path
     kind: Kind
     place: int
     name: str
-    """Below what the user named, with forward slashes: "combined/wsj_0001.mrg". For showing and matching only."""
+    """Path below the named folder or archive: "combined/wsj_0001.mrg". For display and matching only."""
     size: int
-    """In bytes, as far as it is known beforehand."""
+    """Bytes, if known beforehand."""
 
 
 class _Limited(io.RawIOBase):
-    """A stream that ends in an error once it gave more than `budget` bytes."""
+    """A stream that raises ExpansionError after `budget` bytes."""
 
     def __init__(self, source: IO[bytes], budget: list[int]) -> None:
         self._source = source
@@ -86,20 +86,20 @@ class _Limited(io.RawIOBase):
 
 
 def allowance(path: Path) -> list[int]:
-    """Return how many bytes a file on disk may expand to, all its members together; counted down by those who read."""
+    """Return how many bytes all members of a file may expand to: a list of one number, which readers decrease."""
     return [max(EXPANSION_FROM, EXPANSION * path.stat().st_size)]
 
 
 def expand(stream: Stream, budget: list[int]) -> Stream:
-    """Return the stream itself, or what it holds compressed."""
+    """Return the stream, decompressed if needed."""
     packed = opener(stream.peek(8))
     return io.BufferedReader(_Limited(packed(stream), budget), 1 << 16) if packed else stream
 
 
 def kind_of(path: Path) -> Kind:
-    """Return what a file on disk is, by its first bytes. Raises what UNREADABLE lists."""
+    """Return the kind of a file on disk by its first bytes. Raises the exceptions in UNREADABLE."""
     if not stat.S_ISREG(path.stat().st_mode):
-        return "file"  # a pipe can be read once only, so nothing is tried out on it
+        return "file"  # a pipe can be read only once, so its first bytes are not inspected
     with path.open("rb") as stream:
         if stream.peek(8).startswith((b"PK\x03\x04", b"PK\x05\x06")):
             return "zip"
@@ -109,10 +109,8 @@ def kind_of(path: Path) -> Kind:
 
 
 def entries(path: Path, prefix: str) -> tuple[Kind, list[Member]]:
-    """Return what a file on disk holds, in reading order: itself; a zip's files sorted; a tar's files in their order
-    there.
-
-    A tar may be compressed as a whole, so its files can only be read in their order.
+    """Return kind and members of a file on disk, in reading order: itself; a zip's files sorted; a tar's files in
+    order, since a compressed tar can only be read sequentially.
     """
     kind = kind_of(path)
     members = [member for member, _ in _files(path, kind)]
@@ -122,7 +120,7 @@ def entries(path: Path, prefix: str) -> tuple[Kind, list[Member]]:
 
 
 def _files(path: Path, kind: Kind) -> Iterator[tuple[Member, Callable[[], IO[bytes] | None]]]:
-    """Yield the files of a file on disk in reading order, each with what opens it."""
+    """Yield the members of a file on disk in reading order, each with a function that opens it."""
     if kind == "file":
         yield Member(path, kind, -1, path.name, path.stat().st_size), lambda: path.open("rb")
     elif kind == "zip":
@@ -141,15 +139,15 @@ def _files(path: Path, kind: Kind) -> Iterator[tuple[Member, Callable[[], IO[byt
             tarfile.open(fileobj=stream, mode="r|") as tape,
         ):
             for place, header in enumerate(iter(tape.next, None)):
-                tape.members = []  # type: ignore[attr-defined]  # the archive's own list would grow with it
+                tape.members = []  # type: ignore[attr-defined]  # else the list would grow with the archive
                 if header.isfile():
                     yield Member(path, kind, place, header.name, header.size), partial(tape.extractfile, header)
 
 
 def streams(members: list[Member]) -> Iterator[tuple[Member, Stream | Exception]]:
-    """Yield the content of members of one file on disk, in their order; instead of a stream, why there is none.
+    """Yield the members of one file on disk, each with its stream or the exception on opening it.
 
-    A stream must be read before the next is asked for.
+    Read each stream before asking for the next.
     """
     path, kind = members[0].path, members[0].kind
     budget = allowance(path)
@@ -172,7 +170,7 @@ def streams(members: list[Member]) -> Iterator[tuple[Member, Stream | Exception]
 
 
 def walk(folder: Path) -> list[tuple[Path, str]]:
-    """Return all files of a folder with their names below it, sorted. Links are followed, but no folder twice."""
+    """Return all files of a folder with their relative names, sorted. Follows links, but visits no folder twice."""
     seen: set[tuple[int, int]] = set()
     paths: list[tuple[Path, str]] = []
     for here, below, files in os.walk(folder, followlinks=True):
@@ -187,41 +185,41 @@ def walk(folder: Path) -> list[tuple[Path, str]]:
 
 
 def reason(problem: BaseException) -> str:
-    """In words for the user."""
+    """Return the reason for the user's message."""
     if isinstance(problem, ExpansionError) or not isinstance(problem, OSError):
         return str(problem) or type(problem).__name__
     return problem.strerror or str(problem)
 
 
 PIECE = 1 << 16
-"""Bytes of a line that are read at once."""
+"""Most bytes of a line read at once."""
 _MRG = re.compile(r"\.mrg(\.(gz|bz2|xz))?$", re.IGNORECASE)
 _SUFFIX = re.compile(r"(?<=.)\.[A-Za-z]{1,8}$")
 _COMPRESSED = re.compile(r"\.(gz|bz2|xz)$", re.IGNORECASE)
 _HIDDEN = re.compile(r"(^|/)\.(?!\.?/)")
-"""What editors, file systems and archivers leave behind (.DS_Store, ._wsj_0001.mrg), but not "./" and "../"."""
+"""Hidden files of editors, file systems and archivers (.DS_Store, ._wsj_0001.mrg), but not "./" and "../"."""
 _UNFIT = re.compile(r"[^\w.+-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
-"""What a terminal obeys, and what turns the direction of writing; U+0085 is a line's end to some."""
+"""Control characters of terminals and of text direction, except U+0085, which may be a line end."""
 _BOMS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
 
 
 class RawTree(NamedTuple):
-    """A bracketed tree, as text, and where it is from."""
+    """A bracketed tree as text, with its origin."""
 
     text: str
     file: str
-    """Its file's stem; with ~2, ~3... where several files have the same one."""
+    """The file's stem, with ~2, ~3... for further files of the same stem."""
     tree: int
-    """Its place in the file, from 0; malformed trees have theirs."""
+    """Index in the file, from 0, malformed trees included."""
     source: str
-    """The file's name as the user knows it."""
+    """The file's name as shown to the user."""
     line: int
     """Its first line, from 1."""
 
 
 class Problem(Struct, frozen=True, kw_only=True):
-    """Something that was not read: a tree, text between trees, or a file (line 0)."""
+    """A skipped tree, text between trees, or file (line 0)."""
 
     source: str
     line: int
@@ -235,26 +233,26 @@ class Problem(Struct, frozen=True, kw_only=True):
 
 
 class Source(Struct, kw_only=True):
-    """One thing that the user named, and what was read of it."""
+    """A path that the user named, with counts of what was read."""
 
     name: str
     kind: str
-    """file, folder, zip or tar."""
+    """One of file, folder, zip, tar."""
     rule: str
-    """Which of its files were read."""
+    """How the files to read were chosen."""
     files: int = 0
     trees: int = 0
-    """Begun, the malformed ones included."""
+    """Trees begun, malformed ones included."""
     bytes: int = 0
     sha256: str = ""
-    """Of a single file's content; of a folder or archive, of the list that sha256sum prints for the files read."""
+    """Of a file's content; for a folder or archive, of the list that sha256sum prints for the files read."""
     left_out: int = 0
-    """Files."""
+    """Number of files left out."""
     left_out_first: str = ""
 
 
 class Planned(NamedTuple):
-    """A source, which of its files will be read, and those that could not even be listed."""
+    """A source, its files to read, and problems in listing them."""
 
     source: Source
     members: list[Member]
@@ -265,7 +263,7 @@ Plan: TypeAlias = list[Planned]
 
 
 def survey(named: Sequence[Path], glob: str = "") -> Plan:
-    """Return what there is to read. Raises DataError for a path that is not there, or is named twice."""
+    """Return the plan of files to read. Raises DataError for a path that is missing or named twice."""
     plan: Plan = []
     seen: dict[Path, Path] = {}
     for path in named:
@@ -310,7 +308,7 @@ def _survey_one(path: Path, glob: str) -> Planned:
 
 
 def _choose(members: list[Member], glob: str) -> tuple[str, list[Member]]:
-    """Return the rule, and the members it chooses."""
+    """Return the rule and the members that it selects."""
     if glob:
         fits = re.compile(fnmatch.translate(glob.lower())).match
         fitting = [
@@ -334,7 +332,7 @@ def _unreadable(name: str, problem: BaseException) -> Problem:
 
 
 class Reader:
-    """Reads what was planned. `sources` tell what was read so far, `bytes` how much."""
+    """Reads a plan. `sources` have counts of what was read so far, `bytes` is the total."""
 
     def __init__(self, plan: Plan, *, encoding: str = "utf-8", piece: int = PIECE) -> None:
         self._plan = plan
@@ -345,7 +343,7 @@ class Reader:
         self.bytes = 0
 
     def trees(self) -> Iterator[RawTree | Problem]:
-        """Yield every tree of every file, and whatever is none, in reading order."""
+        """Yield every tree and problem of every file, in reading order."""
         for source, members, problems in self._plan:
             yield from problems
             digests: list[tuple[str, str]] = []
@@ -360,7 +358,7 @@ class Reader:
     def _read_file(
         self, source: Source, members: list[Member], digests: list[tuple[str, str]]
     ) -> Iterator[RawTree | Problem]:
-        """Members of one file on disk. An archive that is damaged gives what comes before the damage."""
+        """Yield the trees of one file on disk; of a damaged archive, those before the damage."""
         try:
             for member, stream in streams(members):
                 if isinstance(stream, Exception):
@@ -403,7 +401,7 @@ class Reader:
         digests.append((digest.hexdigest(), member.name))
 
     def _pieces(self, source: Source, stream: Stream, digest: hashlib._Hash) -> Iterator[bytes]:
-        """Yield lines, or parts of long ones; a byte order mark is not part of the first."""
+        """Yield lines, or parts of long ones; without a byte order mark."""
         mark = codecs.BOM_UTF8
         while piece := stream.readline(self._piece):
             digest.update(piece)
@@ -432,7 +430,7 @@ class Reader:
         return RawTree(text, stem, read.number, shown, read.line)
 
     def _stem(self, name: str) -> str:
-        """Return what facts and questions call a file: its name without folders and suffix, once in a set."""
+        """Return a file's name in facts and questions: without folders and suffix, unique in the set."""
         stem = _SUFFIX.sub("", _COMPRESSED.sub("", re.split(r"[/\\]", name)[-1]))
         stem = _UNFIT.sub("_", stem)[:100] or "_"
         self._stems[stem] += 1
@@ -444,7 +442,7 @@ def _shown(source: Source, member: Member) -> str:
 
 
 def _begins_with_a_bracket(head: bytes) -> bool:
-    """Return whether the first line that is no remark begins with an opening bracket."""
+    """Return whether the first line other than remarks begins with an opening bracket."""
     for line in head.removeprefix(codecs.BOM_UTF8).splitlines():
         if (text := line.strip()) and not line.startswith((b"*", b"<")):
             return text.startswith(b"(")

@@ -1,7 +1,7 @@
-"""Verb sequences: what SynEval calls a verb phrase ("will have been joined"), one a conjunct.
+"""Verb sequences: SynEval's verb phrases ("will have been joined"), one per conjunct.
 
-Found from the topmost VPs downwards: the verbs, auxiliaries, modals and `to` of each level, and of coordinated VPs one
-sequence a conjunct with the shared auxiliaries distributed ("will provide ... and spur": `will provide`, `will spur`).
+Collected from the topmost VPs downwards: the verbs, auxiliaries, modals and `to` of each level; for coordinated VPs one
+sequence per conjunct with the shared auxiliaries ("will provide ... and spur": `will provide`, `will spur`).
 arXiv 2311.08287, section 3.2 and appendix; specification of Viva, "Verb sequences" and "Form / voice".
 """
 
@@ -17,10 +17,10 @@ _FINITE = {"VBD": "past", "VBZ": "present", "VBP": "present"}
 BE, _HAVE, _FUTURE, _FUTURE_IN_PAST = (WORDS[name] for name in ("be", "have", "future", "future_in_past"))
 LINKING = BE | _HAVE | WORDS["linking"]
 MAX_PATHS = 64
-"""Verb sequences of one topmost VP; the sample's richest has six."""
+"""Most verb sequences of one topmost VP; six in the sample."""
 
 Voice = Literal["active", "passive", ""]
-"""Empty where the form is not recognised."""
+"""Empty if the form is not recognised."""
 
 
 class VerbForm(NamedTuple):
@@ -36,7 +36,7 @@ _UNRECOGNIZED = VerbForm("unrecognized", "", "None:None")
 
 
 class VerbPath(NamedTuple):
-    """A way down from a topmost VP: the VPs, the verbs, and whether the last VP has a verb of its own."""
+    """A path down from a topmost VP: the VPs, the verbs, and whether the last VP has its own verb."""
 
     levels: tuple[Node, ...]
     verbs: tuple[Node, ...]
@@ -51,7 +51,7 @@ class VerbSequence:
     levels: tuple[Node, ...]
     verbs: tuple[Node, ...]
     plain: str
-    """With the adverb phrase right of each verb; as published without `not`, by default with it."""
+    """As published, with the adverb phrase after each verb and without `not`; by default the same as `text`."""
     text: str
     """With `not`, without adverbs."""
     form: str = ""
@@ -59,16 +59,16 @@ class VerbSequence:
     tense: str = ""
     """ "past:perfect", "None:None", ..."""
     with_adverbs: str = ""
-    """By default, the plain rendering with its adverb phrases: as right an answer."""
+    """By default, `plain` with adverb phrases, which is also a right answer."""
 
     @property
     def subjects(self) -> list[Node]:
-        """What stands before it and is its subject."""
+        """Its subjects: sisters before it with -SBJ."""
         return [node for node in self.top.before if "SBJ" in node.functions]
 
     @property
     def last(self) -> Node:
-        """The last verb: what identifies the sequence."""
+        """The last verb, which identifies the sequence."""
         return self.verbs[-1]
 
 
@@ -86,8 +86,8 @@ def sequences(tree: Tree, published: bool) -> list[VerbSequence]:
 def verb_paths(
     vp: Node, published: bool, levels: tuple[Node, ...] = (), verbs: tuple[Node, ...] = ()
 ) -> list[VerbPath]:
-    """Return every way down from a VP to a last verb; one without a verb of its own (gapping, mislabelling) ends in
-    None.
+    """Return every path from a VP down to a last verb; `whole` is False if the last VP has no verb (gapping,
+    mislabelling). Raises TreeError for more than MAX_PATHS.
     """
     levels = (*levels, vp)
     own = [child for child in vp.children if child.tag in VERB_TAGS and child.word is not None]
@@ -98,8 +98,8 @@ def verb_paths(
     if not below:
         return [VerbPath(levels, (*verbs, *chain), True) for chain in chains] or [VerbPath(levels, verbs, False)]
     if own and not published and not (any(_links(verb) for verb in own) and _is_auxiliary(vp, own[-1], below[0])):
-        # "were filed alleging", "do three things: raise": the lower phrase is no part of the verb phrase, whatever the
-        # treebank's bracket says.
+        # "were filed alleging", "do three things: raise": the lower phrase is no part of the verb phrase, despite its
+        # bracket.
         return [VerbPath(levels, (*verbs, *chain), True) for chain in chains]
     starts = [(*verbs, *chain) for chain in chains] or [verbs]
     paths: list[VerbPath] = []
@@ -112,9 +112,7 @@ def verb_paths(
 
 
 def _chains(vp: Node, own: list[Node]) -> list[tuple[Node, ...]]:
-    """Return a VP's verbs, one chain a conjunct: "will greatly reduce" in one bracket is one, "buy and sell" are
-    two.
-    """
+    """Return a VP's verbs, one chain per conjunct: "will greatly reduce" in one bracket is one, "buy and sell" two."""
     chains: list[tuple[Node, ...]] = []
     for verb in own:
         before = chains[-1][-1] if chains else None
@@ -126,9 +124,7 @@ def _chains(vp: Node, own: list[Node]) -> list[tuple[Node, ...]]:
 
 
 def _is_auxiliary(vp: Node, verb: Node, below: Node) -> bool:
-    """Return whether nothing stands between a verb and what it goes with that would make it a verb of its own: an
-    object, a clause, a colon, a conjunction.
-    """
+    """Return whether a verb can be auxiliary to `below`: no object, clause, colon or conjunction is in between."""
     between = vp.children[verb.position + 1 : below.position]
     return not any(
         child.tag in TAGS["parting"]
@@ -139,8 +135,8 @@ def _is_auxiliary(vp: Node, verb: Node, below: Node) -> bool:
 
 
 def _agree(verb: Node, following: Node) -> bool:
-    """Return whether a verb can follow an auxiliary in its form: "could raise" and "was raised", but not "are carry",
-    and no second "has" in "has heard ... and has received".
+    """Return whether a verb's form can follow an auxiliary: "could raise" and "was raised", but not "are carry" or a
+    second "has" in "has heard ... and has received".
     """
     word = verb.lowered
     if verb.tag in ("MD", "TO"):
@@ -153,18 +149,18 @@ def _agree(verb: Node, following: Node) -> bool:
 
 
 def top_text(vp: Node) -> str:
-    """Return how a verb phrase begins, for a message."""
+    """Return the beginning of a verb phrase for a message."""
     return vp.text if len(vp.text) <= 40 else vp.text[:39] + "…"
 
 
 def _links(verb: Node) -> bool:
-    """Return whether a verb goes with the verb below it: an auxiliary, a modal, `to`, or one like help and get."""
+    """Return whether a verb joins the verb below it: an auxiliary, a modal, `to`, or one like help and get."""
     return verb.tag in ("MD", "TO") or verb.lowered in LINKING
 
 
 def _sequence(layout: Layout, top: Node, path: VerbPath, published: bool) -> VerbSequence:
     negated: list[int] = []  # the verbs with `not`
-    adverbs: list[int] = []  # with the adverb phrases that follow them
+    adverbs: list[int] = []  # the verbs with the adverb phrases that follow
     both: list[int] = []
     for verb in path.verbs:
         for rendering in (negated, adverbs, both):
@@ -185,7 +181,7 @@ def _sequence(layout: Layout, top: Node, path: VerbPath, published: bool) -> Ver
 
 
 def verb_form(verbs: tuple[Node, ...]) -> VerbForm:
-    """Form, voice and tense of a sequence; word tests are case-sensitive, as published."""
+    """Return form, voice and tense of a sequence; comparisons of words are case-sensitive, as published."""
     words = [verb.word or "" for verb in verbs]
     tags = [verb.tag for verb in verbs]
     modal = words[0] if tags[0] == "MD" else ""

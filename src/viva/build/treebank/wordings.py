@@ -1,4 +1,4 @@
-"""The wordings of wordings.toml, cut at their blanks once; a file of the same keys may lie over it."""
+"""Wordings of questions from wordings.toml, which a file with the same keys can override."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from viva.prompting import merged, read_templates
 
 _KEPT = frozenset(("none_of_the_above", "fillers", "roles"))
 _NEEDED = ("{slot}", "{answer}")
-"""What a wording must hold if the bundled one does: without it, nothing is asked."""
+"""Fields that a wording must have if the bundled one has them."""
 _FIELD = re.compile(r"\{(slot|answer|role)\}")
 
 
 class Wording(NamedTuple):
-    """One wording, as a template of the % operator: the quickest that Python has."""
+    """One wording as a template for the % operator, the fastest in Python."""
 
     template: str
     name: str
 
     def fill(self, slot: str, answer: str, role: str) -> str:
-        """Return the wording with its fields filled in; what stands in a field is never read as one."""
+        """Return the wording with its fields filled in; field names in the values are not replaced."""
         return self.template % {"slot": slot, "answer": answer, "role": role}
 
 
 class Wordings:
-    """All wordings, by knowledge point (CO: and kind of phrase) and by what they do."""
+    """All wordings by knowledge point (CO: and kind of phrase) and use."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.none_of_the_above: str = data["none_of_the_above"]
@@ -66,12 +66,12 @@ def wordings() -> Wordings:
 
 
 def other_wordings(over: Mapping[str, Any]) -> Wordings:
-    """Return the bundled wordings with those of a file (`read_wordings`) in their place."""
+    """Return the bundled wordings overridden by those of a file (see `read_wordings`)."""
     return Wordings(merged(_bundled(), dict(over)) or {})
 
 
 def read_wordings(name: str) -> dict[str, Any]:
-    """Return the wordings of a file, MVP's for every role or for each. Raises DataError for what cannot be used."""
+    """Read a file of wordings; MVP's are for all roles or per role. Raises DataError for unusable ones."""
     try:
         over = read_templates(Path(name))
     except DataError as problem:
@@ -87,7 +87,7 @@ def read_wordings(name: str) -> dict[str, Any]:
 
 
 def _check(where: str, given: Any, bundled: Any) -> None:
-    """Raise DataError where wordings cannot take the place of bundled ones."""
+    """Raise DataError if wordings cannot replace the bundled ones."""
     if not isinstance(given, dict):
         raise DataError(f"{where} is no table")
     for use, texts in given.items():

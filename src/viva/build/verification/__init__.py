@@ -1,1 +1,1 @@
-"""Golds, explanations and tags that people verify in a spreadsheet."""
+"""Have people verify golds, explanations and tags in a spreadsheet."""

@@ -111,29 +111,29 @@ def _exam(config: SetOptions) -> Exam:
 
 
 Marks: TypeAlias = "Sequence[float | None]"
-"""The place of a label; None where somebody is unsure, or gave none."""
+"""Index of each label; None for "unsure" and for no label."""
 SHOWN = 20
-"""Questions that are named under the tables."""
+"""Most questions named under the tables."""
 
 
 class ErrorRate(Struct, frozen=True, kw_only=True):
-    """Of the questions that somebody decided about, how many are wrong, or labelled otherwise than in the set."""
+    """A rater's error rate: share of decided questions that are wrong, or labelled differently from the set."""
 
     rater: str
     decided: int
     wrong: int
     unsure: int
     interval: Interval | None
-    """Of the error rate, at 95 %."""
+    """95 % interval of the error rate."""
 
     @property
     def rate(self) -> float | None:
-        """The error rate, as a share of 1; None where nothing was decided."""
+        """The error rate (0 to 1); None if nothing was decided."""
         return self.wrong / self.decided if self.decided else None
 
 
 class Agreed(Struct, frozen=True, kw_only=True):
-    """How far two raters agree, or all of them, or one and the set."""
+    """Agreement of two raters, of all, or of one with the set."""
 
     raters: str
     equal: Measure
@@ -141,7 +141,7 @@ class Agreed(Struct, frozen=True, kw_only=True):
 
 
 class Verification(Struct, frozen=True, kw_only=True):
-    """One aspect of a set, verified."""
+    """The verification of one aspect of a set."""
 
     exam: str
     aspect: str
@@ -150,7 +150,7 @@ class Verification(Struct, frozen=True, kw_only=True):
     rates: Sequence[ErrorRate]
     agreed: Sequence[Agreed]
     wrong: Sequence[str]
-    """Questions that most who decided call wrong."""
+    """Questions that a majority of decided verdicts call wrong."""
 
 
 _COUNTS = tuple(Column(name, name, COUNT) for name in ("decided", "wrong", "unsure"))
@@ -170,7 +170,7 @@ _AGREED = (
 
 
 def findings(verification: Verification) -> Findings[Verification]:
-    """Return the error rates, and agreement where there is more than one opinion; `rows` has one a rater."""
+    """Return tables of error rates and, with more than one opinion, agreement; `rows` has one row per rater."""
     what = f"{one_line(verification.exam, 60)} · {one_line(verification.aspect, 40)}"
     shown = [Table(f"Error rate · {what}", _RATES, verification.rates)]
     if verification.agreed:
@@ -178,8 +178,7 @@ def findings(verification: Verification) -> Findings[Verification]:
     about = (Column("exam", lambda _: verification.exam), Column("aspect", lambda _: verification.aspect))
     notes = [
         f"{verification.questions:,} of {verification.of:,} questions were verified; the interval is for the "
-        "whole set, of which "
-        "they were drawn at random. Unsure verdicts are left out of the rate.",
+        "whole set, of which they were drawn at random. Unsure verdicts are left out of the rate.",
         *(f"{pair.kappa.reason}." for pair in verification.agreed[:1] if pair.kappa.reason),
     ]
     if verification.wrong:
@@ -195,21 +194,21 @@ def findings(verification: Verification) -> Findings[Verification]:
 GOLD, EXPLANATION = "gold", "explanation"
 VERDICTS = ("wrong", "right")
 UNSURE = "unsure"
-"""Counted apart, for every aspect: who cannot say has looked all the same."""
+"""Counted separately from questions without a verdict, for every aspect."""
 _VERDICT = "verdict:"
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Aspect(Struct, frozen=True):
-    """What is verified: golds, explanations, or a tag, whose values people then give themselves."""
+    """What is verified: golds, explanations, or a tag, for which people give values themselves."""
 
     name: str
     labels: tuple[str, ...]
-    """What may be written, besides "unsure"."""
+    """Allowed verdicts, besides "unsure"."""
 
     @property
     def is_tag(self) -> bool:
-        """Whether people label by themselves, without seeing what the set says."""
+        """Whether people label without seeing the set's value."""
         return self.labels != VERDICTS
 
     @property
@@ -219,7 +218,7 @@ class Aspect(Struct, frozen=True):
 
 
 def aspect_of(exam: Exam, name: str) -> tuple[Aspect, list[Question]]:
-    """Return the aspect, and the questions that have it. Raises VivaError where none has."""
+    """Return the aspect and the questions that have it. Raises VivaError if none has."""
     questions = list(exam.questions())
     if name in (GOLD, EXPLANATION):
         asked = [q for q in questions if (q.answer is not None if name == GOLD else q.explanation.strip())]
@@ -236,13 +235,13 @@ def aspect_of(exam: Exam, name: str) -> tuple[Aspect, list[Question]]:
 
 
 def drawn(questions: Sequence[Question], share: Fraction, seed: int) -> list[Question]:
-    """Return a share of the questions, rounded up, at random, in the order of the set."""
+    """Draw a random share of the questions, rounded up, in the order of the set."""
     chosen = random.Random(seed).sample(range(len(questions)), min(len(questions), ceil(share * len(questions))))
     return [questions[index] for index in sorted(chosen)]
 
 
 def written_sheet(aspect: Aspect, questions: Sequence[Question]) -> bytes:
-    """Return the sheet as CSV: what is asked about, an empty column for the verdict, one for remarks."""
+    """Return the sheet as CSV: the questions, an empty column for verdicts, one for remarks."""
     shown = () if aspect.is_tag else (GOLD,) if aspect.name == GOLD else (GOLD, EXPLANATION)
     rows = (
         (
@@ -259,11 +258,10 @@ def written_sheet(aspect: Aspect, questions: Sequence[Question]) -> bytes:
 
 
 def verified(paths: Sequence[Path], exam: Exam) -> Verification:
-    """Return what the sheets of several people say, each called by its file: error rates, each rater's and that of most
-    of them, and agreement: of pairs, of all, of labels with the set's.
+    """Evaluate sheets, each named by its file: error rates of each rater and the majority, and agreement of pairs, of
+    all, and of labels with the set's.
 
-    A question that nobody gave a verdict about is left out; one that has changed since then is refused: DataError names
-    the row.
+    Questions without any verdict are left out. Raises DataError with the row for a question that has changed.
     """
     from viva.analysis.raters.coefficients import agreement, cohen, fleiss
 
@@ -314,7 +312,7 @@ def verified(paths: Sequence[Path], exam: Exam) -> Verification:
 
 
 def _column_of(path: Path) -> str:
-    """Return what the first sheet asks, as its column is called."""
+    """Return the aspect's name from a sheet's verdict column. Raises DataError if it has none."""
     table = read_table(content_of(path), str(path), ("question", "item"))
     for title in table.titles:
         if title.casefold().startswith(_VERDICT):
@@ -323,7 +321,7 @@ def _column_of(path: Path) -> str:
 
 
 def _read(path: Path, aspect: Aspect, known: dict[str, Question]) -> dict[str, str]:
-    """Return question → the label, in one sheet; "unsure" is one."""
+    """Read one sheet: question → label or "unsure". Raises DataError."""
     column = column_name(aspect.column)
     columns = ("question", "item", column)
     labels = {label.casefold(): label for label in (*aspect.labels, UNSURE)}
@@ -350,13 +348,13 @@ def _asked(question: Question) -> str:
 
 
 def _digest(question: Question) -> str:
-    """Return what a verdict is about: the question with its options, gold and explanation."""
+    """Return a hash of what a verdict is about: the question with options, gold and explanation."""
     parts = (question.text, *question.options, str(question.answer), question.explanation)
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def _most(marks: Marks) -> float | None:
-    """Return what more than half of those say who decided about a question; None where there is no such mark."""
+    """Return the mark that more than half of the decided raters gave; None if there is none."""
     counts = Counter(mark for mark in marks if mark is not None)
     return next((mark for mark, count in counts.items() if 2 * count > counts.total()), None)
 

@@ -1,7 +1,7 @@
-"""Answers that other people's tools wrote down: lm-evaluation-harness, Inspect, OpenCompass, Hugging Face datasets.
+"""Readers of other tools' logs of answers: lm-evaluation-harness, Inspect, OpenCompass, Hugging Face datasets.
 
-A reader (`FORMS`, written by hand) turns files into `rows.Log`s: what was asked, as far as it can be told, and what was
-answered. `matching` finds out which of our questions each was. All of it is hostile text, bounded in size.
+A reader (`FORMS`) turns files into `rows.Log`s: what was asked, as far as the file says it, and what was answered.
+`matching` finds the benchmark's question for each item. Files are untrusted; their size is bounded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PLAIN = "plain"
 
 
 def read_logs(form: str, paths: Sequence[Path], columns: Columns) -> list[Log]:
-    """Return what the files hold, a log a model. Raises DataError for files that cannot be read as `form`."""
+    """Return the logs in the files, one for each model. Raises DataError for files that cannot be read as `form`."""
     for path in paths:
         if not path.exists():
             raise DataError(f"there is no answer file {path}")

@@ -1,4 +1,4 @@
-"""Which tool wrote a file, told by its content."""
+"""Detection, from its content, of the tool that wrote a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PACKED = b"PK\x03\x04"
 
 
 def form_of(paths: Sequence[Path]) -> str:
-    """Return the form of all the files. Raises DataError where they are of several."""
+    """Return the form of all the files. Raises DataError for files of several forms."""
     forms = {path: _form(path) for path in paths}
     kinds = dict.fromkeys(forms.values())
     if len(kinds) > 1:
@@ -29,7 +29,7 @@ def _form(path: Path) -> str:
     if path.is_dir():
         return _of_folder(path)
     if not path.exists():
-        return PLAIN  # whose reader says that it is not there
+        return PLAIN  # its reader reports the missing file
     return _of_file(path)
 
 

@@ -1,8 +1,8 @@
 """Inspect's logs, `.eval` and `.json`, read with inspect_ai's own reader.
 
-Epochs are samples. A sample that ended in an error or at a limit has no answer, and is not a zero. Replies are those of
-the model (`output.completion`); options that its solver shuffled were put back by it. The model's name and the tokens
-that it used come along. Zip files are unpacked once beforehand, so that none is a bomb.
+Epochs are samples. A sample that ended in an error or at a limit has no answer and scores no zero. Replies are those
+of the model (`output.completion`); options that its solver shuffled are in their own order again. The model's name and
+its tokens are read, too. Zip files are unpacked once beforehand, to refuse zip bombs.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
 
 HEAD = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:')
-"""How a JSON file of Inspect's logs begins."""
+"""Beginning of a JSON file of Inspect's logs."""
 _UNUSED = {"events", "store"}
-"""What a sample holds beside what is read here: most of a log."""
+"""Fields of a sample that are not read; they make up most of a log."""
 
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
-    """Return a log a model."""
+    """Return one log for each model."""
     logs: dict[str, Log] = {}
     for file in files_in(paths, inside):
         try:
@@ -40,7 +40,7 @@ def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
             raise
         except RecursionError:
             raise DataError(f"{file}: a log that is nested too deep") from None
-        except Exception as problem:  # whatever a reader of somebody else's makes of a hostile file
+        except Exception as problem:  # another package's reader may raise anything on a hostile file
             raise DataError(f"{file} is no log that Inspect can read: {_first_line(problem)}") from None
         log = logs.setdefault(log_opened.model or str(file), log_opened)
         if log is not log_opened:
@@ -63,7 +63,7 @@ def _opened(file: Path) -> Log:
     packed = bounded.head(file, 4) == b"PK\x03\x04"
     if packed:
         with suppress(ImportError):
-            importlib.import_module("zipfile_zstd")  # with which Inspect teaches zipfile how its logs are packed
+            importlib.import_module("zipfile_zstd")  # registers the compression of Inspect's logs with zipfile
         bounded.refuse_bomb(file)
     elif file.stat().st_size > bounded.LARGEST_DOCUMENT:
         raise DataError(f"{file} is larger than {bounded.LARGEST_DOCUMENT >> 30} GiB: convert it to .eval")
@@ -89,7 +89,7 @@ def _opened(file: Path) -> Log:
 
 
 def _samples(file: Path, log: EvalLog, *, packed: bool) -> Iterator[EvalSample]:
-    """Return a log that was packed is read a sample at a time."""
+    """Yield the samples of a log; those of an archive are read one at a time."""
     if not packed:
         yield from log.samples or ()
         return

@@ -3,8 +3,8 @@
 A line is a document and a filter: `doc` (the row of the task's data set), `target`, `arguments` (`gen_args_0` →
 `arg_0` the prompt, `arg_1` the continuation or the settings), `resps` (per request, the replies or [logprob, greedy]).
 Replies are taken as they came, before the filters; `--repeats` are samples; of several continuations the most probable
-counts, as `acc` counts it. Lines of Viva's own exports say which sample each reply was. The model's name stands in the
-`results_DATE.json` beside.
+counts, as `acc` counts it. Lines of Viva's own exports say which sample each reply was. The model's name is in the
+`results_DATE.json` of the same folder.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from viva.io import bounded
 from viva.models.reasoning import stop_reason
 
 _SAMPLES = 1_000_000_000
-"""Sample numbers are below it."""
+"""Exclusive upper bound of sample numbers."""
 HEAD = 1 << 16
-"""Bytes of a file by which it is told which tool wrote it."""
+"""Bytes read from a file's start to detect which tool wrote it."""
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_\d{4}-\d{2}-\d{2}T[\d\-.:]+)?\.jsonl(?:\.gz)?")
 
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
-    """Return a log a model: files of one folder, or of one results file, are of one model."""
+    """Return one log for each model; files of one folder, or of one results file, are of one model."""
     return logs_of("lm-eval", files_in(paths, inside), _model, _items)
 
 
@@ -52,13 +52,13 @@ def inside(folder: Path) -> list[Path]:
 
 
 def looks_like(content: bytes) -> bool:
-    """Tell whether a file begins with a line of samples; of a long line its beginning says enough."""
+    """Tell whether the first `HEAD` bytes of a file begin with a line of samples, perhaps cut off."""
     first = content.lstrip().partition(b"\n")[0]
     return first.startswith(b"{") and b'"doc_id"' in first and (b'"resps"' in first or len(first) >= HEAD - 1)
 
 
 def _model(file: Path) -> str:
-    """Return what the results beside the samples call the model."""
+    """Return the model's name from the results file in the samples' folder; "" where it has none."""
     for results in sorted(file.parent.glob("results_*.json"), reverse=True):
         try:
             content = bounded.document(results)
@@ -109,9 +109,7 @@ def _item(row: Mapping[str, Any], file: str, where: str, group: str) -> Item:
 
 
 def _arguments(given: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return prompts (each once) and continuations (one a request, in order); requests without a prompt weigh
-    others.
-    """
+    """Return prompts (each once) and continuations (in order), without requests that only weigh others (no prompt)."""
     prompts: list[str] = []
     continuations: list[str] = []
     for request in _values(given):
@@ -125,14 +123,14 @@ def _arguments(given: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _values(given: object) -> list[object]:
-    """Return what a list holds, or a table (as newer versions write lists)."""
+    """Return the values of a list, or of an object (as newer versions write lists)."""
     if isinstance(given, dict):
         return list(given.values())
     return given if isinstance(given, list) else []
 
 
 def _prompt(argument: object) -> list[str]:
-    """Return a prompt; of a chat that was written as JSON, its last turn too."""
+    """Return a prompt; of a chat that was written as JSON, its last turn."""
     if isinstance(argument, list) and len(argument) == 1:  # how a chat is written as JSON
         argument = argument[0]
     text = text_of(argument)
@@ -157,9 +155,7 @@ def _replies(resps: Sequence[object]) -> list[Given]:
 
 
 def _known(kept: object, replies: list[Given]) -> list[Given]:
-    """Return the same with what Viva's own lines say of every answer: its number, where it was cut off, why it never
-    came.
-    """
+    """Return replies with the sample numbers, stop reasons and errors that Viva's own exports record, if these fit."""
     told = [entry for entry in kept if isinstance(entry, dict)] if isinstance(kept, list) else []
     numbers = {
         entry["sample"] for entry in told if type(entry.get("sample")) is int and 0 <= entry["sample"] < _SAMPLES
@@ -180,7 +176,7 @@ def _known(kept: object, replies: list[Given]) -> list[Given]:
 
 
 def _chosen(resps: Sequence[object], continuations: Sequence[str]) -> list[Given]:
-    """Return the most probable continuation, of those that had a prompt."""
+    """Return the most probable continuation, or an error where a log-probability is missing."""
     logprobs = [_logprob(resp) for resp in resps[: len(continuations) or None]]
     usable = [value for value in logprobs if value is not None]
     if len(usable) < len(logprobs) or not usable:

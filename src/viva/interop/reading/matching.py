@@ -1,11 +1,9 @@
 """Match items of another tool's log to the benchmark's questions.
 
-By its id where that is one of ours, and the texts beside it do not say otherwise; else by the question's text, which
-must stand in the item word for word (blanks, case and width of letters aside), with its options where it has any. What
-is merely alike is refused, and named. Questions of one text are told apart by options, gold answer and the file's name;
-those that are alike in all of it are handed out in turn, since nobody could tell them apart. By order only when asked.
-
-Texts as they are compared: what merely looks different made equal, and how much of one stands in another.
+An item matches by its id, unless its texts contradict that; else by the question's text, which the item must contain
+word for word (blanks, case and width of letters aside), with the options if there are any. A text that is only similar
+is refused, and the similar question named. Questions with the same text are told apart by options, gold answer and file
+name; those that agree in all of these are assigned in turn. Matching by order must be asked for.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from viva.visible import one_line
 _GRAM = 5
 _ENOUGH = 0.6
 _LONGEST = 20_000
-"""Characters of a prompt that are looked at for what is merely alike."""
+"""Characters of a prompt that are searched for similar questions."""
 
 
 def bare(text: str) -> str:
@@ -39,7 +37,7 @@ def bare(text: str) -> str:
 
 
 def grams(text: str) -> frozenset[str]:
-    """Return the runs of five characters; a shorter text is one."""
+    """Return the substrings of five characters; of a shorter text the text itself."""
     return (
         frozenset(text[start : start + _GRAM] for start in range(max(1, len(text) - _GRAM + 1)))
         if text
@@ -48,7 +46,7 @@ def grams(text: str) -> frozenset[str]:
 
 
 class QuestionOverlap:
-    """How much of a question stands in a text, for messages and for ids whose text was edited; never for a match."""
+    """Similarity of questions to texts, for messages and for ids whose text was edited; never for a match by text."""
 
     def __init__(self, questions: Iterable[Question]) -> None:
         self._questions = list(questions)
@@ -60,13 +58,13 @@ class QuestionOverlap:
                 self._having.setdefault(gram, []).append(index)
 
     def share(self, question: Question, texts: Sequence[str]) -> float:
-        """Return the share of a question's runs that stand in the texts, 0 to 1."""
+        """Return the share of a question's `grams` that the texts contain, 0 to 1."""
         own = self._grams[self._at[question.id]]
         inside = frozenset[str]().union(*(grams(bare(text[:_LONGEST])) for text in texts))
         return len(own & inside) / len(own) if own else 0.0
 
     def nearest(self, texts: Sequence[str]) -> Question | None:
-        """Return the question of which most stands in the texts, where that is more than three fifths of it."""
+        """Return the question with the largest such share, or None where all are below three fifths."""
         counted: Counter[int] = Counter()
         for gram in frozenset[str]().union(*(grams(bare(text[:_LONGEST])) for text in texts)):
             counted.update(self._having.get(gram, ()))
@@ -81,14 +79,14 @@ LEAST = 12
 """Characters that a question needs to be recognised inside a longer prompt, a Chinese one counting as two; a shorter
 one needs its options there."""
 _AT_ONCE = 4000
-"""Items whose prompts are searched at once: what is looked for is prepared anew for each."""
+"""Items searched in one call: each call compiles the patterns again."""
 _PLACES = 20
-"""How often a text is looked for in a prompt, from its end: an option may repeat the question."""
+"""Most places of a text tried in a prompt, from its end: an option may repeat the question."""
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Match(Struct, frozen=True):
-    """An item and the question that it was."""
+    """An item and the question that it matches."""
 
     item: Item
     question: Question
@@ -96,25 +94,25 @@ class Match(Struct, frozen=True):
 
 
 class Missed(Struct, frozen=True):
-    """An item that is none of our questions, or could be several, and why."""
+    """An item that matches no question, or could be several, and why."""
 
     item: Item
     why: str
 
 
 class Matching(Struct):
-    """What became of all the items."""
+    """The result for all items."""
 
     found: list[Match]
     missed: list[Missed]
 
     def counted(self) -> dict[str, int]:
-        """Return how many were matched how."""
+        """Return the number of matches by method."""
         return dict(Counter(match.how for match in self.found))
 
 
 class _Span(Struct, frozen=True):
-    """Where a question stands: in which text, from where, until where its own text and its last option go."""
+    """Place of a question: index of the text, start, end of the question's own text, end of its last option."""
 
     where: int
     start: int
@@ -122,7 +120,7 @@ class _Span(Struct, frozen=True):
     end: int
 
     def within(self, other: _Span) -> bool:
-        """Tell whether it is a part of another question: of its text, or of its options."""
+        """Tell whether it lies within another question's text or options."""
         if self.where != other.where or not other.start <= self.start:
             return False
         if self.over <= other.over:
@@ -131,12 +129,12 @@ class _Span(Struct, frozen=True):
 
 
 class QuestionMatcher:
-    """The questions of an exam, ready to be recognised."""
+    """Matcher of items to the questions of an exam."""
 
     def __init__(self, questions: Iterable[Question]) -> None:
         whole = list(questions)
         self._whole = {question.id: question for question in whole}
-        # Options that all questions share (letters, yes and no) need not stand behind a question, and tell none.
+        # Options that all questions share (letters, yes and no) identify none, so items need not contain them.
         shared = len(whole) > 1 and len({question.options for question in whole}) == 1
         self.questions = [replace(question, options=()) for question in whole] if shared else whole
         self._by_id = {question.id: question for question in self.questions}
@@ -158,9 +156,9 @@ class QuestionMatcher:
     def match(
         self, items: Sequence[Item], *, by_order: bool = False, told: Callable[[int], None] = lambda done: None
     ) -> Matching:
-        """Return every item with its question; `told` is called with how many are done.
+        """Match every item to its question; `told` is called with the number of items done.
 
-        Raises DataError where the order contradicts ids or texts, or the lengths.
+        Raises DataError where `by_order` contradicts ids, texts, or the number of questions.
         """
         self._turns.clear()
         anchored = self._anchored(items)
@@ -196,7 +194,7 @@ class QuestionMatcher:
         return Matching(placed, [])
 
     def _anchored(self, items: Sequence[Item]) -> list[tuple[str, ...]]:
-        """For every item that no text of its own identifies, the anchors that stand in its prompts (Aho-Corasick)."""
+        """Return the anchors in each item's texts (Aho-Corasick); none where its id or a whole text identifies it."""
         import polars as pl
 
         searched = ["" if self._plain(item) else "\0".join(map(bare, item.texts)) for item in items]
@@ -211,11 +209,11 @@ class QuestionMatcher:
         return anchored
 
     def _plain(self, item: Item) -> bool:
-        """Tell whether the item names its question, or repeats its text and nothing else."""
+        """Tell whether the item's id, or one of its texts as a whole, identifies a question."""
         return self._named(item) is not None or any(bare(text) in self._by_text for text in item.texts)
 
     def _named(self, item: Item) -> Question | None:
-        """Return the question of the item's id, where its text stands in the item, or the item has no text."""
+        """Return the question with the item's id, if the item contains its text or has no text."""
         for question in (self._by_id[identity] for identity in item.ids if identity in self._by_id):
             text = bare(question.text)
             if not _tells(item) or (
@@ -225,7 +223,7 @@ class QuestionMatcher:
         return None
 
     def _one(self, item: Item, anchors: tuple[str, ...]) -> tuple[Question | None, str]:
-        """Return the question and how it was found; or None and why."""
+        """Return an item's question and the method, or None and the reason."""
         named = self._named(item)
         if named is not None:
             return self._checked(named, item)
@@ -260,7 +258,7 @@ class QuestionMatcher:
                 if span:
                     spans[text] = span
                     break
-        # What stands within another question, or among its options, is a part of that one.
+        # A question within another question's text or options is a part of that one.
         kept = [
             text
             for text, span in spans.items()
@@ -275,7 +273,7 @@ class QuestionMatcher:
         return [question for question in there if _in_order(question, rest)] or there
 
     def _span(self, text: str, prompt: str, where: int = 0) -> _Span | None:
-        """Return where a question stands in a prompt: the last place that its options follow, of the last few."""
+        """Return a question's last place in a prompt that its options follow, among the last `_PLACES`."""
         lines = self._lines[text]
         longest = max(range(len(lines)), key=lambda index: len(lines[index]))
         place = len(prompt)
@@ -289,7 +287,7 @@ class QuestionMatcher:
         return None
 
     def _span_at(self, text: str, prompt: str, longest: int, place: int) -> tuple[int, int, int] | None:
-        """Return the same where its longest line begins at a place: where it begins, and where text and options end."""
+        """Return start, text's end and options' end of the question whose longest line begins at `place`, or None."""
         lines = self._lines[text]
         start, end = place, place + len(lines[longest])
         for line in reversed(lines[:longest]):
@@ -308,7 +306,7 @@ class QuestionMatcher:
         return start, end, max(known)
 
     def _resolved(self, candidates: Sequence[Question], item: Item) -> tuple[Question | None, str]:
-        """Return one of several questions of one text."""
+        """Choose among questions with the same text, by options, gold, order and group; else None and the reason."""
         left = [question for question in candidates if not _other_options(question, item)]
         if not left:
             return None, f"it reads as question {candidates[0].id!r}, but its options are others"
@@ -342,7 +340,7 @@ class QuestionMatcher:
 
 
 def _tells(item: Item) -> bool:
-    """Tell whether the item says what was asked: a text that is more than its id again."""
+    """Tell whether the item has a text other than its id."""
     return any(text not in item.ids for text in item.texts)
 
 
@@ -351,7 +349,7 @@ def _weight(line: str) -> int:
 
 
 def _options_end(question: Question, prompt: str, start: int) -> int | None:
-    """Return where the last of a question's options ends, in whatever order they stand; None where one is not there."""
+    """Return where the last of a question's options ends, in any order; None where one is missing."""
     end = start
     for option in map(bare, question.options):
         place = prompt.find(option, start)
@@ -362,7 +360,7 @@ def _options_end(question: Question, prompt: str, start: int) -> int | None:
 
 
 def _in_order(question: Question, prompt: str) -> bool:
-    """Tell whether a question's options stand in a prompt in their own order."""
+    """Tell whether a prompt has a question's options in their own order."""
     place = 0
     for option in map(bare, question.options):
         place = prompt.find(option, place)
@@ -380,7 +378,7 @@ def _other_options(question: Question, item: Item) -> bool:
 
 
 def gold_text(question: Question) -> str:
-    """Return the gold answer in words, of an option the option's; empty where there is none."""
+    """Return the gold answer for comparison: of an option's letter the option's text; empty where there is none."""
     answer = question.answer or ""
     if question.options and len(answer) == 1 and answer in _LETTERS[: len(question.options)]:
         return bare(question.options[_LETTERS.index(answer)])
@@ -419,7 +417,7 @@ def _same_group(candidates: Sequence[Question], item: Item) -> list[Question]:
 
 
 def told(missed: Missed) -> str:
-    """Return a line about an item that was not matched, harmless in a terminal."""
+    """Return a message about an unmatched item, escaped for terminals."""
     return one_line(f"{missed.item.where}: {missed.why}", 400)
 
 
@@ -427,7 +425,7 @@ TURNED = "its options stood in another order, and its letters cannot be turned b
 
 
 def rows_of(matches: Iterable[Match]) -> Iterator[dict[str, Any]]:
-    """Return a row an answer. Raises DataError where a question was answered twice under one number."""
+    """Yield one row for each answer. Raises DataError where a question was answered twice under one number."""
     seen: dict[tuple[str, int], str] = {}
     for match in matches:
         for given in match.item.given:
@@ -452,10 +450,9 @@ def rows_of(matches: Iterable[Match]) -> Iterator[dict[str, Any]]:
 
 
 def said(given: Given, item: Item, question: Question) -> str | None:
-    """Return what was answered, with letters as they stand in our question: options may have been shown in another
-    order.
+    """Return an answer with the letters of our question: its options may have been shown in another order.
 
-    None where there is no answer, and where its letters cannot be turned back.
+    None where there is no answer, or its letters cannot be mapped back.
     """
     text = given.text
     if text is None or question.kind not in ("choice", "choices") or not question.options:
@@ -468,7 +465,7 @@ def said(given: Given, item: Item, question: Question) -> str | None:
     if not shown or shown == ours or sorted(shown) != sorted(ours):
         return text
     if question.kind == "choices" or text.lstrip().startswith("{"):
-        return None  # several letters, or a rationale that speaks of them: nobody could turn all of them back
+        return None  # several letters, or a rationale that mentions them, cannot all be mapped back
     letter = read_choice(text, letters=_LETTERS[: len(shown)], options=item.options).read
     if len(letter) != 1 or letter not in _LETTERS[: len(shown)]:
         return text
@@ -476,5 +473,5 @@ def said(given: Given, item: Item, question: Question) -> str | None:
 
 
 def _letter(option: str, ours: list[str]) -> str:
-    """Return the letter of an option; "" where it is none of them, or two."""
+    """Return the letter of an option; "" where none or several match."""
     return _LETTERS[ours.index(option)] if ours.count(option) == 1 else ""

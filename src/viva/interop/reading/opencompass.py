@@ -1,7 +1,7 @@
 """OpenCompass: `predictions/MODEL/DATASET.json`, also in shards (`DATASET_0.json`, `DATASET_1.json`, …).
 
 A JSON object of "0", "1", … → `origin_prompt` (a text, or turns of `role` and `prompt`), `prediction` (a text; a list
-where several were drawn), `gold`. What was chosen by perplexity has `label: A`, `label: B` in place of the prompt, and
+where several were drawn), `gold`. Predictions by perplexity have `label: A`, `label: B` in place of the prompt, and
 the chosen label as prediction. The folder's name is the model's.
 """
 
@@ -31,11 +31,11 @@ from viva.io import bounded
 _SHARD = re.compile(r"(?P<name>.+)_(?P<number>\d+)")
 _DIGITS = re.compile(r"(\d+)")
 HEAD = re.compile(rb'\s*\{\s*"\d+"\s*:\s*\{')
-"""How a file of predictions begins."""
+"""Beginning of a file of predictions."""
 
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
-    """Return a log a model (a folder of predictions)."""
+    """Return one log for each model (folder of predictions)."""
     return logs_of("opencompass", files_in(paths, inside), _model, _items)
 
 
@@ -44,7 +44,7 @@ def _model(file: Path) -> str:
 
 
 def inside(folder: Path) -> list[Path]:
-    """Return the predictions in a folder, shards by their numbers."""
+    """Return the files of predictions in a folder, shards in the order of their numbers."""
     files = [file for file in folder.rglob("*.json") if file.is_file() and HEAD.match(bounded.head(file, 4096))]
     return sorted(files, key=lambda file: (str(file.parent), _natural(file.stem)))
 

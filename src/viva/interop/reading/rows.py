@@ -1,4 +1,4 @@
-"""What all readers turn their files into: items that were asked, with the answers that were given."""
+"""The form that all readers return: items that were asked, with their answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_TEXT = 2 << 30
 
 
 class Columns(Struct, frozen=True, kw_only=True):
-    """Which columns of a table are meant; "" for the usual ones."""
+    """Names of a table's columns; "" for the usual ones."""
 
     question: str = ""
     text: str = ""
@@ -40,18 +40,18 @@ class Given(Struct, kw_only=True):
 
 
 class Item(Struct, kw_only=True):
-    """One thing that was asked, as far as the file tells."""
+    """One question that was asked, as far as the file says it."""
 
     where: str
     """File and line, for messages."""
     file: str
     """Items of one file are of one asking; two files may hold the same question twice."""
     group: str = ""
-    """What the file is about, such as a subject in its name."""
+    """Topic of the file, such as a subject in its name."""
     ids: tuple[str, ...] = ()
-    """What may be the question's id, the likeliest first."""
+    """Candidates for the question's id, the likeliest first."""
     texts: tuple[str, ...] = ()
-    """What may be the question's text, or holds it: the likeliest first, the whole prompt last."""
+    """Texts that may be the question or contain it: the likeliest first, the whole prompt last."""
     options: tuple[str, ...] = ()
     """The options in the order in which their letters were shown."""
     offered: tuple[str, ...] = ()
@@ -61,11 +61,11 @@ class Item(Struct, kw_only=True):
 
 
 class Log(Struct, kw_only=True):
-    """What one model answered."""
+    """All items and answers of one model."""
 
     form: str
     model: str
-    """As the file calls it; "" where it does not."""
+    """Name in the file; "" where it has none."""
     items: list[Item]
     notes: list[str] = []
 
@@ -73,7 +73,7 @@ class Log(Struct, kw_only=True):
 def logs_of(
     form: str, files: Iterable[Path], model_of: Callable[[Path], str], items_of: Callable[[Path], list[Item]]
 ) -> list[Log]:
-    """Return a log a model; files that name none are of the model of their folder."""
+    """Return one log for each model; files that name none belong to the model of their folder."""
     logs: dict[str, Log] = {}
     for file in files:
         model = model_of(file)
@@ -83,12 +83,12 @@ def logs_of(
 
 
 def files_in(paths: Iterable[Path], inside: Callable[[Path], Iterable[Path]]) -> list[Path]:
-    """Return the files that are named, and those inside of folders that are, each once."""
+    """Return the given files, and those that `inside` finds in the given folders, each once."""
     return list(dict.fromkeys(file for path in paths for file in (inside(path) if path.is_dir() else [path])))
 
 
 def replies_of(values: Iterable[object], missing: str) -> list[Given]:
-    """Return an answer for each reply, in the order of the samples; `missing` says what one that is no text lacks."""
+    """Return an answer for each reply, in the order of the samples; `missing` is the error of one that is no text."""
     return [
         Given(text=text_of(value), sample=sample)
         if isinstance(value, str)
@@ -98,13 +98,13 @@ def replies_of(values: Iterable[object], missing: str) -> list[Given]:
 
 
 class Meter:
-    """Counts what is held in memory, and refuses more than fits."""
+    """Limit on the items and characters held in memory."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._items, self._text = path, 0, 0
 
     def add(self, item: Item) -> Item:
-        """Return the item itself. Raises DataError where there is too much."""
+        """Count an item and return it. Raises DataError beyond `MOST_ITEMS` or `MOST_TEXT`."""
         self._items += 1
         self._text += sum(map(len, item.texts)) + sum(len(given.text or "") for given in item.given)
         if self._items > MOST_ITEMS or self._text > MOST_TEXT:
@@ -115,7 +115,7 @@ class Meter:
 
 
 def text_of(value: object) -> str:
-    """Return a text out of what a JSON file or a table may hold in its place; "" for what is none."""
+    """Return a value of JSON or a table as a text; "" for what is neither text nor number."""
     if isinstance(value, str):
         return replace_surrogates(value)
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
@@ -127,7 +127,7 @@ def texts_in(values: Iterable[object]) -> tuple[str, ...]:
 
 
 def said_in(message: object) -> str:
-    """Return the words of a chat message, whose content is a text or a list of parts."""
+    """Return the text of a chat message, whose content is a text or a list of parts."""
     if not isinstance(message, dict):
         return text_of(message)
     content: Any = next((message[key] for key in ("content", "prompt", "text", "value") if key in message), "")
@@ -152,17 +152,17 @@ _LABEL = re.compile(r"\s*[(\[（]?([A-Za-z])[)\].:、．：）]\s*")
 
 
 class Fields(Struct, frozen=True, kw_only=True):
-    """What was found; empty where nothing was."""
+    """The recognised fields of a row; empty where there are none."""
 
     ids: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
-    """The likeliest first; all of them in one at the end, where a question stands in several."""
+    """The likeliest first; at the end all joined, since a question may be spread over several."""
     options: tuple[str, ...] = ()
     gold: str = ""
 
 
 def of(row: Mapping[str, object]) -> Fields:
-    """Return the fields of a row, by the names that data sets give them, whatever their case."""
+    """Return the fields of a row, recognised by common column names in any case."""
     named = {str(name).casefold(): value for name, value in row.items()}
     texts = texts_in(saying for name in TEXTS if name in named for saying in _sayings(named[name]))
     options = _options(named)
@@ -176,7 +176,7 @@ def of(row: Mapping[str, object]) -> Fields:
 
 
 def _sayings(value: object) -> list[str]:
-    """Return a text; the words of a chat, its last turn alone and all of it; the stem of a question that is a table."""
+    """Return the texts in a value: a text; a chat's last turn and the whole chat; the stem of an object."""
     if isinstance(value, list):
         turns = [said_in(turn) for turn in value]
         return [turns[-1], "\n".join(turns)] if turns else []

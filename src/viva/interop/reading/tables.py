@@ -21,24 +21,24 @@ from viva.models.reasoning import stop_reason
 
 _KINDS = (".parquet", ".arrow", ".feather")
 _WRAPPED = ("body", "message", "choices", "candidates", "completions", "content", "parts", "output", "raw")
-"""Where results hold the reply: OpenAI's, Anthropic's, Google's, also those of batches; Every Eval Ever's."""
+"""Keys that lead to the reply in results of OpenAI, Anthropic, Google and their batches, and of Every Eval Ever."""
 _SAMPLED = ("body", "choices", "candidates", "completions", "raw")
 _ASKING = ("user", "system", "human")
-"""Whose turn at the end of a conversation is no reply."""
+"""Roles whose turn at the end of a conversation is no reply."""
 _MODELS = ("model", "model_name", "model_id", "generator")
 _OF_QUESTIONS = ("", "text", "answer")
-"""Columns of replies that a table of the questions may have, too."""
+"""Columns of replies that a table of questions may have as well."""
 _ENDS = ("stop_reason", "finish_reason", "finishReason")
 
 
 def inside(folder: Path) -> list[Path]:
-    """Return the tables of a folder, of all its splits; the cache files of `datasets` are none."""
+    """Return the tables in a folder, of all splits, without the cache files of `datasets`."""
     tables = (file for kind in _KINDS for file in folder.rglob(f"*{kind}"))
     return sorted(file for file in tables if file.is_file() and not file.name.startswith(("cache-", ".")))
 
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
-    """Return a log a model that a path's rows name; where they name none, one named after the path, of several."""
+    """Return one log for each path and model in its rows; without a name there, the path's if there are several."""
     logs: dict[tuple[Path, str], Log] = {}
     for path in paths:
         meter = Meter(path)
@@ -63,7 +63,7 @@ def _reply_column(row: Mapping[str, object]) -> str:
 
 
 def _model(row: Mapping[str, object]) -> str:
-    """Return what a row, or the result of a provider in it, calls the model."""
+    """Return the model's name in a row, or in a provider's result in it; "" where there is none."""
     inner = [row, row.get("response"), row.get("result"), row.get("request")]
     inner += [part[name] for part in inner if isinstance(part, dict) for name in ("body", "message") if name in part]
     named = (text_of(part.get(name)) for part in inner if isinstance(part, dict) for name in _MODELS)
@@ -114,7 +114,7 @@ def _drawn(reply: object) -> list[object]:
 
 
 def _given(reply: object, row: Mapping[str, object]) -> Given:
-    """Return the reply in a cell, out of whatever a provider wraps it in, and why it ended."""
+    """Return the reply in a cell, unwrapped from a provider's result, with its stop reason."""
     ended = next((row[name] for name in _ENDS if row.get(name)), None)
     while isinstance(reply, list | dict):
         if isinstance(reply, list):
@@ -139,7 +139,7 @@ def _given(reply: object, row: Mapping[str, object]) -> Given:
 
 
 def _is_thought(part: object) -> bool:
-    """Tell whether a part of a reply is what the model thought before."""
+    """Tell whether a part of a reply is the model's thinking."""
     return isinstance(part, dict) and bool(
         part.get("thought") or part.get("type") in ("thinking", "redacted_thinking", "reasoning")
     )

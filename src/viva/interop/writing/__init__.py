@@ -1,1 +1,1 @@
-"""Runs and question sets in other people's formats. Nothing here asks or grades; `cli` brings what is written."""
+"""Writers of runs and question sets in other tools' formats. Nothing here asks or grades."""

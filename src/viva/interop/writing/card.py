@@ -24,17 +24,17 @@ _SIZES = (
 
 
 class Licence(Struct, frozen=True):
-    """Under which terms questions may be passed on."""
+    """The terms under which questions may be redistributed."""
 
     id: str
     name: str
     url: str
     asks: str = ""
-    """What it asks of whoever passes them on."""
+    """What it requires for redistribution."""
 
 
 class Set(Struct, frozen=True, kw_only=True):
-    """A question set that is in the data, or that its answers are about."""
+    """A question set that the data contains, or whose answers it contains."""
 
     label: str
     about: BenchmarkInfo
@@ -46,7 +46,7 @@ class Set(Struct, frozen=True, kw_only=True):
 
 
 class Subset(Struct, frozen=True, kw_only=True):
-    """A configuration: a table in shards of its own, `NAME/test-*.parquet`."""
+    """A configuration: one table, in shards `NAME/test-*.parquet`."""
 
     name: str
     columns: tuple[Column, ...]
@@ -56,7 +56,7 @@ class Subset(Struct, frozen=True, kw_only=True):
 
 
 class Card(Struct, frozen=True, kw_only=True):
-    """What a card is made of."""
+    """The content of a data set's card."""
 
     evaluations: list[EvaluationResult]
     sets: list[Set]
@@ -65,23 +65,23 @@ class Card(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """What the data set is called."""
+        """Title of the data set."""
         exams = ", ".join(dict.fromkeys(one_line(each_set.label, 60) for each_set in self.sets))
         whole = f"Answers and scores: {exams}" if self.evaluations else f"Questions: {exams}"
         return whole if len(whole) <= 200 else f"{whole[:199]}…"
 
     @property
     def licences(self) -> list[Licence]:
-        """Those of the sets, each once."""
+        """Licences of the sets, each once."""
         return list(dict.fromkeys(each_set.licence for each_set in self.sets))
 
     @property
     def rows(self) -> int:
-        """Of all tables."""
+        """Number of rows of all tables."""
         return sum(subset.rows for subset in self.subsets)
 
     def warnings(self) -> Iterator[str]:
-        """Return what somebody must know before anything of this is published."""
+        """Yield warnings that concern publishing the data."""
         for licence in self.licences:
             whose = ", ".join(
                 dict.fromkeys(one_line(each_set.label, 60) for each_set in self.sets if each_set.licence == licence)
@@ -109,7 +109,7 @@ def licence_of(benchmark: str, *, bundled: bool) -> Licence:
 
 
 def card_text(card: Card) -> str:
-    """Return the whole README.md. Strangers' names stand in it as code, what cannot be seen is spelled out."""
+    """Return the whole README.md. Names from untrusted files appear as code, invisible characters spelled out."""
     lines = ["---", _head(card), "---", "", f"# {_plain(card.title)}", ""]
     what = (
         "Answers of language models to questions, and what each earned"
@@ -231,13 +231,13 @@ def _grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
 
 
 def _code(text: str, bar: str = "¦") -> str:
-    """Return a stranger's text as a piece of code: no markup, no link, no end of a table's cell."""
+    """Return an untrusted text as inline code: no markup, no link, no end of a table's cell."""
     plain = one_line(clean(text), 1000).replace("`", "'").replace("|", bar)
     return f"`{plain or ' '}`"
 
 
 def _plain(text: str) -> str:
-    """Return text in which Markdown and HTML see no markup."""
+    """Escape a text for Markdown and HTML."""
     return "".join(
         f"\\{character}" if character in "\\`*_[]|#" else character
         for character in html.escape(one_line(clean(text), 1000), quote=False)

@@ -1,7 +1,7 @@
-"""Croissant metadata (1.0) of a data set: what its tables are, for whoever finds or loads it by machine.
+"""Croissant metadata (1.0) of a data set: a machine-readable description of its tables.
 
-https://docs.mlcommons.org/croissant/docs/croissant-spec.html. Columns of turns and testimonies, which are lists of
-records, are described in the card alone.
+https://docs.mlcommons.org/croissant/docs/croissant-spec.html. Columns that are lists of records (turns, judges'
+replies) are described in the card alone.
 """
 
 from __future__ import annotations

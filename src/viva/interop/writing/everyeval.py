@@ -26,7 +26,7 @@ _LONGEST_TEMPLATE = 20_000
 
 
 def write_every_eval_ever(result: EvaluationResult, folder: Path) -> Path | None:
-    """Write the record of one model on one exam and give its file; None where there is no mean to write."""
+    """Write the record of one model on one exam and return its path; None where there is no mean."""
     if result.overall.mean is None:
         return None
     opened = result.record.model(result.model)
@@ -170,7 +170,7 @@ def _result_id(result: EvaluationResult) -> str:
 
 
 def _strings(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The schema's free fields hold strings only."""
+    """Yield names and values as strings, since the schema's free fields hold strings only."""
     for name, value in values.items():
         if value is not None:
             yield name, value if isinstance(value, str) else encoded(value).decode()

@@ -44,11 +44,11 @@ _STOPS = {
     "other": "unknown",
 }
 _IDS = 100_000
-"""Sample ids beyond which the header does not list them."""
+"""Most sample ids that the header lists."""
 
 
 def log_name(result: EvaluationResult) -> str:
-    """Return the file name that Inspect would give it: when, which task, which id."""
+    """Return the log's file name as Inspect forms it: time, task, id."""
     when = created(result.record).isoformat(timespec="seconds").replace(":", "-").replace("+", "-")
     return f"{when}_{file_part(result.label).replace('_', '-')}_{_id(result, 'task')}.eval"
 
@@ -75,7 +75,7 @@ def write_eval(result: EvaluationResult, path: Path) -> Totals:
 
 
 def write_json(result: EvaluationResult, path: Path) -> Totals:
-    """Return the same as one JSON file: larger, slower to open, and readable with any tool."""
+    """Write the log as one JSON file: larger and slower to open, but readable with any tool."""
     totals = Totals()
     ids: list[str] = []
     with tempfile.TemporaryFile() as samples, path.open("wb") as out:
@@ -90,7 +90,7 @@ def write_json(result: EvaluationResult, path: Path) -> Totals:
 
 
 def _samples(result: EvaluationResult, totals: Totals, ids: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield a sample an answer, which is counted in `totals`; `ids` gets those that the header lists."""
+    """Yield one sample for each answer; count it in `totals`, and add to `ids` those that the header lists."""
     for answer in result.answers():
         totals.count(answer)
         sample = _sample(result, answer)
@@ -116,7 +116,7 @@ def _id(result: EvaluationResult, what: str) -> str:
 
 
 def _short(digest: str) -> str:
-    """22 letters and digits, as Inspect's own identifiers."""
+    """Encode a digest as 22 letters and digits, like Inspect's own identifiers."""
     number, letters = int(digest, 16), ""
     while len(letters) < 22:
         number, rest = divmod(number, len(_LETTERS))
@@ -127,7 +127,7 @@ def _short(digest: str) -> str:
 def _head(result: EvaluationResult, totals: Totals, ids: list[str]) -> dict[str, Any]:
     """Return all of a log but its samples."""
     began = moment(totals.first) or created(result.record).isoformat()
-    counted = not totals.uncounted and (totals.input or totals.output)  # a sum of some would pass for that of all
+    counted = not totals.uncounted and (totals.input or totals.output)  # a partial sum would pass for the whole
     usage = {result.model: _usage(totals.input, totals.output, totals.reasoning)} if counted else {}
     return {
         "version": 2,
@@ -306,7 +306,7 @@ def _reply(result: EvaluationResult, answer: Answer) -> dict[str, Any]:
     response, text = answer.response, answer.reply
     if response.error:
         return {"model": result.model, "choices": [], "completion": "", "error": _failure(answer)}
-    # Inspect's own text of a message, which scorers read, leaves out what stands there as reasoning.
+    # Inspect's own text of a message, which scorers read, leaves out the parts marked as reasoning.
     content: object = text
     if response.reasoning:
         content = [{"type": "reasoning", "reasoning": response.reasoning}, {"type": "text", "text": text}]
@@ -345,8 +345,8 @@ def _score(answer: Answer) -> dict[str, Any]:
 
 
 def sample_id(question: str) -> str:
-    """Return a question's id as a sample's: itself, where it can be part of a member's name in an archive that
-    strangers unpack; else what is left of it, with a hash. The sample's metadata has the id whole.
+    """Return a question's id as a sample's: unchanged where it is safe in the name of an archive's member, else made
+    safe with a hash. The sample's metadata has the original id.
     """
     parts = question.replace("\\", "/").split("/")
     if question.isprintable() and "\\" not in question and not {"", ".", ".."} & set(parts) and len(question) <= 200:
@@ -355,7 +355,7 @@ def sample_id(question: str) -> str:
 
 
 def _summary(sample: dict[str, Any]) -> dict[str, Any]:
-    """Return what a list of samples shows of one."""
+    """Return a sample's entry in summaries.json."""
     score = sample["scores"][SCORER]
     asked = sample["input"]
     if not isinstance(asked, str):

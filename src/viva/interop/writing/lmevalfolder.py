@@ -3,7 +3,7 @@ tasks, and samples_TASK_*.jsonl a task with a line a question.
 
 The metric is called `score`, from 0 to 1. A question's several answers stand in `resps` (those that came: an outage is
 no empty answer); their scores, what was read in them and why they count as they do, in `viva`. A question whose answers
-are all unscored has no `score` and an empty `metrics`: it is no zero. The mean is Viva's, of answers as the benchmark
+are all unscored has no `score` and an empty `metrics`. The mean is Viva's, of answers as the benchmark
 averages them.
 """
 
@@ -25,7 +25,7 @@ FILTER = "none"
 
 
 def write_lm_eval(evaluations: Sequence[EvaluationResult], folder: Path) -> list[Path]:
-    """Write what one run's models got: `sat` in any order. Returns the results files."""
+    """Write a folder for each model of a run, whatever the order of `evaluations`; return the results files."""
     files: list[Path] = []
     for _, group in itertools.groupby(
         sorted(evaluations, key=lambda evaluation: evaluation.model), key=lambda evaluation: evaluation.model
@@ -49,25 +49,23 @@ def _model(evaluations: Sequence[EvaluationResult], folder: Path) -> Path:
 
 
 def _date(result: EvaluationResult) -> str:
-    """Return a moment as lm-eval writes it, with microseconds that tell runs of one second apart."""
+    """Return the run's start as lm-eval writes it, with microseconds from its digest to separate runs of one second."""
     when = created(result.record).replace(tzinfo=None)
     run = int(result.run_digest[:12], 16) % 1_000_000
     return (when + datetime.timedelta(microseconds=run or 1)).isoformat().replace(":", "-")
 
 
 def _task(result: EvaluationResult) -> str:
-    """Return the exam as a task's name, which is part of a file name, too: lm-eval reads it up to the last
-    underscore.
-    """
+    """Return the exam's task name, safe in a file name, where lm-eval reads it up to the last underscore."""
     return file_part(result.label)
 
 
 _OF_TASKS = ("results", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples")
-"""What results_*.json begins with, each task by task."""
+"""The first keys of results_*.json, each with one entry for each task."""
 
 
 def _write_task(result: EvaluationResult, path: Path) -> tuple[dict[str, Any], Totals]:
-    """Write the samples of an exam; return what results_*.json says of it, and what adds up."""
+    """Write the samples of an exam; return its entries in results_*.json, and its totals."""
     totals, hashes = Totals(), []
     with path.open("wb") as out:
         for number, answers in enumerate(_questions(result, totals)):
@@ -102,7 +100,7 @@ def _write_task(result: EvaluationResult, path: Path) -> tuple[dict[str, Any], T
 
 
 def _content(result: EvaluationResult, written: Mapping[str, tuple[dict[str, Any], Totals]]) -> dict[str, Any]:
-    """Return all of a model's results_*.json; `result` is any of its exams'."""
+    """Return the content of a model's results_*.json; `result` is that of any of its exams."""
     totals = [of_task for _, of_task in written.values()]
     begun = min((total.first for total in totals if total.first), default=0.0)
     ended = max(total.last for total in totals)

@@ -1,4 +1,4 @@
-"""What is written of a run: one model on one exam with its numbers, and its answers one after the other."""
+"""The results that writers take: one model on one exam with its numbers, and an iterator of its answers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from viva.interop.writing.safetext import sha256
 from viva.types import Aggregate, BenchmarkInfo, Sampling, ScoreRow
 
 Z95 = 1.959963984540054
-"""Standard errors between a mean and the end of its 95 % interval, where it is a normal one."""
+"""Standard errors from a mean to the end of its normal 95 % interval."""
 
 
 class EvaluationResult(Struct, frozen=True, kw_only=True):
-    """One model on one exam."""
+    """The result of one model on one exam."""
 
     run: str
     """The run's name."""
@@ -29,63 +29,63 @@ class EvaluationResult(Struct, frozen=True, kw_only=True):
     model: str
     overall: Estimate
     headline: Aggregate
-    """How `overall` averages."""
+    """The average that `overall` is."""
     signature: str
     settings: dict[str, str | int]
     """The signature by parts."""
     answers: Callable[[], Iterator[Answer]]
     warnings: tuple[str, ...] = ()
-    """What must be known beside the numbers."""
+    """Notes to be shown with the numbers."""
 
     @property
     def label(self) -> str:
-        """What the run calls the exam."""
+        """The exam's label in the run."""
         return self.exam.spec.label
 
     @property
     def metric(self) -> str:
-        """What kind of number `overall` is: "mean", or which answers of a question count ("best")."""
+        """Kind of the number `overall`: "mean", or the answers of a question that count ("best")."""
         return self.headline.attempts or "mean"
 
     @property
     def stderr(self) -> float | None:
-        """A standard error that says what the 95 % interval says: half its width over 1.96. None for no interval."""
+        """Standard error that corresponds to the 95 % interval: half its width over 1.96. None without an interval."""
         cell = self.overall
         return None if cell.low is None or cell.high is None else (cell.high - cell.low) / (2 * Z95)
 
     @property
     def scored(self) -> int:
-        """How many answers the mean rests on, each as often as its question is listed."""
+        """Number of answers in the mean, each counted as often as its question is listed."""
         return self.overall.n - self.overall.unanswered
 
     @property
     def draws(self) -> int:
-        """Answers to a question."""
+        """Answers to a question, over all repeats."""
         return (self.exam.samples or self.record.samples) * self.record.repeats
 
     @property
     def sampling(self) -> Sampling:
-        """How its answers were drawn."""
+        """Sampling parameters of the answers."""
         return self.exam.sampling or self.record.sampling
 
     @property
     def dataset(self) -> str:
-        """What its questions are called."""
+        """Title of the question set."""
         return self.about.title + (", Viva's bundled sample" if self.exam.data is None else "")
 
     @property
     def run_digest(self) -> str:
-        """A name for the run, 64 hexadecimal digits."""
+        """Identifier of the run, 64 hexadecimal digits."""
         return sha256(f"{self.run}\0{self.record.created}\0{self.record.command}")
 
     def digest(self, *parts: str) -> str:
-        """Return a name for this and nothing else, 64 hexadecimal digits; the same for the same run, exam and model."""
+        """Return a reproducible identifier of run, exam, model and `parts`, 64 hexadecimal digits."""
         whole = (self.run, self.record.created, self.label, self.model, self.signature, *parts)
         text = "\0".join(f"{len(part)}:{part}" for part in whole)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def details(self) -> dict[str, object]:
-        """Return what belongs beside the number wherever it goes."""
+        """Return the metadata that every format shows with the mean."""
         cell = self.overall
         content: dict[str, object] = {
             "signature": self.signature,
@@ -107,7 +107,7 @@ class EvaluationResult(Struct, frozen=True, kw_only=True):
 
 
 class Totals(Struct):
-    """What adds up while answers go by."""
+    """Sums over the answers counted so far."""
 
     answers: int = 0
     errors: int = 0
@@ -116,12 +116,12 @@ class Totals(Struct):
     output: int = 0
     reasoning: int = 0
     uncounted: int = 0
-    """Replies of which no server said how many tokens they took."""
+    """Replies without token counts from the server."""
     first: float = 0.0
     last: float = 0.0
 
     def count(self, answer: Answer) -> None:
-        """Take one more answer into account."""
+        """Add one answer."""
         self.answers += 1
         self.errors += answer.response.error is not None
         self.unscored += answer.row.points is None
@@ -138,7 +138,7 @@ class Totals(Struct):
 
 
 def utc(timestamp: float) -> datetime.datetime | None:
-    """Return seconds since 1970 as a moment in UTC; None for what is none."""
+    """Return seconds since 1970 as a time in UTC; None where they are not positive or out of range."""
     try:
         return datetime.datetime.fromtimestamp(timestamp, datetime.UTC) if timestamp > 0 else None
     except (OverflowError, ValueError, OSError):
@@ -146,12 +146,12 @@ def utc(timestamp: float) -> datetime.datetime | None:
 
 
 def moment(timestamp: float) -> str:
-    """Return the same as ISO 8601; "" for what is no moment."""
+    """Return seconds since 1970 as ISO 8601 in UTC; "" where they are not positive or out of range."""
     return when.isoformat(timespec="milliseconds") if (when := utc(timestamp)) else ""
 
 
 def created(record: RunRecord) -> datetime.datetime:
-    """Return when the run began, in UTC; 1970 where its record does not say so readably."""
+    """Return when the run began, in UTC; 1970 where its record is unreadable."""
     try:
         when = datetime.datetime.fromisoformat(record.created)
     except ValueError:
@@ -160,7 +160,7 @@ def created(record: RunRecord) -> datetime.datetime:
 
 
 def judged(row: ScoreRow) -> dict[str, object]:
-    """Return who decided what, and what the judges gave it; empty where a rule decided all."""
+    """Return who decided each aspect, and the judges' marks; empty where a rule decided all."""
     fields: dict[str, object] = {}
     if row.decided:
         fields["decided"] = row.decided

@@ -1,4 +1,4 @@
-"""Strangers' texts made safe for files of others: valid Unicode in JSON, and names that are no paths."""
+"""Untrusted texts made safe in exported files: valid Unicode in JSON, and names that are no paths."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _PLAIN = re.compile(r"[^A-Za-z0-9._+-]+")
 
 
 def clean(text: str) -> str:
-    """Return text that can be encoded: half a surrogate pair becomes U+FFFD. All else stays, invisible characters
-    included: JSON escapes them, and who shows them must see to that.
+    """Return text that can be encoded: half a surrogate pair becomes U+FFFD. Invisible characters stay: JSON escapes
+    them, and code that displays them must do so.
     """
     try:
         text.encode()
@@ -27,7 +27,7 @@ def clean(text: str) -> str:
 
 
 def encoded(content: Any) -> bytes:
-    """Compact JSON, the same bytes for the same content. Numbers that are none become null (see NAN)."""
+    """Encode content as compact JSON, the same bytes for the same content. NaN and infinities become null (see NAN)."""
     try:
         return msgspec.json.encode(content)
     except UnicodeEncodeError:
@@ -35,7 +35,7 @@ def encoded(content: Any) -> bytes:
 
 
 def cleaned(content: Any) -> Any:
-    """Return plain content whose texts can be encoded."""
+    """Return plain content with every text passed through `clean`."""
     if isinstance(content, str):
         return clean(content)
     if isinstance(content, dict):
@@ -46,19 +46,19 @@ def cleaned(content: Any) -> Any:
 
 
 def pretty(content: Any) -> bytes:
-    """JSON to be looked at, in ASCII: nothing in it steers a terminal."""
+    """Encode content as indented JSON in ASCII, which cannot control a terminal."""
     return json.dumps(json.loads(encoded(content)), indent=2, ensure_ascii=True).encode() + b"\n"
 
 
 def sha256(content: bytes | str) -> str:
-    """Of a text or bytes, in hexadecimal digits."""
+    """Return the SHA-256 of a text or bytes, in hexadecimal digits."""
     return hashlib.sha256(clean(content).encode() if isinstance(content, str) else content).hexdigest()
 
 
 def file_part(text: str, longest: int = 60, between: str = "-") -> str:
-    """Return a part of a file name that tells what a text says as far as that is safe: ASCII letters, digits, `._+-`,
-    other stretches as `between`. Never empty, a path, hidden or an option; with a hash where another text would be the
-    same (only a slash may become `__` without one: that is how lm-eval names models).
+    """Return a text as a safe part of a file name: ASCII letters, digits, `._+-`, other stretches as `between`. Never
+    empty, a path, hidden or an option; with a hash where another text would give the same (only a slash may become
+    `__` without one: that is how lm-eval names models).
     """
     folded = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     plain = _PLAIN.sub(between, folded).strip(".-_")[:longest].strip(".-_")

@@ -23,9 +23,9 @@ from viva.visible import one_line
 
 MOST_ROWS = 20_000
 MOST_CHARACTERS = 1 << 25
-"""What is held in memory at once, and what a shard has at most: rows, and characters of their texts."""
+"""Most rows, and characters of their texts, in memory at once and in one shard."""
 _MOST_NAMES = 200
-"""Columns of one kind, tags say; names beyond are left out, since a hostile file can have any number."""
+"""Most columns of one family, such as tags; further names are left out, since a hostile file can have any number."""
 
 Kind = Literal["text", "integer", "number", "moment", "texts", "numbers", "turns", "said"]
 _TYPES: dict[Kind, Any] = {
@@ -50,7 +50,7 @@ class Column(Struct, frozen=True):
     kind: Kind
     about: str
     tells: bool = False
-    """Whether it tells the gold answer."""
+    """Whether it reveals the gold answer."""
 
 
 _EXAM = Column("exam", "text", "benchmark and language, or the question file")
@@ -114,13 +114,13 @@ _FAMILIES: dict[str, tuple[str, Kind, str]] = {
 
 
 class Names(Struct):
-    """The names that rows have: of tags, parts, and aspects; each with its column."""
+    """Names of tags, parts and aspects that occur in rows, each with its column."""
 
     known: dict[str, dict[str, Column]] = {}
 
     @classmethod
     def of(cls, rows: Iterable[ScoreRow | Question]) -> Names:
-        """Return those in these rows, in order of appearance."""
+        """Collect the names in rows, in order of appearance."""
         families: dict[str, dict[str, Column]] = {family: {} for family in _FAMILIES}
         taken: set[str] = set()
         for row in rows:
@@ -131,12 +131,12 @@ class Names(Struct):
         return cls(families)
 
     def columns(self) -> Iterator[Column]:
-        """In the order of the families."""
+        """Yield all columns, family by family."""
         for known in self.known.values():
             yield from known.values()
 
     def cells(self, row: ScoreRow | Question) -> Iterator[tuple[str, Any]]:
-        """(column, cell) of one row; those that it lacks are left out."""
+        """Yield (column, cell) for each name that a row has."""
         for family, known in self.known.items():
             values: Mapping[str, Any] = getattr(row, family, {})
             for name, value in values.items():
@@ -146,7 +146,7 @@ class Names(Struct):
 
 def _named(family: str, name: str, taken: set[str]) -> Column:
     prefix, kind, about = _FAMILIES[family]
-    plain = re.sub(r"\W+", "_", clean(name)[:60]).strip("_")  # a part of an IRI, too
+    plain = re.sub(r"\W+", "_", clean(name)[:60]).strip("_")  # must be safe in an IRI, too
     column = f"{prefix}_{plain}"
     for number in itertools.count(2):
         if column.lower() not in taken:
@@ -157,27 +157,27 @@ def _named(family: str, name: str, taken: set[str]) -> Column:
 
 
 def score_columns(names: Names) -> tuple[Column, ...]:
-    """Of the table of scores: a row an answer, without the texts."""
+    """Return the columns of the table of scores: one row for each answer, without the texts."""
     return (*_WHOSE, *SCORE, *names.columns())
 
 
 def answer_columns() -> tuple[Column, ...]:
-    """Of the table of answers: a row an answer, with the texts."""
+    """Return the columns of the table of answers: one row for each answer, with the texts."""
     return (*_WHOSE, *REPLY)
 
 
 def whole_columns(names: Names) -> tuple[Column, ...]:
-    """Of both in one."""
+    """Return the columns of scores and answers in one table."""
     return (*_WHOSE, *REPLY, *SCORE, *names.columns())
 
 
 def question_columns(names: Names) -> tuple[Column, ...]:
-    """Of the table of questions."""
+    """Return the columns of the table of questions."""
     return (*QUESTION, *names.columns())
 
 
 def without_gold(columns: Iterable[Column]) -> tuple[Column, ...]:
-    """Return those that do not tell the gold answer."""
+    """Return the columns that do not reveal the gold answer."""
     return tuple(column for column in columns if not column.tells)
 
 
@@ -206,7 +206,7 @@ def answer_row(run: str, answer: Answer, names: Names) -> dict[str, Any]:
 
 
 def _attributes(row: ScoreRow | Question, columns: Iterable[Column]) -> dict[str, Any]:
-    """Return the cells that are attributes of a row, called as their columns are."""
+    """Return the cells of columns that are named like attributes of the row."""
     return {column.name: getattr(row, column.name) for column in columns}
 
 
@@ -221,7 +221,7 @@ def question_row(exam: str, question: Question, names: Names) -> dict[str, Any]:
 
 
 class Writer:
-    """A table on its way to the disk, in pieces that are small enough to be held: `add` its rows, then `close` it."""
+    """Writer of a table in pieces that fit into memory: `add` its rows, then `close` it."""
 
     def __init__(self, columns: Sequence[Column], place: Path) -> None:
         self._columns = columns
@@ -235,7 +235,7 @@ class Writer:
         """The pieces that are on the disk."""
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """One more row; cells that the table has no column for are left out."""
+        """Add a row; cells that the table has no column for are left out."""
         for name, cells in self._cells.items():
             value = row.get(name)
             if name in self._nested and value is not None:
@@ -248,7 +248,7 @@ class Writer:
             self._flush()
 
     def close(self) -> list[Path]:
-        """Write the rest; at least one piece, which may be empty."""
+        """Write the rest, and return the paths of the pieces: at least one, which may be empty."""
         if self._held or not self.parts:
             self._flush()
         return self.parts
@@ -272,7 +272,7 @@ class Writer:
 
 
 def write_tables(tables: Mapping[Path, Sequence[Column]], rows: Iterable[Mapping[str, Any]]) -> int:
-    """Parquet files of the same rows with different columns, in one pass; returns how many rows there are."""
+    """Write the same rows to Parquet files with different columns, in one pass; return the number of rows."""
     writers = {path: Writer(columns, path) for path, columns in tables.items()}
     count = 0
     for count, row in enumerate(rows, 1):  # noqa: B007 - how many
@@ -290,7 +290,7 @@ def write_tables(tables: Mapping[Path, Sequence[Column]], rows: Iterable[Mapping
 
 
 def write_shards(folder: Path, columns: Sequence[Column], rows: Iterable[Mapping[str, Any]]) -> tuple[int, list[Path]]:
-    """Parquet files of one table, named as the Hub does (test-00000-of-00003.parquet): how many rows, which files."""
+    """Write a table as Parquet shards, named as on the Hub (test-00000-of-00003.parquet); return rows and paths."""
     folder.mkdir(parents=True)
     writer = Writer(columns, folder / "shard")
     for row in rows:

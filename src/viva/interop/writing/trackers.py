@@ -29,13 +29,13 @@ _LONGEST = 500
 
 
 class TrackedResult(Struct, frozen=True, kw_only=True):
-    """What a tracker shows of one model on one exam."""
+    """One model's result on one exam, as trackers show it."""
 
     name: str
     group: str
     """The run of Viva."""
     digest: str
-    """The same for the same run, exam and model."""
+    """Identifier, the same for the same run, exam and model."""
     began: float
     """Seconds since 1970."""
     settings: dict[str, str]
@@ -45,9 +45,7 @@ class TrackedResult(Struct, frozen=True, kw_only=True):
 
 
 def tracked(result: EvaluationResult, consumed: Consumed | None) -> TrackedResult:
-    """Return the numbers of a result by the names under which a tracker shows them; those that are unknown are left
-    out.
-    """
+    """Return the numbers of a result by the names under which a tracker shows them; unknown ones are left out."""
     cell = result.overall
     numbers: dict[str, float | None] = {
         "score": cell.mean,
@@ -101,7 +99,7 @@ def write_mlflow(results: Sequence[TrackedResult], *, force: bool) -> str:
 
     Raises VivaError without MLflow and for a result that is there, StorageError for what MLflow refuses.
     """
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # nobody but the store is to hear of it
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # results go to the store alone
     mlflow = _package("mlflow", "mlflow")
     entities = _package("mlflow.entities", "mlflow")
     experiment = os.environ.get("MLFLOW_EXPERIMENT_NAME") or PROJECT
@@ -148,10 +146,10 @@ def write_wandb(results: Sequence[TrackedResult], *, force: bool) -> str:
     A result's run has the same id each time, so that it is written over with `force`, and refused by the server
     without. Raises VivaError without wandb, StorageError for what it refuses.
     """
-    os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # nobody but the server is to hear of it
+    os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # results go to the server alone
     wandb = _package("wandb", "wandb")
     project = os.environ.get("WANDB_PROJECT") or PROJECT
-    # Of this machine, its user and its programs nothing is written down.
+    # Nothing is recorded about this machine, its user or its programs.
     quiet = {"silent": True, "console": "off", "disable_git": True, "save_code": False}
     private = dict.fromkeys(("x_disable_stats", "x_disable_meta", "x_disable_machine_info"), True)
     try:

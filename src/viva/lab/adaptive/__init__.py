@@ -1,1 +1,1 @@
-"""Runs that choose their questions by what other models' scores predict least."""
+"""Adaptive runs, which ask the questions that other models' scores predict least."""

@@ -1,6 +1,6 @@
-"""`viva adaptive run`: ask what other models' scores predict least, until enough is known of the score on all.
+"""`viva adaptive run`: ask the least predictable questions, until the score on all is known precisely enough.
 
-In rounds, each drawn by what the rounds before brought.
+Questions are drawn in rounds, each by the answers to those before.
 """
 
 from __future__ import annotations
@@ -31,13 +31,15 @@ from viva.runs.open import OpenRun, open_evidence
 from viva.runs.session import Way
 
 FIRST, LATER = 50, 20
-"""Questions of the first round, and of any other at least."""
+"""Questions of the first round, and the fewest of any later one."""
 GROWTH = 0.1
-"""Each round adds this share of what was asked: few rounds, and stopping is at most so much too late."""
+"""Each round adds this share of the questions asked: few rounds, and stopping is late by at most this share."""
 
 
 def carry_out_rounds(opened: OpenRun, earlier: list[RunFolder]) -> int:
-    """Ask what is missing, and grade what comes; `opened` has all that was asked at the end. Returns the exit code."""
+    """Ask missing questions, and grade the replies; `opened` has all asked questions at the end. Returns the exit
+    code.
+    """
     asking = _Adaptive(opened)
     try:
         return execute_run(opened, earlier, asking.more)
@@ -46,7 +48,7 @@ def carry_out_rounds(opened: OpenRun, earlier: list[RunFolder]) -> int:
 
 
 class _Adaptive:
-    """What an adaptive run asks: at first what it drew before, then round by round what is drawn next."""
+    """The feed of an adaptive run: first the questions drawn before, then one round after another."""
 
     def __init__(self, opened: OpenRun) -> None:
         self._opened, (exam,) = opened, opened.exams
@@ -79,12 +81,12 @@ class _Adaptive:
     def _draw(self) -> None:
         new = self._rounds.next(self.drawn, self._scores)
         self.drawn = [*self.drawn, *new]
-        _write(self._opened.folder.path, self.drawn)  # before anything is asked: what was drawn stays drawn
+        _write(self._opened.folder.path, self.drawn)  # before anything is asked: a resumed run keeps its draws
         self.ask(new)
 
 
 class Rounds:
-    """What is drawn next, and whether anything is."""
+    """Draws the rounds, and decides when to stop."""
 
     def __init__(self, calibration: Calibration, seed: int, until: Until) -> None:
         from viva.lab.items.curves import known_curves
@@ -93,7 +95,7 @@ class Rounds:
         _, self._curves = known_curves(calibration.matrix(), self._frame.shares)
 
     def over(self, drawn: Sequence[Draw], scored: Sequence[Mapping[str, float]]) -> bool:
-        """Return whether the rule says to stop, or everything was asked."""
+        """Return whether the stopping rule holds, or all questions were asked."""
         until = self._until
         if len(drawn) >= len(self._frame.questions) or (until.kind == "number" and len(drawn) >= until.value):
             return True
@@ -143,7 +145,7 @@ def _scores(opened: OpenRun) -> list[Mapping[str, float]]:
 
 
 def _write(path: Path, draws: Sequence[Draw]) -> None:
-    """Write them as a whole. Raises StorageError where that cannot be."""
+    """Write the draws atomically. Raises StorageError if that fails."""
     try:
         write_whole(path / DRAWS, msgspec.json.Encoder().encode_lines(draws), sync=True)
     except OSError as problem:
@@ -184,7 +186,7 @@ def adaptive(config: AdaptiveConfig) -> Way:
 
 
 class Adaptive(Way):
-    """Rounds of questions, each drawn by what the rounds before brought."""
+    """The way of asking in rounds, each drawn by the answers to those before."""
 
     def __init__(self, config: AdaptiveConfig) -> None:
         self._config = config
@@ -192,7 +194,7 @@ class Adaptive(Way):
     def plan(
         self, record: RunRecord, exams: Sequence[Exam], limits: LimitOptions
     ) -> tuple[RunRecord, Mapping[str, bytes]]:
-        """With the rule by which it stops; the other models' scores are kept."""
+        """Add the stopping rule to the record, and the other models' scores to the run's files."""
         source, until = self._config.calibration, self._config.until
         if source is None:
             raise VivaError(
@@ -206,5 +208,5 @@ class Adaptive(Way):
         return msgspec.structs.replace(record, adaptive=known), {CALIBRATION: content}
 
     def carry_out(self, opened: OpenRun, earlier: list[RunFolder]) -> int:
-        """Round by round."""
+        """Run the rounds and return the exit code."""
         return carry_out_rounds(opened, earlier)

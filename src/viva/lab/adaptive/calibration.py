@@ -1,4 +1,4 @@
-"""What an adaptive run goes by: other models' scores on its questions, kept in the run folder as calibration.json."""
+"""Calibration of an adaptive run: other models' scores on its questions, stored in the run as calibration.json."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 CALIBRATION = "calibration.json"
 FEWEST = 2
-"""Models without which nothing tells easy questions from hard ones."""
+"""The fewest models for separating easy questions from hard ones."""
 
 
 class Calibration(Struct, kw_only=True):
-    """All of calibration.json."""
+    """The content of calibration.json."""
 
     models: list[str]
     questions: list[str]
@@ -40,7 +40,7 @@ class Calibration(Struct, kw_only=True):
     """A row a model."""
 
     def matrix(self) -> Floats:
-        """Return models × questions, shares of 1, nan where there is no score."""
+        """Return the scores, models × questions, shares of 1; nan where there is no score."""
         import numpy as np
 
         return np.array(self.scores, dtype=float)
@@ -57,9 +57,9 @@ class Calibration(Struct, kw_only=True):
 def plan_adaptive(
     source: Path, until: str, record: RunRecord, exams: Sequence[Exam], limits: LimitOptions
 ) -> tuple[AdaptiveRecord, bytes]:
-    """Return what run.json says of an adaptive run, and its calibration.json.
+    """Return an adaptive run's part of run.json, and its calibration.json.
 
-    `record`: run.json so far. Raises VivaError for what cannot be asked so.
+    `record`: run.json so far. Raises VivaError for a run that cannot be adaptive.
     """
     rule, models = read_until(until), [model.name for model in record.models]
     wanted = 2 if rule.kind == "difference" else 1
@@ -116,58 +116,54 @@ def _calibration(source: Path, exam: Exam, asked: Sequence[str]) -> Calibration:
     headline = exam.headline()
     groups = [(drawn.tags.get(headline.over, ""), float(drawn.weight)) for drawn in sound.values()]
     names = {name.partition("@")[0] for name in asked}
-    scores_by_model: dict[str, dict[str, float]] = {}
-    for scores_of in score_sets(existing([str(source)], ()), EXAM):
-        scores = {name: score for name, score in question_scores(scores_of.scores, headline).items() if name in sound}
-        if scores_of.is_called([*names]):
+    others: dict[str, dict[str, float]] = {}
+    for scored in score_sets(existing([str(source)], ()), EXAM):
+        scores = {name: score for name, score in question_scores(scored.scores, headline).items() if name in sound}
+        if scored.is_called([*names]):
             notify(
-                f"{flag('calibration')}: {one_line(scores_of.model, 60)} is asked, so its scores in {source} "
-                "are left out"
+                f"{flag('calibration')}: {one_line(scored.model, 60)} is asked, so its scores in {source} are left out"
             )
         elif scores:
-            scores_by_model[
-                f"{scores_of.model} ({scores_of.source.name})"
-                if scores_of.model in scores_by_model
-                else scores_of.model
-            ] = scores
-    if len(scores_by_model) < FEWEST:
+            others[f"{scored.model} ({scored.source.name})" if scored.model in others else scored.model] = scores
+    if len(others) < FEWEST:
         raise DataError(
-            f"{source}: other models with scores on questions of {exam.spec.label}: {len(scores_by_model)}, and it "
+            f"{source}: other models with scores on questions of {exam.spec.label}: {len(others)}, and it "
             f"takes {FEWEST}: name a folder of runs, or a table of item scores (question, sample, model, score) whose "
             f"questions are called as in the exam ({one_line(next(iter(sound), ''), 40)})",
             field="calibration",
         )
-    unknown = sum(not any(name in scores for scores in scores_by_model.values()) for name in sound)
+    unknown = sum(not any(name in scores for scores in others.values()) for name in sound)
     if unknown:
         notify(
             f"{flag('calibration')}: {unknown:,} of {len(sound):,} questions have no score in {source}; they "
             "count as average"
         )
     return Calibration(
-        models=list(scores_by_model),
+        models=list(others),
         questions=list(sound),
         shares=shares_of(groups, headline.over).tolist(),
-        scores=[[scores.get(name) for name in sound] for scores in scores_by_model.values()],
+        scores=[[scores.get(name) for name in sound] for scores in others.values()],
     )
 
 
 def _warn(calibration: Calibration) -> None:
-    """Say where one ability does not explain the known models' answers."""
+    """Report if one ability does not explain the known models' answers."""
     from viva.lab.items.curves import dimensions
 
-    dimensionality = dimensions(calibration.matrix(), calibration.frame().shares)
-    if dimensionality is not None and dimensionality.several:
+    axes = dimensions(calibration.matrix(), calibration.frame().shares)
+    if axes is not None and axes.several:
         notify(
             f"{flag('calibration')}: the known models differ in more than one ability (largest eigenvalue of "
             "residuals "
-            f"{dimensionality.largest:.2f}, {dimensionality.expected:.2f} if it were one): the estimate stays "
-            "right, and may take more "
-            "questions"
+            f"{axes.largest:.2f}, {axes.expected:.2f} if it were one): the estimate stays "
+            "right, and may take more questions"
         )
 
 
 def read_calibration(path: Path, drawn: Sequence[str]) -> Calibration:
-    """Of a run folder, with the questions `drawn` so far. Raises StorageError for one that is missing or damaged."""
+    """Read the calibration of a run folder, which has the questions `drawn`. Raises StorageError if missing or
+    damaged.
+    """
     try:
         calibration = msgspec.json.decode(read_regular(path / CALIBRATION), type=Calibration)
     except OSError as problem:

@@ -1,6 +1,6 @@
-"""Which questions are drawn next: those whose scores are least predictable, each with a known probability.
+"""Drawing of questions: the least predictable scores are the most likely, each with a known probability.
 
-`analysis.weightedsampling` says what the probabilities are for, and what is written down of every draw.
+`analysis.items.weightedsampling` has the estimates that use the probabilities, and the record of a draw.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 LEAST = 0.04
-"""No score's predicted variance is less: that of an answer with 4 % the other way. Predictions near 0 and 1 are wrong
-more often than they say, and a question that is hardly ever drawn would weigh too much when it is."""
+"""The least predicted variance of a score, about that of a 0/1 score with mean 0.04. Predictions near 0 and 1 are wrong
+more often than they say, and a question hardly ever drawn would weigh too much when it is."""
 
 
 class Target(Struct, frozen=True, kw_only=True, eq=False):
-    """A mean to estimate: what is predicted of its values, an entry a question."""
+    """A mean to estimate, with predictions for every question."""
 
     predicted: Floats
     variance: Floats
@@ -35,18 +35,18 @@ class Frame(Struct, frozen=True, kw_only=True, eq=False):
 
     questions: tuple[str, ...]
     shares: Floats
-    """Of the full score; they sum to 1."""
+    """The questions' shares of the full score; they sum to 1."""
 
     def places(self, drawn: Sequence[Draw]) -> Indices:
-        """Return where the drawn questions are."""
+        """Return the places of the drawn questions."""
         place_of = {question: place for place, question in enumerate(self.questions)}
         return np.array([place_of[draw.question] for draw in drawn], dtype=np.int64)
 
 
 def draws(frame: Frame, targets: Sequence[Target], drawn: Sequence[Draw], count: int, seed: int) -> list[Draw]:
-    """Return the next `count` questions in the order drawn; fewer where fewer are left. The same of the same arguments.
+    """Return the next `count` questions in the order drawn; fewer where fewer are left. Deterministic.
 
-    Questions are drawn for the last target. `drawn`: all that were drawn before.
+    Probabilities are those for the last target. `drawn`: all earlier draws.
     """
     number = drawn[-1].round + 1 if drawn else 1
     dice = np.random.default_rng([seed % 2**63, number])
@@ -56,11 +56,11 @@ def draws(frame: Frame, targets: Sequence[Target], drawn: Sequence[Draw], count:
     places = np.flatnonzero(left)
     s = shares[places]
     size = s * np.sqrt(np.maximum(targets[-1].variance[places], LEAST))
-    # The smallest of exponential times at these rates is each question's with probability qₜ, and so is the next.
+    # Of exponential times at these rates, each question's is the smallest with probability qₜ; so are the next ones.
     order = np.argsort(dice.exponential(size=len(places)) / size, kind="stable")[:count]
 
     def remaining(values: Floats) -> Floats:
-        """Return the sum over what is left before each draw."""
+        """Return the sum over the remaining questions before each draw."""
         return np.flip(np.cumsum(np.flip(np.concatenate([values[order], [np.delete(values, order).sum()]]))))[:-1]
 
     sizes, share = remaining(size), remaining(s)

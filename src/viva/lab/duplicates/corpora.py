@@ -1,4 +1,4 @@
-"""Texts of any size, a piece at a time: what `viva overlap` compares a set with.
+"""Corpora of any size, read in pieces, for `viva overlap` to compare a set with.
 
     corpus.jsonl, .jsonl.gz     an object a line: the column that --text names
     table.csv, table.parquet    a row a text, the same
@@ -33,20 +33,22 @@ from viva.visible import one_line
 
 Unit = Literal["line", "paragraph", "file"]
 TEXT_COLUMNS = ("text", "content", "question", "Question", "body", "prompt", "instruction", "document")
-"""Columns that hold the text where none is named: the first that a row has."""
+"""Default columns of the text: the first that a row has."""
 OPTION_COLUMNS = ("A", "B", "C", "D", "E", "F")
 PIECE = 1 << 19
-"""Characters (or bytes) of a piece."""
+"""Characters (or bytes) in a piece."""
 LONGEST_LINE = 256 << 20
-"""Bytes of a line; a longer one is no text a line."""
+"""The most bytes of a line; with longer ones a file is not one text a line."""
 CUT = 1_000_000
-"""Characters of a text that is taken as one."""
+"""Characters beyond which a text is cut."""
 OVERLAP = 4_000
 _KINDS = (".jsonl", ".ndjson", ".csv", ".parquet", ".txt", ".md", ".json")
 
 
 class Piece(Struct, frozen=True):
-    """Some texts, or lines of JSON that hold them. `source` is which corpus; `done` the bytes read before its end."""
+    """Some texts, or lines of JSON with texts. `source`: number of the corpus; `done`: bytes read up to the piece's
+    end.
+    """
 
     source: int
     documents: tuple[tuple[str, str, int], ...] = ()
@@ -59,7 +61,7 @@ class Piece(Struct, frozen=True):
 
 
 def corpus_files(path: Path) -> list[Path]:
-    """Return a file, or all of a folder that can be read, in the order of their paths. Raises DataError for none."""
+    """Return a file, or all readable files of a folder, in the order of their paths. Raises DataError for none."""
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if _kind(file) in _KINDS and file.is_file())
         if not files:
@@ -130,7 +132,7 @@ def _line_pieces(opened: IO[bytes], file: Path, source: int, column: str) -> Ite
 
 
 def document_pieces(documents: Iterable[tuple[str, str]], source: int, *, itself: bool = False) -> Iterator[Piece]:
-    """Yield texts with their places in pieces; `itself`: each is the question of its number in the set."""
+    """Yield pieces of texts with their places; `itself`: the texts are the set's questions, in order."""
     held: list[tuple[str, str, int]] = []
     size = done = 0
     for number, (place, text) in enumerate(documents):
@@ -146,7 +148,7 @@ def document_pieces(documents: Iterable[tuple[str, str]], source: int, *, itself
 
 
 def cuts(text: str) -> Iterator[tuple[int, str]]:
-    """Yield a long text in parts, each with where it begins; a part ends at a blank if there is one near."""
+    """Yield a long text in parts, each with its start; a part ends at a blank if there is one near."""
     start = 0
     while len(text) - start > CUT:
         end = text.rfind(" ", start + CUT - OVERLAP, start + CUT)
@@ -168,7 +170,7 @@ def _csv(opened: IO[bytes], file: Path, column: str) -> Iterator[tuple[str, str]
     except csv.Error as problem:
         raise DataError(f"{file} is no CSV: {problem}") from None
     finally:
-        text.detach()  # whoever opened the file closes it
+        text.detach()  # the opener of the file closes it
 
 
 def _json(opened: IO[bytes], file: Path, column: str) -> Iterator[tuple[str, str]]:
@@ -187,7 +189,7 @@ def _loaded(content: bytes) -> object:
         return msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
-    try:  # other people's files hold halves of surrogate pairs, which msgspec refuses
+    try:  # files may contain lone surrogates, which msgspec refuses
         return json.loads(content.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError):
         return None
@@ -206,7 +208,7 @@ def _plain(opened: IO[bytes], file: Path, unit: Unit) -> Iterator[tuple[str, str
         ends = unit == "paragraph" and not text.strip()
         if held and (ends or size > CUT):
             yield f"{file}:{first}", "".join(held)
-            # A text that is far too long goes on with its own last lines.
+            # The next part of a text that is too long begins with the last lines of this one.
             held = held[-3:] if not ends and len("".join(held[-3:])) < OVERLAP else []
             first = number - len(held)
             size = sum(map(len, held))
@@ -259,7 +261,7 @@ def text_of(row: Mapping[str, Any], column: str, where: str) -> str:
 def searcher(
     questions: tuple[str, ...], overlap_config: OverlapConfig
 ) -> Callable[[Piece], tuple[int, TextMatch, int]]:
-    """Return the recipe of a crew: a worker that knows the set, and looks for it in pieces."""
+    """Return a recipe for workers: a function that searches a piece for the set's questions."""
     return partial(_searched, Search(questions, overlap_config))
 
 

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from viva.benchmarks import BENCHMARKS, question_file
 from viva.benchmarks.basics import holds_json_list, spread
-from viva.contracts import Exam
 from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError, option
 from viva.io.bounded import decoded
@@ -23,9 +22,9 @@ from viva.types import Question
 from viva.visible import one_line
 
 ASKED = "asked"
-"""The field of a question with its options: what an examinee is shown."""
+"""Name of the field of a question with its options, as models see it."""
 LARGEST = 1_000_000
-"""Questions of a set; more are a corpus, and belong behind --with."""
+"""The most questions of a set; more are a corpus, for --with."""
 
 
 class Opened(Struct, kw_only=True):
@@ -45,15 +44,13 @@ class Opened(Struct, kw_only=True):
 
     @property
     def fingerprint(self) -> str:
-        """12 hexadecimal digits over the texts, in whatever order."""
+        """12 hexadecimal digits over the texts, independent of their order."""
         texts = sorted(text.encode("utf-8", "replace").decode() for _, text in self.texts)
         return hashlib.blake2b(msgspec.json.encode(texts), digest_size=6).hexdigest()
 
 
 def open_set(given: str, field: str, choice: TaskOptions) -> Opened:
-    """Return the set whose questions are looked for. Raises DataError for what is none, or has no text in this
-    field.
-    """
+    """Return the set to search for. Raises DataError for an invalid set, or one without text in this field."""
     name, source = named_set(given)
     questions = _questions(source, field, choice)
     opened = questions or _rows(Path(source), "" if field == ASKED else field, choice.limit)
@@ -65,9 +62,7 @@ def open_set(given: str, field: str, choice: TaskOptions) -> Opened:
 
 
 def open_other(given: str, field: str, choice: TaskOptions, *, compared: str) -> Opened:
-    """Return what the set `compared` is compared with, in the languages that it has. Raises DataError for what is
-    none.
-    """
+    """Return a set or corpus for comparison with the set `compared`, in its languages. Raises DataError if invalid."""
     name, source = named_set(given)
     every = msgspec.structs.replace(choice, limit=None)
     if source in BENCHMARKS:
@@ -83,7 +78,6 @@ def open_other(given: str, field: str, choice: TaskOptions, *, compared: str) ->
 def _questions(source: str, field: str, choice: TaskOptions) -> Opened | None:
     """Return the questions of a benchmark, a question file or a run; None for anything else."""
     path = Path(source)
-    exams: list[tuple[Exam, Path | None]]
     run = (path / "run.json").is_file()
     if source in BENCHMARKS or (question_file(source) and not holds_json_list(path)):
         exams = open_exams((source,), choice)
@@ -97,7 +91,7 @@ def _questions(source: str, field: str, choice: TaskOptions) -> Opened | None:
         raise VivaError(f"{field!r}: the questions of {source} have {', '.join((ASKED, *FIELDS))}", field="field")
     opened = Opened(name=replace_surrogates(path.name) if run else "+".join(exam.spec.label for exam, _ in exams))
     for exam, data in exams:
-        # What is wrong in the data is `viva check`'s business, but for what is repeated.
+        # `viva check` reports defects of the data; only the note on the bundled sample is repeated here.
         opened.notes += [note for note in data_notes(exam, data) if "bundled sample" in note]
         prefix = f"{exam.spec.label}/" if len(exams) > 1 else ""
         opened.texts += [(prefix + question.id, _asked(question, field) or "") for question in exam.questions()]
@@ -121,7 +115,7 @@ def _rows(path: Path, column: str, limit: int | None) -> Opened:
                 f"{path} has more than {LARGEST:,} texts: name the smaller set first, and this one behind "
                 f"{option('with')}"
             )
-    # Places without the folder that all of them share.
+    # Places without their common folder.
     kept = (opened.texts[index] for index in spread(len(opened.texts), limit))
     opened.texts = [(place.removeprefix(f"{path}:"), text) for place, text in kept]
     return opened

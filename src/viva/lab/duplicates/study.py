@@ -1,4 +1,4 @@
-"""A set of questions beside others: near-duplicates and shared passages."""
+"""Comparison of a set of questions with others: near-duplicates and shared passages."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def study(config: OverlapSettings) -> Findings[Overlaps]:
 
 
 def _overlap_config(config: OverlapSettings) -> OverlapConfig:
-    """Return how texts are compared. Raises VivaError for a --shingle or --least that makes no sense."""
+    """Return the settings of comparisons. Raises VivaError for an invalid --shingle or --least."""
     from viva.analysis.overlap.leakage import OverlapConfig
 
     match = re.fullmatch(r"(words|chars):([0-9]{1,2})", config.shingle)
@@ -150,7 +150,7 @@ def _compare_sets(
     overlap_config: OverlapConfig,
     config: OverlapSettings,
 ) -> None:
-    """Search every other set for the questions' texts; what is found is added to `leaks`."""
+    """Search every other set for the questions' texts, and add the matches to `leaks`."""
     from functools import partial
 
     from viva.distributed import open_worker_pool
@@ -174,7 +174,7 @@ def _compare_sets(
 
 
 def _read_pieces(other: Opened, source: int, config: OverlapSettings, *, itself: bool) -> Iterator[Piece]:
-    """Return the texts of one set or corpus, a piece at a time; `itself`: it is the set that is searched for."""
+    """Return the texts of one set or corpus in pieces; `itself`: whether it is the compared set."""
     from viva.lab.duplicates.corpora import document_pieces, pieces_of
 
     if other.files:
@@ -183,14 +183,14 @@ def _read_pieces(other: Opened, source: int, config: OverlapSettings, *, itself:
 
 
 class _Screen(Screen):
-    """Tells on stderr how far it is, from the second second on."""
+    """Shows progress on stderr, from the second second on."""
 
     def __init__(self, mode: Mode, total: int) -> None:
         super().__init__(mode, pause=0.5)
         self._total = total
 
     def progress(self, done: int) -> None:
-        """So many bytes of all files are read."""
+        """Show that `done` bytes of all files are read."""
         seconds = time.monotonic() - self.started
         if seconds < 2 or not self.due():
             return
@@ -206,7 +206,7 @@ def _overlaps_of(
     config: OverlapSettings,
     looked_for: int,
 ) -> Overlaps:
-    """Return what was found, question by question. Raises DataError where a set holds no text."""
+    """Return the matches by question. Raises DataError if a set has no text."""
     from viva.analysis.overlap.leakage import LONGEST_SHOWN
     from viva.lab.duplicates.tables import Overlaps, Reference, Row
 

@@ -1,4 +1,4 @@
-"""What a set has in common with others: counts, then every question with both texts side by side."""
+"""Tables of overlaps: counts, then every question with both texts side by side."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from viva.render.table import COUNT, NAME, Column, Kind, Table, fields, figure
 from viva.visible import one_line
 
 SHOWN = 20
-"""Questions of each table on a terminal; --all shows the rest, and so do the other forms."""
+"""Questions of each table on a terminal; --all and other formats show all."""
 _TEXT = 300
 """Characters of a text in a table."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """One question of the set beside one other set or corpus. `leaked`: by the bounds that were given."""
+    """One question compared with one other set or corpus. `leaked`: by the given thresholds."""
 
     beside: str
     question: str
@@ -31,7 +31,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 class Reference(Struct, frozen=True, kw_only=True):
-    """All that was read of one other set or corpus."""
+    """Totals of one other set or corpus."""
 
     name: str
     texts: int
@@ -41,7 +41,7 @@ class Reference(Struct, frozen=True, kw_only=True):
 
 
 class Overlaps(Struct, frozen=True, kw_only=True):
-    """What was found. `looked_for`: questions that are long enough for runs of tokens."""
+    """All overlaps of a set. `looked_for`: number of questions long enough for runs of tokens."""
 
     set: str
     questions: int
@@ -51,14 +51,14 @@ class Overlaps(Struct, frozen=True, kw_only=True):
     share: float
     n: int
     recall: float
-    """How likely a pair exactly at the threshold is found."""
+    """The probability of finding a pair exactly at the threshold."""
     beside: tuple[Reference, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
     signature: str
 
     def leaked(self, name: str = "") -> int:
-        """Return questions that leaked into one other set, or into any."""
+        """Return the number of questions that leaked into one other set, or into any."""
         return len({row.question for row in self.rows if row.leaked and (not name or row.beside == name)})
 
 
@@ -71,17 +71,17 @@ class Finding(NamedTuple):
 
     @property
     def there(self) -> Near | Passage | None:
-        """The one or the other."""
+        """The near-duplicate or the passage."""
         return self.near or self.longest
 
     @property
     def kind(self) -> str:
-        """What it is."""
+        """The kind of match, in words."""
         return "near-duplicate" if self.near else "passage"
 
     @property
     def share(self) -> float | None:
-        """Of a passage: the share of the question's runs."""
+        """The share of the question's runs in a passage; None for a near-duplicate."""
         return self.row.leak.share if self.longest else None
 
 
@@ -146,8 +146,9 @@ def _findings(rows: list[Finding], most: int | None) -> Iterator[Table]:
 def findings(
     overlaps: Overlaps, *, everything: bool = False, exit_code: int = EXIT_OK, verdict: str = ""
 ) -> Findings[Overlaps]:
-    """Return the counts, then what was found, the most alike first; `rows` has one a question and kind of finding.
-    `everything`: whether a terminal shows all of it, not the first `SHOWN`."""
+    """Return the counts, then the matches, the most alike first; `rows` has one a question and kind of match.
+    `everything`: whether a terminal shows all, not the first `SHOWN`.
+    """
     rows = [
         each
         for row in overlaps.rows
@@ -173,7 +174,7 @@ def findings(
 
 
 def _notes(overlaps: Overlaps) -> list[str]:
-    """Return how to read it."""
+    """Return notes on how to read the tables."""
     lines = [
         "A question counts as leaked if a text is nearly the same (Jaccard index of their shingles at least "
         f"{overlaps.threshold:g}), or if at least {percent(overlaps.share, 0)} % of its runs of {overlaps.n} "

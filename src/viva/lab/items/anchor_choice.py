@@ -1,17 +1,17 @@
-"""Anchor questions: a few that tell what a model would score on all of them, and how far off that may be.
+"""Anchor questions: a few that predict a model's score on all questions, with an error.
 
 1. *Curves*: how likely a model of each full score is to answer each question (`curves`).
 2. *Choosing*: the exam, in a given order that keeps alike questions together, is cut into blocks of equal share, and
    each block gives the same number of anchors: models have strengths by subject, and anchors that are the sharpest of
    all come from few subjects. Within a block the questions are taken one by one that most reduce the expected squared
    error of a score (Fisher information, as adaptive tests use it, for language models Hofmann et al. 2025, arXiv
-   2509.11106), evenly over the scores of the known models and a little beyond. Nothing is drawn.
-   (What it costs: the known models' own answers to the anchors are the choice's doing. They cannot be predicted.)
+   2509.11106), evenly over the scores of the known models and a little beyond. Nothing is random.
+   (The known models' own answers determined the anchors, so their scores cannot be predicted.)
 3. *Reading*: the answers to the anchors, by the same curves, say how probable each ability is; the prediction is what
    the model scored on the anchors and what such abilities are expected to score on all other questions, each with its
    share of the exam (p-IRT of Polo et al. 2024, arXiv 2402.14992, with a distribution for the ability).
 
-How far off that is, `anchorerror` finds by cross-validation over families of models.
+`anchor_error` estimates the error by cross-validation over families of models.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from viva.errors import DataError
 from viva.lab.items.curves import GRID, SLOPE, Floats, Indices, abilities_of, known_curves, probable_scores
 
 BLOCKS = 25
-"""Parts of the exam that all give anchors, where there are anchors enough."""
+"""Number of blocks of the exam, if there are enough anchors."""
 PER_BLOCK = 4
-"""Anchors that a block gives at least."""
+"""The fewest anchors of a block."""
 BEYOND = 0.5
-"""Logits below the worst and above the best known model for which anchors are to serve."""
+"""Anchors are chosen for abilities up to this many logits below the worst and above the best known model."""
 KNOWN = 1.0
-"""Information on an ability that a block's first anchor finds there: else it would be chosen for one ability alone."""
+"""Information on every ability before a block's first anchor, which would otherwise be chosen for one ability alone."""
 
 _ALIKE = 1 - 1e-9
 
 
 class Reader(Struct, frozen=True, kw_only=True, eq=False):
-    """All that a prediction takes but the answers."""
+    """All data for a prediction except the answers."""
 
     shares: Floats
-    """Of the full score, an anchor each."""
+    """The anchors' shares of the full score."""
     curves: Floats
     """Anchors × `GRID`."""
     rest: Floats
-    """What all other questions are expected to add to the full score, by ability."""
+    """The expected contribution of all other questions to the full score, by ability."""
     scatter: float
-    """The variance of what they add, as each is answered or not."""
+    """The variance of that contribution, given the ability."""
 
 
 class Anchors(Struct, frozen=True, kw_only=True, eq=False):
@@ -59,11 +59,11 @@ class Anchors(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def choose(scores: Floats, count: int, shares: Floats | None = None) -> Anchors:
-    """Return `count` anchors by the scores of known models, models × questions, nan where a model has none.
+    """Return `count` anchors from the scores of known models, models × questions, nan where missing.
 
-    `shares`: which share of the full score each question is; equal ones for None. Questions that ask for alike things
-    are to stand together; else their order means nothing. Raises DataError for a count that is not from 2 to the number
-    of questions, and for a model without a score.
+    `shares`: the questions' shares of the full score; equal for None. Similar questions should be adjacent; their order
+    has no other meaning. Raises DataError for a count that is not from 2 to the number of questions, and for a model
+    without a score.
     """
     shares = checked(scores, count, shares)
     full, curves = known_curves(scores, shares)
@@ -77,9 +77,9 @@ def choose(scores: Floats, count: int, shares: Floats | None = None) -> Anchors:
 
 
 def predict(reader: Reader, answers: Floats) -> tuple[float, float]:
-    """Return a full score from a model's scores on the anchors (nan: none), and how uncertain the reading leaves it.
+    """Return a full score predicted from scores on the anchors (nan: missing), and its standard deviation.
 
-    Both are shares of 1; the second is a standard deviation, of models whose answers follow the curves.
+    Both are shares of 1; the deviation is that of models whose answers follow the curves.
     """
     there = np.isfinite(answers)
     points, curves = np.clip(answers[there], 0.0, 1.0), reader.curves[there]
@@ -113,7 +113,7 @@ def checked(scores: Floats, count: int, shares: Floats | None) -> Floats:
 def chosen_by(
     curves: Floats, count: int, shares: Floats, full: Floats, among: Indices, *, blocks: int = BLOCKS
 ) -> Indices:
-    """Return the anchors among these questions, which stand in the exam's order."""
+    """Return the anchors among the questions `among`, which are in the exam's order."""
     lowest, highest = abilities_of(np.array([full.min(), full.max()]))
     serves = (lowest - BEYOND <= GRID) & (highest + BEYOND >= GRID)
     weights = SLOPE[serves] ** 3  # a variance of the ability is one of the score by slope²; scores count evenly
@@ -126,7 +126,7 @@ def chosen_by(
         left = np.ones(len(block), dtype=bool)
         for _ in range(wanted):
             gain = np.where(left, (1 / known - 1 / (known + information[block])) @ weights, -1.0)
-            best = int(np.argmax(gain >= gain.max() * _ALIKE))  # of equals the first: no rounding error decides
+            best = int(np.argmax(gain >= gain.max() * _ALIKE))  # the first of equals, whatever the rounding
             left[best] = False
             known = known + information[block[best]]
         chosen.append(among[block[~left]])
@@ -134,7 +134,7 @@ def chosen_by(
 
 
 def reader_of(curves: Floats, questions: Indices, shares: Floats) -> Reader:
-    """Return how answers to these questions are read."""
+    """Return the reader of answers to these questions."""
     others = np.ones(len(shares), dtype=bool)
     others[questions] = False
     likely = curves[others]
@@ -148,14 +148,16 @@ def reader_of(curves: Floats, questions: Indices, shares: Floats) -> Reader:
 
 
 def _blocks(shares: Floats, count: int, most: int) -> list[tuple[Indices, int]]:
-    """Consecutive questions of about equal share, and how many anchors each block gives, no more than it has."""
+    """Return blocks of consecutive questions of about equal share, each with its number of anchors, at most its
+    size.
+    """
     number = max(1, min(most, count // PER_BLOCK))
     middle = np.cumsum(shares) - shares / 2
     of = np.minimum((middle / shares.sum() * number).astype(np.int64), number - 1)
     blocks = [np.flatnonzero(of == place) for place in range(number)]
     wanted = [len(part) for part in np.array_split(np.arange(count), number)]
     short = 0
-    for place in [*range(number), *range(number)]:  # what a block lacks, the next ones give
+    for place in [*range(number), *range(number)]:  # anchors that a block is too small for go to the next ones
         asked = wanted[place] + short
         wanted[place] = min(asked, len(blocks[place]))
         short = asked - wanted[place]

@@ -1,12 +1,12 @@
-"""The error of anchors on models that had no part in choosing them: cross-validation over families of models.
+"""Error of anchors on models not used in choosing them, by cross-validation over families of models.
 
-Everything (curves, choice, reading) is done anew without a family, and its models are predicted. A family's models are
-never predicted from each other: two sizes of one model, or a model and what was tuned from it, answer alike, and with a
-relative among the known ones the error looks smaller than it is on a model from elsewhere.
+All steps (curves, choice, reading) are repeated without a family, and its models are predicted. Models of a family are
+never predicted from each other: two sizes of one model, or a model and a fine-tuned one, answer alike, and a relative
+among the known models makes the error look too small for unrelated ones.
 
-Beside it stands what random questions of the same number give, read as people read them (their plain mean) and read by
-the same curves; what asking nothing costs, calling every model average; and, for how much the choice owes to luck, the
-anchors that are chosen from random halves of the questions.
+For comparison: the errors of as many random questions, by their plain mean and by the same curves; of asking nothing,
+calling every model average; and, to show the part of luck in the choice, of anchors chosen from random halves of the
+questions.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from viva.lab.items.anchor_choice import checked, chosen_by, predict, reader_of
 from viva.lab.items.curves import Floats, known_curves
 
 FEWEST = 3
-"""Families without which nothing can be held out and predicted from two others."""
+"""The fewest families: one is held out and predicted from two others."""
 FOLDS = 10
-"""Parts of the families that are predicted from the others; each family is one up to so many."""
+"""The most folds of families; up to this number each family is one."""
 ROUNDS = 20
-"""Random sets of questions, in each part."""
+"""Random sets of questions in each fold."""
 HALVES = 6
-"""Random halves of the questions, in each part."""
+"""Random halves of the questions in each fold."""
 
 
 class Way(Struct, frozen=True, kw_only=True):
-    """How well one way of predicting full scores does, over models and rounds. Shares of 1."""
+    """Errors of one method of predicting full scores, over models and rounds. Shares of 1."""
 
     name: str
     error: float
@@ -42,7 +42,7 @@ class Way(Struct, frozen=True, kw_only=True):
     worst: float
     """The largest error, on average over rounds."""
     errors: tuple[float, ...] = ()
-    """Of each round, root mean squares."""
+    """Root mean square of each round."""
 
 
 class Validation(Struct, frozen=True, kw_only=True):
@@ -54,11 +54,11 @@ class Validation(Struct, frozen=True, kw_only=True):
     plain: Way
     """Random questions and their plain mean."""
     calibrated: Way
-    """Random questions, read as anchors are."""
+    """Random questions, read by curves as anchors are."""
     nothing: Way
     """The mean score of the other models."""
     inflation: float
-    """Errors in standard deviations of the reading, root mean square over families; 1 at least."""
+    """Root mean square over families of errors in standard deviations of the reading; at least 1."""
     families: int
     models: int
     folds: int
@@ -68,12 +68,11 @@ class Validation(Struct, frozen=True, kw_only=True):
 def validate(
     scores: Floats, count: int, shares: Floats | None = None, *, families: Sequence[str] = (), rounds: int = ROUNDS
 ) -> Validation:
-    """Return the error of as many anchors on models that they have not seen; models × questions, nan where there is no
-    score.
+    """Return the errors of `count` anchors on unseen models; `scores`: models × questions, nan where missing.
 
-    `families`: of the models, each its own for none; parts are made of them in alphabetical order. A model with gaps is
-    predicted on the questions that it answered. Raises DataError for fewer than three families, for a part whose models
-    share fewer questions than anchors, and for what `choose` refuses.
+    `families`: of the models; empty if each is its own. Folds take them in alphabetical order. A model with gaps is
+    predicted on the questions that it answered. Raises DataError for fewer than three families, for a fold whose models
+    share fewer questions than anchors, and as `choose` does.
     """
     shares = checked(scores, count, shares)
     names = list(families) or [f"{place:06}" for place in range(len(scores))]
@@ -127,14 +126,9 @@ def validate(
     )
 
 
-def _inflation(deviations: Floats, of: Floats) -> float:
-    """Every family counts the same, whatever its number of models."""
-    squares = (
-        np.divide(
-            deviations[..., 0], deviations[..., 1], out=np.zeros(deviations.shape[:2]), where=deviations[..., 1] > 0
-        )
-        ** 2
-    )
+def _inflation(off: Floats, of: Floats) -> float:
+    """Return `Validation.inflation`. All families have equal weight, whatever their number of models."""
+    squares = np.divide(off[..., 0], off[..., 1], out=np.zeros(off.shape[:2]), where=off[..., 1] > 0) ** 2
     return max(1.0, float(np.sqrt(np.mean([squares[:, of == family].mean() for family in np.unique(of)]))))
 
 
@@ -143,7 +137,7 @@ def _root_mean_square(errors: Floats) -> float:
 
 
 def _way(name: str, errors: Floats) -> Way:
-    """Return errors: rounds × models."""
+    """Return the summary of errors, rounds × models."""
     each = np.sqrt((errors**2).mean(axis=1))
     return Way(
         name=name,

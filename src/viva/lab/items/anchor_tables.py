@@ -16,8 +16,8 @@ from viva.render.table import DASH, FIGURE, NAME, PERCENT, POINTS, Column, Kind,
 _OWN = ("question", "share", "facility", "discrimination")
 _SHARED = ("exam", "of_questions", "models", "families", "lowest", "highest", "error", "bias", "inflation", "scatter")
 COLUMNS = (*_OWN, "curve", *_SHARED, "rest")
-"""Of the file: a row an anchor; from `exam` on the same in every row, all that a prediction takes. Curves (`curve`, and
-`rest`, what all other questions add) are values at the abilities of `curves.GRID`."""
+"""Columns of the file, a row for each anchor; from `exam` on equal in all rows, with all data for a prediction. Curves
+(`curve`, and `rest`, what all other questions add) are values at the abilities of `curves.GRID`."""
 LEGEND = (
     "Error: root mean square of predicted − true full score over models, in points of 100, each family predicted from "
     "the others; ±: standard deviation over draws of questions (the models stay the same). Worst: the largest, on "
@@ -28,41 +28,41 @@ _ROUNDING = 1e-9
 
 
 class Anchor(Struct, frozen=True, kw_only=True):
-    """One of them. `discrimination` is None where it is not defined."""
+    """An anchor. `discrimination` is None where undefined."""
 
     question: str
     share: float
-    """Of the full score."""
+    """The anchor's share of the full score."""
     facility: float
     discrimination: float | None
     curve: tuple[float, ...]
-    """How likely a model is to answer it, by ability."""
+    """The probability of a point, by ability."""
 
 
 class AnchorSet(Struct, frozen=True, kw_only=True):
-    """The chosen anchors with all that a prediction takes. Scores are shares of 1."""
+    """The chosen anchors with all data for a prediction. Scores are shares of 1."""
 
     exam: str
     anchors: tuple[Anchor, ...]
     rest: tuple[float, ...]
-    """What all other questions are expected to add, by ability."""
+    """The expected contribution of all other questions, by ability."""
     scatter: float
     lowest: float
     """Full score of the worst known model."""
     highest: float
     error: float
-    """Cross-validated, root mean square, of anchors chosen from halves of the questions."""
+    """Cross-validated root mean square error of anchors chosen from halves of the questions."""
     bias: float
     """The mean of the same differences, predicted − true."""
     inflation: float
-    """By which an interval is wider than the reading says."""
+    """The factor by which an interval is wider than that of the reading."""
     families: int
     models: int
     of_questions: int
 
 
 class Prediction(Struct, frozen=True, kw_only=True):
-    """What the anchors say of a model's full score."""
+    """A model's full score as predicted from anchors."""
 
     model: str
     source: str
@@ -73,7 +73,7 @@ class Prediction(Struct, frozen=True, kw_only=True):
     answered: int
     of: int
     full: float | None = None
-    """Its true full score, where the run has all questions."""
+    """Its true full score, if the run has all questions."""
 
 
 def _compared(v: Validation, other: Way, words: str) -> str:
@@ -86,7 +86,7 @@ def _compared(v: Validation, other: Way, words: str) -> str:
 
 
 def _factor(families: int) -> float:
-    """Return the upper end of a 95 % interval of a standard deviation from so many values, over the value."""
+    """Return the upper 95 % limit of a standard deviation estimated from `families` values, over the estimate."""
     from scipy.special import chdtri
 
     degrees = families - 1
@@ -106,7 +106,8 @@ _EVERY = fields("", *_OWN, "curve")
 
 def anchor_findings(anchors: AnchorSet, v: Validation, notes: Sequence[str], listed: int) -> Findings[AnchorSet]:
     """Return the errors side by side, then at most `listed` anchors; `rows` is the file that `viva run --questions` and
-    `viva item-analysis --predict` take. `notes`: where the scores come from."""
+    `viva item-analysis --predict` take. `notes`: on the scores' origin.
+    """
     count = len(anchors.anchors)
     errors = (
         Column(
@@ -191,7 +192,7 @@ def predictions(predicted: tuple[Prediction, ...], anchors: AnchorSet) -> Findin
 
 
 def _notes_on_predictions(predicted: Sequence[Prediction], anchors: AnchorSet) -> list[str]:
-    """Return what the interval is, and where it does not hold."""
+    """Return notes on the interval and its limits."""
     notes = [
         f"[…]: 95 %, from how unsure the anchors leave the ability, times the {anchors.inflation:.2f} by which "
         f"predictions of {anchors.families} families ({anchors.models} models) that had no part in the choice "

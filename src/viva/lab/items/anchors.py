@@ -1,5 +1,4 @@
-"""Anchors: chosen from scores of several models, read from the file that keeps them, and full scores predicted from
-answers to them."""
+"""Anchors: chosen from scores of several models, read from a file, and used to predict full scores from answers."""
 
 from __future__ import annotations
 
@@ -23,15 +22,16 @@ if TYPE_CHECKING:
     from viva.render.findings import Findings
 
 LACKING = 0.2
-"""A model that lacks a larger share of the questions is no example of a full score."""
+"""The largest share of questions that a model may lack to be used in the choice."""
 MOST_MISSING = 0.2
-"""With a larger share of the anchors unscored nothing is predicted."""
+"""The largest share of unscored anchors for a prediction."""
 _ROUNDING = 1e-6
 _IN_EVERY_ROW = COLUMNS[COLUMNS.index("exam") :]
 
 
 def chosen(item_source: ItemSources, count: int, families: Path | None, listed: int) -> Findings[AnchorSet]:
-    """Anchors by all models that took the whole exam, with their cross-validated error; `listed`: shown at most.
+    """Choose anchors from all models that took the whole exam, with their cross-validated error; `listed`: the most
+    shown.
 
     Raises DataError for too few such models or questions.
     """
@@ -89,7 +89,7 @@ def in_order(scores: ItemScores) -> ItemScores:
     """Return models by name; questions by their tags, the coarsest first, then by their ids with numbers in order of
     size.
 
-    So the order of rows in a table decides nothing, and questions that ask for alike things stand together.
+    So the order of rows in a table does not matter, and similar questions are adjacent.
     """
     import numpy as np
 
@@ -112,12 +112,12 @@ def in_order(scores: ItemScores) -> ItemScores:
 
 
 def _by_size(name: str) -> tuple[tuple[int, str], ...]:
-    """Return what sorts `q9` before `q10`: of digits, how many there are stands first."""
+    """Return a sort key that puts `q9` before `q10`: numbers are compared by their length first."""
     return tuple((len(part) if part.isdigit() else 0, part) for part in re.split(r"0*([0-9]+)", name))
 
 
 def _whole(scores: ItemScores) -> tuple[ItemScores, list[str]]:
-    """Return the models that have most questions, and the questions that one of these has."""
+    """Return the scores of models with most questions on the questions that any of them has, and notes."""
     import numpy as np
 
     notes: list[str] = []
@@ -159,7 +159,9 @@ def predicted(sources: Sequence[Path], file: Path | None, exam: str | None) -> F
 
 
 def _predictions(item_source: ItemSources, anchors: AnchorSet, file: Path, *, alone: bool) -> list[Prediction]:
-    """Of one exam's models. `alone`: no --exam was given, so another exam's runs are passed over."""
+    """Return the predictions for one exam's models. `alone`: no --exam was given, so runs of other exams are
+    skipped.
+    """
     import numpy as np
 
     from viva.analysis.items.itemscores import item_scores
@@ -184,8 +186,7 @@ def _predictions(item_source: ItemSources, anchors: AnchorSet, file: Path, *, al
         if scored.sum() < (1 - MOST_MISSING) * len(wanted):
             raise DataError(
                 f"{one_line(model, 60)} on {item_source.exam} has scores on {int(scored.sum()):,} of the "
-                f"{len(wanted):,} "
-                f"anchors: too few to predict from; `viva run ... {flag('questions')} {file}` asks them"
+                f"{len(wanted):,} anchors: too few to predict from; `viva run ... {flag('questions')} {file}` asks them"
             )
         value, spread = predict(reader, answers)
         low, high = interval(value, spread, anchors.inflation, anchors.families)
@@ -207,9 +208,7 @@ def _predictions(item_source: ItemSources, anchors: AnchorSet, file: Path, *, al
 
 
 def read_anchors(path: Path) -> AnchorSet:
-    """Return the anchors with all that a prediction takes. Raises DataError with the line for what is missing or no
-    number.
-    """
+    """Return the anchors of a file. Raises DataError with the line of a missing or invalid value."""
     rows = list(rows_of(path))
     if not rows:
         raise DataError(

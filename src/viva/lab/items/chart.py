@@ -1,4 +1,4 @@
-"""Questions and models on one scale (a Wright map), and facility against discrimination."""
+"""Charts of questions and models on one scale (a Wright map), and of facility against discrimination."""
 
 from __future__ import annotations
 
@@ -31,20 +31,22 @@ from viva.render.plots import (
 BINS = 40
 """Bars of a histogram."""
 POINTS = 4000
-"""Questions that are drawn one by one; of more, these many spread evenly over facility, and all that are flagged."""
+"""The most questions drawn one by one; of more, this many spread evenly over facility, and all flagged ones."""
 OKAY = "nothing found"
 _WIDTH = 560
 
 
 def chart(every: Sequence[Examined]) -> Drawn:
-    """Return the map of the fit where there is one, over the questions' facility and. VivaError for several exams."""
+    """Return the Wright map if there is a fit, above facility against discrimination. Raises VivaError for several
+    exams.
+    """
     only_exam([each.scores.exam for each in every], "chart")
     (examined,) = every
     return together([*(_map(examined) if examined.fits else ()), _statistics(examined)])
 
 
 def _map(examined: Examined) -> tuple[Drawn, Drawn]:
-    """Abilities with intervals above, how many questions have which difficulty below, on one axis."""
+    """Return abilities with intervals, and below them a histogram of difficulties on the same axis."""
     fit, scores = examined.fits[0], examined.scores.scores
     half = 1.96 * fit.ability_error
     low, high = fit.ability - half, fit.ability + half
@@ -75,7 +77,7 @@ def _map(examined: Examined) -> tuple[Drawn, Drawn]:
 
 
 def _histogram(values: Floats, ends: tuple[float, float], title: str) -> Drawn:
-    """Return how many questions have which value; those beyond the scale stand at its `ends`."""
+    """Return a histogram of questions by value; those beyond the scale are at its `ends`."""
     import altair as alt
 
     counts, bounds = np.histogram(np.clip(values, *ends), bins=BINS, range=ends)
@@ -99,17 +101,17 @@ def _histogram(values: Floats, ends: tuple[float, float], title: str) -> Drawn:
 
 
 def _statistics(examined: Examined) -> Drawn:
-    """Return facility against discrimination; facility alone where no question has any."""
+    """Return facility against discrimination; a histogram of facility if no question has any."""
     facility = f"facility ({PER_CENT} of full marks, mean over models)"
     rows = [row for row in _rows(examined) if row["discrimination"] is not None]
-    if not rows:  # nobody or everybody passes, or there are too few models
+    if not rows:  # all pass or all fail, or there are too few models
         import altair as alt
 
         title = alt.Title("Facility of the questions", subtitle=subtitle(_rows(examined), examined.scores.exam))
         return _histogram(100 * examined.statistics.facility, (0.0, 100.0), facility).properties(title=title)
     gaps = [row for row in rows if row[MARK]]
     kinds = dict.fromkeys([OKAY, *(row["why"] for row in rows)])
-    # Of hundreds of points a sign beside one would be taken for its neighbour's: a hollow one is its own.
+    # Among hundreds of points a sign next to one could belong to its neighbour, so flagged points are hollow.
     return curves(
         [Layer("dots", [row for row in rows if not row[MARK]]), Layer("rings", gaps)],
         Axis("facility", facility, {"domain": [0, 100]}),

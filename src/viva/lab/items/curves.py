@@ -1,15 +1,15 @@
-"""How likely a model of a given full score is to answer each question, from the answers of a few known models.
+"""Item curves: the probability of a point on each question by a model's full score, from a few known models.
 
-A question that five, ten or forty models answered says little of its own curve: fitted alone, every question that the
-better half passed looks perfectly discriminating, and a choice of such questions is a choice of luck. The exam's other
-questions say what curves there are. So a curve is an average over a fixed list of logistic curves (slope, place, rate
-of guessing), each weighed by how well it explains the question's answers and by how common it is in this exam; how
-common, the answers to all questions tell (nonparametric empirical Bayes, fitted by EM: Laird 1978, JASA 73:805-811).
-The models' abilities are no unknowns: they are the logits of the full scores, which thousands of questions pin down.
+A question that five, ten or forty models answered determines its curve poorly: fitted alone, every question that the
+better half passed looks perfectly discriminating, and a choice of such questions is left to luck. So a curve is an
+average over a fixed list of logistic curves (slope, place, rate of guessing), each weighed by how well it explains the
+question's answers and by its frequency in this exam, which is estimated from the answers to all questions
+(nonparametric empirical Bayes, fitted by EM: Laird 1978, JASA 73:805-811). The models' abilities are taken as known:
+they are the logits of the full scores, which thousands of questions determine.
 
-How a model will probably score on each question: its own answers say how probable each full score is, and a prediction
-is the mean over these (adaptive tests of language models: Hofmann et al. 2025, Fluid Benchmarking, arXiv 2509.11106).
-Whom a model resembles, found by a ridge logistic regression on the known models' residuals, was tried: on MMLU-Pro's 16
+Predictions for a model's score on each question: its own answers give a posterior of its full score, and a prediction
+is the mean over this (adaptive tests of language models: Hofmann et al. 2025, Fluid Benchmarking, arXiv 2509.11106).
+Using similarity of models, by a ridge logistic regression on the known models' residuals, was tried: on MMLU-Pro's 16
 models it narrowed no interval (1.48 points to both sides with it, 1.47 without, of 2,000 of 12,032 questions).
 """
 
@@ -27,33 +27,32 @@ Indices = NDArray[np.int64]
 GRID: Floats = np.linspace(-4.0, 4.0, 81)
 """Abilities at which curves are given: logits of full scores from 1.8 to 98.2 %."""
 SCORES: Floats = expit(GRID)
-"""The full scores that these are."""
+"""The full scores at these abilities."""
 SLOPE = SCORES * (1 - SCORES)
-"""Of a full score by ability."""
+"""Derivative of the full score by ability."""
 
 _SLOPES = (-0.6, 0.4, 0.8, 1.2, 1.8, 2.6, 3.6, 5.0)
-"""Of logit on logit. Below 0: better models fail, as with a wrong gold answer. Without the steep ones anchors predict
-much worse; steeper ones change nothing."""
+"""Slopes of the curves, logit on logit. Below 0: better models fail, as with a wrong gold answer. Without the steep
+ones anchors predict much worse; steeper ones change nothing."""
 _PLACES = np.linspace(-4.5, 5.0, 20)
 _GUESSING = (0.0, 0.1, 0.2, 0.3)
 _FLAT = np.linspace(-4.5, 5.0, 17)
-"""Logits of curves that tell nobody apart."""
+"""Logits of constant curves."""
 _SURE = 0.004
-"""No curve is nearer to 0 or 1: a slip of the keyboard must not rule out an ability."""
+"""The least distance of a curve from 0 and 1, so that no single slip rules out an ability."""
 _ROUNDS = 25
-"""Of EM; what comes after moves no probability by 0.001."""
+"""Steps of EM; further ones change no probability by 0.001."""
 _STRATA = 20
 _EDGE = 0.01
 FEWEST = 4
-"""Models from which on it is looked whether one ability explains their answers."""
+"""The fewest models for testing whether one ability explains their answers."""
 _SIMULATED = 3
 
 
 def item_curves(scores: Floats, abilities: Floats) -> Floats:
-    """Probabilities of a point, questions × `GRID`, by the scores of known models, models × questions.
+    """Return probabilities of a point, questions × `GRID`, from the scores of known models, models × questions.
 
-    Scores are shares of 1, and a part of a point counts as that share of an answer; nan where there is none.
-    `abilities`: of the models.
+    Scores are shares of 1, which count as that share of an answer; nan where missing. `abilities`: of the models.
     """
     likely = _classes(abilities)
     there = np.isfinite(scores)
@@ -70,7 +69,7 @@ def item_curves(scores: Floats, abilities: Floats) -> Floats:
 
 
 def full_scores(scores: Floats, shares: Floats) -> Floats:
-    """Return each model's full score. What a model has no answer to counts as it answered questions as hard as that."""
+    """Return each model's full score. Unanswered questions count as the model's answers to equally hard ones."""
     there = np.isfinite(scores)
     if there.all():
         whole: Floats = scores @ shares
@@ -88,7 +87,7 @@ def full_scores(scores: Floats, shares: Floats) -> Floats:
 
 
 def abilities_of(full: Floats) -> Floats:
-    """Return logits of full scores; of nothing and of everything those of 1 and 99 %."""
+    """Return logits of full scores, limited to those of 1 and 99 %."""
     held = np.clip(full, _EDGE, 1 - _EDGE)
     abilities: Floats = np.log(held / (1 - held))
     return abilities
@@ -114,8 +113,8 @@ def known_curves(scores: Floats, shares: Floats) -> tuple[Floats, Floats]:
 
 
 def probable_scores(curves: Floats, answers: Floats) -> Floats:
-    """Return how probable each full score of the grid is, by the answers (shares of 1) to the questions of these
-    curves; before any all are equally probable.
+    """Return the posterior over the grid's full scores, given answers (shares of 1) to the questions of these curves
+    and an even prior.
     """
     probable = answers @ np.log(curves) + (1 - answers) @ np.log1p(-curves) + np.log(SLOPE)
     probable = np.exp(probable - probable.max())
@@ -132,23 +131,23 @@ class Dimensions(Struct, frozen=True, kw_only=True):
 
     @property
     def several(self) -> bool:
-        """Whether there is more than one."""
+        """Whether there is more than one ability."""
         return self.largest > 1.05 * self.expected
 
 
 def predict_scores(curves: Floats, places: Indices, answers: Floats) -> Floats:
     """Return the expected score on every question, given the `answers` (shares of 1) to those at `places`.
 
-    `curves`: probabilities, questions × `GRID`. Before any answer all full scores in the grid are equally probable.
+    `curves`: probabilities, questions × `GRID`. The prior over the grid's full scores is even.
     """
     predicted: Floats = curves @ probable_scores(curves[places], answers)
     return predicted
 
 
 def dimensions(scores: Floats, shares: Floats) -> Dimensions | None:
-    """Of known models' scores, models × questions, nan where there is none; None of too few models.
+    """Test known models' scores, models × questions, nan where missing; None for too few models.
 
-    Only what all models answered counts.
+    Uses only questions that all models answered.
     """
     there = np.isfinite(scores).all(axis=0)
     if len(scores) < FEWEST or int(there.sum()) <= len(scores):
@@ -169,7 +168,7 @@ def _largest(scores: Floats, shares: Floats) -> tuple[float, Floats]:
 
 
 def _at(curves: Floats, ability: float) -> Floats:
-    """Return the curves' values at an ability, between the points of the grid linearly."""
+    """Return the curves' values at an ability, by linear interpolation."""
     place = float(np.clip((ability - GRID[0]) / (GRID[1] - GRID[0]), 0, len(GRID) - 1 - 1e-9))
     below, part = int(place), place - int(place)
     between: Floats = (1 - part) * curves[:, below] + part * curves[:, below + 1]

@@ -1,4 +1,4 @@
-"""What scores say of abilities: Gauss-Hermite quadrature around each model's own posterior, and sums over its nodes.
+"""Posteriors of abilities: Gauss-Hermite quadrature around each model's own posterior, and sums over its nodes.
 
 The numerical half of `viva.lab.items.response`, whose docstring has the model, the notation and the sources.
 """
@@ -20,11 +20,11 @@ NODES = 9
 _AT_ONCE = 1_500_000
 """Entries of one chunk of models × nodes × questions: 12 MB each of a few."""
 LONGEST = 1.0
-"""A Newton step is cut to this length."""
+"""The longest Newton step."""
 
 
 class Work:
-    """The scores as they are summed up: nothing where there is none."""
+    """The scores prepared for sums, with 0 where missing."""
 
     def __init__(self, scores: Floats) -> None:
         self.there = np.isfinite(scores)
@@ -42,7 +42,7 @@ class Work:
 
 
 class State(Struct, frozen=True, kw_only=True, eq=False):
-    """Where the algorithm is. `slope` is a, `intercept` −ab; `modes` are the models' most likely abilities."""
+    """State of the algorithm. `slope` is a, `intercept` −ab; `modes` are the models' most likely abilities."""
 
     slope: Floats
     intercept: Floats
@@ -50,7 +50,7 @@ class State(Struct, frozen=True, kw_only=True, eq=False):
     middle: float
     """Mean of the intercepts' prior."""
     spread: float
-    """Its standard deviation."""
+    """Standard deviation of the intercepts' prior."""
     usual: float
     """Mean of log a."""
     guessing: float = 0.0
@@ -58,7 +58,7 @@ class State(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Posterior(Struct, frozen=True, kw_only=True, eq=False):
-    """What the scores say of each model's ability."""
+    """Posterior of each model's ability."""
 
     modes: Floats
     nodes: Floats
@@ -68,12 +68,13 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
     mean: Floats
     variance: Floats
     log_likelihood: Floats
-    """Marginal, a model."""
+    """Marginal log-likelihood of each model."""
 
 
 def posterior_of(work: Work, state: State, *, newton: int = 3) -> Posterior:
-    """Gauss-Hermite quadrature around each model's mode. Newton finds it: the log posterior is concave, and nearly
-    so with guessing, where steps are by the expected information."""
+    """Return the posterior by Gauss-Hermite quadrature around each model's mode, found by Newton's method: the log
+    posterior is concave, and nearly so with guessing, where steps use the expected information.
+    """
     modes = state.modes
     for _ in range(newton):
         slope, curve = _slopes(work, state, modes)
@@ -110,7 +111,7 @@ def posterior_of(work: Work, state: State, *, newton: int = 3) -> Posterior:
 
 
 def _slopes(work: Work, state: State, abilities: Floats) -> tuple[Floats, Floats]:
-    """First derivative of each model's log posterior, and minus the second."""
+    """Return the first derivative of each model's log posterior, and minus the second."""
     slope, curve = -abilities, np.ones(len(abilities))
     for part in work.chunks(1):
         a = state.slope[part]
@@ -175,7 +176,9 @@ def guessed(known: Floats, guessing: float) -> Floats:
 
 
 def derivatives(known: Floats, points: Floats, guessing: float) -> tuple[Floats, Floats]:
-    """Of a score's log-likelihood by the logit of `known`: the first, and the expected value of minus the second."""
+    """Return derivatives of a score's log-likelihood by the logit of `known`: the first, and minus the expected
+    second.
+    """
     if not guessing:
         return points - known, known * (1 - known)
     share = known / guessed(known, guessing)
@@ -183,7 +186,7 @@ def derivatives(known: Floats, points: Floats, guessing: float) -> tuple[Floats,
 
 
 def expit(z: Floats) -> Floats:
-    """1 / (1 + exp(−z))."""
+    """Return 1 / (1 + exp(−z))."""
     with np.errstate(over="ignore"):
         return 1 / (1 + np.exp(-z))
 

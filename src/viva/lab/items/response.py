@@ -1,19 +1,19 @@
-"""Item response theory: how hard a question is and how well it tells models apart, on one scale with their abilities.
+"""Item response theory: difficulty and discrimination of questions, on one scale with abilities of models.
 
 The two-parameter logistic model (2PL; Birnbaum 1968, in Lord and Novick, chapter 17) says how likely model i is to
 answer question j:
 
     P(θᵢ) = 1 / (1 + exp(−aⱼ (θᵢ − bⱼ)))     ability θᵢ ~ N(0, 1), difficulty bⱼ, discrimination aⱼ > 0
 
-What is not known is guessed right with a probability c, one for all questions, in the 3PL (Birnbaum's, with a common
-asymptote): P = c + (1 − c) / (1 + exp(−aⱼ (θᵢ − bⱼ))). With one a for all questions and no c it is the 1PL, Rasch's
+In the 3PL (Birnbaum's, with a common asymptote), unknown answers are guessed with a probability c, equal for all
+questions: P = c + (1 − c) / (1 + exp(−aⱼ (θᵢ − bⱼ))). With one a for all questions and no c it is the 1PL, Rasch's
 (1960) model with abilities of variance a². They are estimated by marginal maximum likelihood with an EM algorithm (Bock
 and Aitkin 1981, Psychometrika 46:443-459):
 
 - Abilities are integrated out by Gauss-Hermite quadrature with nodes around each model's own posterior (Naylor and
   Smith 1982). Language models answer thousands of questions, so a posterior is hundredths wide: fixed nodes, as tests
   of people use them, would miss it.
-- After each step abilities are put back to mean 0 and variance 1, and questions moved along (Liu, Rubin and Wu 1998,
+- After each step abilities are rescaled to mean 0 and variance 1, and questions with them (Liu, Rubin and Wu 1998,
   Biometrika 85:755-770). Without that a scale which thousands of questions hold in place takes thousands of steps.
 - Few models take thousands of questions, so the questions are held together by priors: log a ~ N(m, 0.5²), m ~ N(0, 1),
   and the intercept −ab ~ N(μ, σ²), with m, μ and σ found from the questions themselves. A question that everybody
@@ -21,8 +21,8 @@ and Aitkin 1981, Psychometrika 46:443-459):
 
 A score between 0 and 1 counts as that share of an answer, and several answers to one question as one answer, their
 mean: answers of one model to one question are anything but independent, and a share varies less than a 0/1 answer of
-the same mean, so errors are rather too wide than too narrow. A likelihood it is not any more: with such scores there
-is no log-likelihood, AIC or BIC (None).
+the same mean, so errors tend to be too wide. With such scores it is no likelihood: there is no log-likelihood, AIC or
+BIC (None).
 """
 
 from __future__ import annotations
@@ -54,13 +54,15 @@ Logistic = Literal["1pl", "2pl", "3pl"]
 SPREAD = 0.5
 """Prior standard deviation of log a: two thirds of the questions between 0.6 and 1.6 times the usual a."""
 USUAL = 1.0
-"""Prior standard deviation of the usual log a around 0. It counts where scores tell nobody apart: a would go to 0."""
+"""Prior standard deviation of the usual log a around 0. It matters where scores do not discriminate: a would go to
+0.
+"""
 NARROWEST = 0.25
-"""The prior of intercepts never becomes narrower: questions that all look alike are not all the same."""
+"""The least standard deviation of the intercepts' prior: similar estimates do not mean equal questions."""
 GUESSES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
-"""Asymptotes that are tried; the best is refined by a parabola through it and the two beside it."""
+"""Asymptotes that are tried; the best is refined by a parabola through it and its two neighbours."""
 CLOSE = 1e-4
-"""Converged: no probability that a model answers a question moved by more in a step, as the step before it foresaw."""
+"""Convergence: the largest remaining change of a probability, extrapolated from the last two steps."""
 STEPS = 500
 
 
@@ -75,7 +77,7 @@ class Items(Struct, frozen=True, kw_only=True, eq=False):
     """Mean square of residuals weighted by information; 1 where the model holds, above 1 where answers are more erratic
     than it allows, below 1 where they are less."""
     outfit: Floats
-    """The same unweighted: led by surprises far from the question's difficulty."""
+    """Unweighted mean square: dominated by surprises far from the question's difficulty."""
     surprise: Floats
     """(infit − 1) by its standard deviation under the model."""
 
@@ -88,9 +90,9 @@ class Fitted(Struct, frozen=True, kw_only=True, eq=False):
     ability: Floats
     """Expected a posteriori (EAP), an entry a model: mean 0 and variance 1 over these models."""
     ability_error: Floats
-    """Posterior standard deviation, and what the errors of the questions' parameters add to it (first order)."""
+    """Posterior standard deviation, including errors of the questions' parameters (first order)."""
     log_likelihood: float | None
-    """Marginal; None where scores are not all 0 or 1."""
+    """Marginal log-likelihood; None where scores are not all 0 or 1."""
     parameters: int
     iterations: int
     converged: bool
@@ -101,7 +103,7 @@ class Fitted(Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def aic(self) -> float | None:
-        """Akaike's criterion, of estimates that priors hold together: a rule of thumb."""
+        """Akaike's criterion; approximate, since estimates depend on priors."""
         return None if self.log_likelihood is None else 2 * self.parameters - 2 * self.log_likelihood
 
     @property
@@ -117,7 +119,7 @@ def fit(scores: Floats, logistic: Logistic = "2pl", *, steps: int = STEPS, close
     the 3PL is the one that makes the scores likeliest.
 
     Raises DataError for fewer than two models or questions, scores outside 0..1, a model or question without a score,
-    and models that all scored the same (there is nothing to tell apart).
+    and models that all scored the same (there is nothing to discriminate).
     """
     _refuse(scores)
     work = Work(scores)
@@ -143,7 +145,7 @@ def fit(scores: Floats, logistic: Logistic = "2pl", *, steps: int = STEPS, close
 
 
 class _Reached(Struct, frozen=True, kw_only=True, eq=False):
-    """Where the steps of a fit ended."""
+    """The last state of a fit's steps."""
 
     state: State
     posterior: Posterior
@@ -169,7 +171,7 @@ def _reached(work: Work, state: State, logistic: Logistic, steps: int, close: fl
 
 
 def _with_guessing(work: Work, reached: _Reached, steps: int, close: float) -> _Reached:
-    """Return the fit with the asymptote that makes the answers likeliest, from the one without."""
+    """Return the fit with the asymptote that makes the answers likeliest, starting from the fit without one."""
 
     def of(guessing: float, start: _Reached) -> _Reached:
         return _reached(work, msgspec.structs.replace(start.state, guessing=guessing), "3pl", steps, close)
@@ -191,8 +193,8 @@ def _with_guessing(work: Work, reached: _Reached, steps: int, close: float) -> _
 
 def _evidence(work: Work, reached: _Reached) -> float:
     """Return the log-likelihood with the questions' parameters integrated out, but for a constant (Laplace's method:
-    Tierney and Kadane 1986, JASA 81:82-86). At their estimates alone few models would seem not to guess: each question
-    that they pass can be called easy.
+    Tierney and Kadane 1986, JASA 81:82-86). At point estimates, few models would seem not to guess: each question that
+    they pass could be easy.
     """
     state = reached.state
     i00, i01, i11 = _information(work, state, reached.posterior)
@@ -223,7 +225,7 @@ def _refuse(scores: Floats) -> None:
 
 
 def _start(work: Work) -> State:
-    """Difficulties from the shares of right answers, abilities from the models' scores, all a = 1."""
+    """Return the start: difficulties from the shares of right answers, abilities from the models' scores, all a = 1."""
     answered = work.there.sum(axis=0)
     shares = (work.points.sum(axis=0) + 0.5) / (answered + 1.0)
     means = (work.points.sum(axis=1) + 0.5) / (work.there.sum(axis=1) + 1.0)
@@ -252,8 +254,8 @@ def _stepped(work: Work, state: State, posterior: Posterior, logistic: Logistic)
     else:
         firm = 1 / SPREAD**2
         g = a * sums.g1 - firm * (np.log(a) - state.usual)
-        # On the scale of log a the curvature has the gradient in it. Where a falls that must be kept: without it steps
-        # of a question that good models fail jump to and fro.
+        # On the scale of log a the curvature includes the gradient. It must be kept where a falls: without it the steps
+        # of a question that good models fail oscillate.
         h, cross = a**2 * sums.h11 + np.maximum(-a * sums.g1, 0.0) + firm, a * sums.h01
         determinant = h * down - cross**2
         shift = (down * g - cross * up) / determinant
@@ -285,7 +287,7 @@ def _moved(before: State, after: State) -> float:
 
 
 def _items(work: Work, state: State, posterior: Posterior, logistic: Logistic) -> Items:
-    """Return parameters with errors, and how well each question fits.
+    """Return parameters with errors, and fit statistics of each question.
 
     Errors are from the observed information of each question by itself (Louis 1982, JRSS B 44:226-233: that of known
     abilities, less what is lost because they are not), with the prior; of b by the delta method.
@@ -312,8 +314,9 @@ def _items(work: Work, state: State, posterior: Posterior, logistic: Logistic) -
 
 
 def _information(work: Work, state: State, posterior: Posterior) -> tuple[Floats, Floats, Floats]:
-    """Of each question about intercept, both, and a: with the prior, and without what is lost as abilities are not
-    known."""
+    """Return each question's information about intercept, both, and a: with the prior, less the part lost to unknown
+    abilities.
+    """
     sums, lost = sums_of(work, state, posterior), _lost(work, state, posterior)
     return (
         np.maximum(sums.h00 - lost[0], 0.0) + 1 / state.spread**2,
@@ -323,7 +326,7 @@ def _information(work: Work, state: State, posterior: Posterior) -> tuple[Floats
 
 
 def _carried(work: Work, state: State, posterior: Posterior, items: Items) -> Floats:
-    """Return variance of each model's score function that comes from errors of the questions' parameters.
+    """Return the variance of each model's score function due to errors of the questions' parameters.
 
     The score function is Σ a (y − P); its derivatives by b and a are a² P(1 − P) and (y − P) − a P(1 − P)(θ − b). Times
     the squared posterior variance, that is what an ability inherits. Without it, intervals of abilities would be too
@@ -342,7 +345,7 @@ def _carried(work: Work, state: State, posterior: Posterior, items: Items) -> Fl
 
 
 def _lost(work: Work, state: State, posterior: Posterior) -> Floats:
-    """Information about (intercept, a) that is missing as abilities are not known: posterior variance of the score."""
+    """Return the information about (intercept, a) lost to unknown abilities: posterior variance of the score."""
     lost = np.zeros((3, len(state.slope)))
     for part in work.chunks(NODES):
         z = posterior.nodes[:, :, None] * state.slope[part] + state.intercept[part]
@@ -357,10 +360,11 @@ def _lost(work: Work, state: State, posterior: Posterior) -> Floats:
 
 
 def _residuals(work: Work, state: State, posterior: Posterior) -> tuple[Floats, Floats, Floats]:
-    """Infit and outfit mean squares (Wright and Masters 1982), and infit's distance from 1 in standard deviations.
+    """Return infit and outfit mean squares (Wright and Masters 1982), and infit's distance from 1 in standard
+    deviations.
 
-    Squares are averaged over each model's posterior, not taken at its estimate: an estimate was drawn towards the
-    answers, so residuals from it would be too small, and the expected mean square below 1.
+    Squares are averaged over each model's posterior, not taken at its estimate, which is fitted to the answers:
+    residuals from it would be too small, and the expected mean square below 1.
     """
     infit, outfit, surprise = (np.empty(len(state.slope)) for _ in range(3))
     flat, weights = posterior.nodes[:, :, None], posterior.weights

@@ -1,4 +1,4 @@
-"""Scores of several models on one exam, item_sources from runs and tables for `viva item-analysis`."""
+"""Scores of several models by exam, from runs and tables, for `viva item-analysis`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from viva.types import Aggregate
 from viva.visible import one_line
 
 TABLES = "item scores"
-"""What several tables of item scores are called together, where no run says which exam they are of."""
+"""Name of several tables of item scores without a run that gives their exam."""
 
 
 class ItemSources(Struct, kw_only=True):
@@ -24,17 +24,16 @@ class ItemSources(Struct, kw_only=True):
     exam: str
     headline: Aggregate
     frames: dict[str, Columns] = {}
-    """Model → its scores. A model that is there twice has its source's name in brackets the second time."""
+    """Model → its scores. A repeated model has its source's name in brackets."""
     found: dict[str, ScoreSet] = {}
     notes: list[str] = []
 
 
 def item_sources(sources: Sequence[Path], exam: str | None) -> list[ItemSources]:
-    """Return everything that the sources hold, by exam. Tables join the runs' exam where there is just one, else each
-    other.
+    """Return the scores of all sources by exam. Tables join the runs' exam if there is just one, else each other.
 
-    Raises DataError for an `exam` that is not there, runs of one exam with different questions, and a table beside runs
-    that take the best of several answers (a table does not say which answers belong together).
+    Raises DataError for an unknown `exam`, runs of one exam with different questions, and a table with runs that take
+    the best of several answers (a table does not say which answers form a repeat).
     """
     ones = list(score_sets(sources, EXAM))
     runs = list(dict.fromkeys(each.exam for each in ones if each.record is not None))
@@ -52,7 +51,7 @@ def item_sources(sources: Sequence[Path], exam: str | None) -> list[ItemSources]
 
 
 def only_exam(exams: Sequence[str], field: str) -> None:
-    """Raise VivaError where there are several; `field`: what takes one."""
+    """Raise VivaError for several exams; `field`: the option that takes one."""
     if len(exams) > 1:
         raise VivaError(
             f"is about one exam, and the sources have several: choose one by {option('exam')}: {', '.join(exams)}",
@@ -65,8 +64,7 @@ def _add(group: ItemSources, scored: ScoreSet) -> None:
         if scored.record and other.record and scored.record.fingerprint != other.record.fingerprint:
             raise DataError(
                 f"{scored.exam} in {scored.source} is over other data ({scored.record.fingerprint}) than in "
-                f"{other.source} "
-                f"({other.record.fingerprint}): name runs of the same questions"
+                f"{other.source} ({other.record.fingerprint}): name runs of the same questions"
             )
         if (scored.record is None) != (other.record is None) and "best" in (
             scored.headline.attempts,

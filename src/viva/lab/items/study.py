@@ -194,7 +194,7 @@ def levelled(sources: ItemSources, wanted: ItemsConfig) -> Findings[Grouping]:
 
 
 def _temperature(sources: ItemSources, name: str | None) -> float | None:
-    """Of a run, where it was sent."""
+    """Return the temperature of a model's run; None if none was sent."""
     scored = sources.found.get(name or "")
     if scored is None or scored.run is None or scored.record is None:
         return None

@@ -36,7 +36,7 @@ SURPRISING = 3.0
 
 
 class Examined(Struct, frozen=True, kw_only=True, eq=False):
-    """One exam's questions looked at. `fits`: the one asked for first, then one to compare it with."""
+    """The analysis of one exam's questions. `fits`: the requested fit, then one for comparison."""
 
     scores: ItemScores
     statistics: ItemStatistics
@@ -45,7 +45,7 @@ class Examined(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def examined(item_source: ItemSources, irt: Logistic | None = None) -> Examined:
-    """Item statistics and fits of one exam. Raises DataError where no answer has a score."""
+    """Return item statistics and fits of one exam. Raises DataError where no answer has a score."""
     scores = item_scores(item_source.exam, item_source.frames, item_source.headline)
     notes = list(item_source.notes)
     heard = np.atleast_1d(np.isfinite(scores.scores).any(axis=1))
@@ -69,25 +69,25 @@ def examined(item_source: ItemSources, irt: Logistic | None = None) -> Examined:
                 "errors are too small."
             )
         fits = (fit(shares, irt),)
-        if fits[0].log_likelihood is not None:  # else there is nothing to compare two models by
+        if fits[0].log_likelihood is not None:  # only likelihoods can be compared
             fits = (*fits, fit(shares, "1pl" if irt == "2pl" else "2pl"))
     return Examined(scores=scores, statistics=item_statistics(scores.scores), fits=fits, notes=tuple(notes))
 
 
 class Item(Struct, frozen=True):
-    """A question's figures; None where there is none."""
+    """A question's figures; None where undefined."""
 
     exam: str
     question: str
     models: int
-    """With a score."""
+    """Number of models with a score."""
     facility: float | None
     discrimination: float | None
     p: float | None
     flags: str
-    """Why someone should look at it."""
+    """Reasons to inspect the question."""
     irt: str = ""
-    """The item-response model of what follows."""
+    """The item-response model of the fields below."""
     difficulty: float | None = None
     difficulty_error: float | None = None
     a: float | None = None
@@ -97,8 +97,9 @@ class Item(Struct, frozen=True):
 
 
 def flags(exam_items: Examined) -> dict[int, str]:
-    """Return what is wrong or useless by the place of its question, the gravest first: surely negative, erratic, nobody
-    passes, negative, everybody."""
+    """Return place of a question → its flags, the gravest first: surely negative, erratic, nobody passes, negative,
+    everybody.
+    """
     stats = exam_items.statistics
     kinds: list[tuple[str, Sequence[int]]] = [
         ("negative discrimination, more than chance", _worst(stats.surely_negative, stats.discrimination))
@@ -122,7 +123,7 @@ def flags(exam_items: Examined) -> dict[int, str]:
 
 
 def _all_scored(exam_items: Examined) -> NDArray[np.bool_]:
-    """Return which questions every model has a score on: of others nobody can say that nobody passes."""
+    """Return which questions every model has a score on: others cannot be flagged as never passed."""
     everyone: NDArray[np.bool_] = exam_items.statistics.models == len(exam_items.scores.models)
     return everyone
 
@@ -178,15 +179,13 @@ def _models(exam_items: Examined) -> Table:
 
 
 def _mean_text(row: tuple[Any, ...]) -> str:
-    """Return the mean, or where it lies, marked where questions have no score."""
+    """Return the mean or its range, with † if questions have no score."""
     _, mean, between, _, unscored, *_ = row
     return (range_text(*between) if between else percent(mean)) + (UNSURE if unscored else "")
 
 
 def _means(item_scores_of: ItemScores) -> Floats:
-    """Return the models' scores as the exam's headline averages questions: by weight, and over groups where it does
-    so.
-    """
+    """Return the models' scores, averaged as in the exam's headline: by weight, and over groups if it does so."""
     shares = np.where(np.isfinite(item_scores_of.scores), item_scores_of.shares, 0.0)
     means: Floats = (shares * np.nan_to_num(item_scores_of.scores)).sum(axis=1) / shares.sum(axis=1)
     return means
@@ -212,7 +211,7 @@ _FITS = (
 
 
 def _whole(exam_items: Examined) -> Iterator[tuple[str, object, Kind]]:
-    """Yield what a figure of the set is called, its value, and how that is printed."""
+    """Yield label, value and kind of each figure of the whole set."""
     stats, everyone = exam_items.statistics, _all_scored(exam_items)
     defined = stats.discrimination[np.isfinite(stats.discrimination)]
     binary = stats.reliability and stats.reliability.binary
@@ -284,7 +283,7 @@ def findings(every: tuple[Examined, ...], listed: int, drawing: Drawing = None) 
 
 
 def notes_on(exam_items: Examined) -> list[str]:
-    """Return what few models, gaps and fractional scores make of the figures."""
+    """Return notes on the effects of few models, gaps and fractional scores."""
     scores, stats = exam_items.scores, exam_items.statistics
     exam, models = scores.exam, len(scores.models)
     notes = list(exam_items.notes)

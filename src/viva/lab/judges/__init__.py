@@ -1,1 +1,1 @@
-"""Whether a judge's mark depends on what should not matter: the same answers, changed without a change of content."""
+"""Biases of judges: changes of marks when answers change in form but not in content."""

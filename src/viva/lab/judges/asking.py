@@ -1,4 +1,4 @@
-"""`viva judge-bias run`: answers with known marks, mixed among those that a run's judges are asked about."""
+"""`viva judge-bias run`: answers with known marks, mixed with those that a run's judges mark."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def canaries(config: CanaryConfig) -> Way:
 
 
 class Canaries(Way):
-    """Answers with known marks among those that are judged."""
+    """The way of asking that adds answers with known marks to the judged ones."""
 
     judges_again = True
 
@@ -59,15 +59,15 @@ class Canaries(Way):
         self._given = given
 
     def judging(self, record: RunRecord, exams: Sequence[Exam]) -> RunRecord:
-        """With the canaries."""
+        """Add the canaries to the record."""
         drawn = read_canaries(self._given, exams, record.seed, judged=bool(record.judges))
         return msgspec.structs.replace(record, canaries=drawn)
 
 
 def read_canaries(given: str, exams: Sequence[Exam], seed: int, *, judged: bool) -> list[Canary]:
-    """Return the canaries of --canaries: a file's, or so many drawn for every exam that judges have work in.
+    """Return the canaries of --canaries: a file's, or a number drawn for every exam with judged answers.
 
-    Raises VivaError for a number that is none, DataError for a file that cannot be used.
+    Raises VivaError for an invalid number, DataError for an unusable file.
     """
     if not judged:
         raise VivaError(
@@ -90,16 +90,14 @@ def read_canaries(given: str, exams: Sequence[Exam], seed: int, *, judged: bool)
 
 
 def _drawn(exam: Exam, count: int, seed: int) -> Iterator[Canary]:
-    """Gold answers to some questions, and to others the gold answers of questions of the same kind."""
+    """Yield gold answers to some questions, and for others the gold answers to questions of the same kind."""
     golden = [question for question in exam.questions() if _judged(exam, question)]
     drawn = random.Random(f"{seed}/{exam.spec.label}/canaries").sample(golden, min(count, len(golden)))
     for index, question in enumerate(drawn):
         if index % 2 == 0:
             yield Canary(exam=exam.spec.label, question=question.id, text=_reply(exam, question), mark=1.0)
             continue
-        other = next(
-            (candidate for candidate in golden[index:] + golden[:index] if _differs(candidate, question)), None
-        )
+        other = next((each for each in golden[index:] + golden[:index] if _differs(each, question)), None)
         if other is not None:
             yield Canary(exam=exam.spec.label, question=question.id, text=_reply(exam, other), mark=0.0)
 
@@ -110,10 +108,8 @@ def _judged(exam: Exam, question: Question) -> bool:
     return bool(exam.judgements(question, Response(text=_reply(exam, question)), 1, {}))
 
 
-def _differs(question: Question, other: Question) -> bool:
-    return (
-        question.kind == other.kind and str(question.answer).casefold().strip() != str(other.answer).casefold().strip()
-    )
+def _differs(asked: Question, other: Question) -> bool:
+    return asked.kind == other.kind and str(asked.answer).casefold().strip() != str(other.answer).casefold().strip()
 
 
 def _reply(exam: Exam, question: Question) -> str:
@@ -122,9 +118,10 @@ def _reply(exam: Exam, question: Question) -> str:
 
 
 def _from_file(path: Path, exams: Sequence[Exam]) -> Iterator[Canary]:
-    """CSV or JSONL: `question`, `text`, `mark` (0 to 1), and `exam` where several exams have such a question.
+    """Yield the canaries of a CSV or JSONL file: `question`, `text`, `mark` (0 to 1), and `exam` if several exams have
+    the question.
 
-    A question that only a part of this run does not ask (a shard, a limit) is left out.
+    Questions outside this run's part of an exam (a shard, a limit) are left out.
     """
     asked = {exam.spec.label: {question.id for question in exam.questions()} for exam in exams}
     part = any(exam.spec.shard or exam.spec.limit or exam.spec.questions for exam in exams)

@@ -1,21 +1,21 @@
-"""How far a judge's marks move where the content of an answer does not.
+"""Effects on a judge's marks of changes that leave an answer's content alone.
 
-A probe gives the same judge the same answers in another form: each answer is its own control, so that neither how good
-answers are nor how strict the judge is has a part in the difference (paired counterfactuals; Zheng et al. 2023, arXiv
-2306.05685, for position, length and self-preference; Ye et al. 2024, arXiv 2410.02736, for others). What adds text is
-compared with as much neutral text, or a judge that likes long answers would seem to like whatever was added. Marks are
-shares of the full mark. Several answers to one question are one cluster.
+A probe gives the same judge the same answers in another form: each answer is its own control, so that neither the
+quality of answers nor the judge's strictness affects the difference (paired counterfactuals; Zheng et al. 2023, arXiv
+2306.05685, for position, length and self-preference; Ye et al. 2024, arXiv 2410.02736, for others). Probes that add
+text are compared with as much neutral text, or a judge that likes long answers would seem to like any addition. Marks
+are shares of the full mark. Several answers to one question are one cluster.
 
 - The mean change has the interval and the p of differences (`estimate`), the shares of marks that rise or fall those of
   means. Holm's correction over the probes of a judge: of a judge without any bias, one is named in 5 % of the studies.
 - Self-preference has no counterfactual: no answer can be somebody else's. Where answers of the judge's own model are
   better, others' with the same reference mark (an expert's, else other judges') are worse than these, since some have
   it by an error of the reference; so a judge without any preference gives them less. Comparing others' answers to which
-  the judge itself gave the same mark turns this round. What is compared with the one and with the other encloses the
-  truth (direct and reverse regression; Goldberger, Journal of Human Resources 19, 1984), as long as errors of both fall
-  on own and others' answers alike, and these differ in being better or worse alone. Since that cannot be seen in marks,
-  there is no p. Each side is the slope on "own" with an intercept a mark, whose standard error is by question (Liang
-  and Zeger 1986, with the small-sample factor G/(G − 1)), Student's t on G − 1.
+  the judge itself gave the same mark reverses this bias. The two comparisons enclose the truth (direct and reverse
+  regression; Goldberger, Journal of Human Resources 19, 1984), as long as errors of both fall on own and others'
+  answers alike, and these differ only in quality. Since marks cannot show that, there is no p. Each side is the slope
+  on "own" with an intercept a mark, whose standard error is by question (Liang and Zeger 1986, with the small-sample
+  factor G/(G − 1)), Student's t on G − 1.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from viva.analysis.uncertainty import t_quantile
 
 Floats = NDArray[np.float64]
 LEAST = 10
-"""Answers of its own, and of others, that self-preference is taken from at least."""
+"""The fewest answers of its own, and of others, for self-preference."""
 PASSING = 0.5
-"""The mark from which an answer counts as passed."""
+"""The lowest mark of a passed answer."""
 LEVEL = 0.05
 
 
 class Pair(Struct, frozen=True):
-    """A judge's mark of an answer as it came (or with neutral text), and in another form; None where it gave none."""
+    """A judge's mark of an original answer (or with neutral text), and in another form; None where missing."""
 
     question: str
     plain: float | None
@@ -58,13 +58,13 @@ class Share(Struct, frozen=True):
 
 
 class Effect(Struct, frozen=True, kw_only=True):
-    """What a probe did: `change` of the mean mark, `up` and `down` the shares of marks that rose and fell."""
+    """The effect of a probe: `change` of the mean mark, `up` and `down` the shares of marks that rose and fell."""
 
     probe: str
     answers: int
-    """Pairs of two marks."""
+    """Number of pairs with two marks."""
     lost: int = 0
-    """Pairs without: one of the two has no verdict that can be read."""
+    """Number of pairs in which a readable verdict is missing."""
     change: float | None = None
     low: float | None = None
     high: float | None = None
@@ -72,30 +72,30 @@ class Effect(Struct, frozen=True, kw_only=True):
     down: Share | None = None
     p: float | None = None
     adjusted: float | None = None
-    """p by Holm, over the probes of the judge."""
+    """p adjusted by Holm over the probes of the judge."""
     reason: str = ""
-    """Why there is no figure."""
+    """Why there is no estimate."""
 
     @property
     def biased(self) -> bool:
-        """Whether more than chance shows."""
+        """Whether the effect is significant."""
         return self.adjusted is not None and self.adjusted <= LEVEL
 
 
 class Control(Struct, frozen=True, kw_only=True):
-    """What a judge must get right whatever its taste: the same answer again, and what is no answer."""
+    """A control that every judge must pass: the same answer again, or an invalid answer."""
 
     control: str
     answers: int
     lost: int
     mean: float | None = None
-    """The mean mark; of the same answer asked again the mean distance of its two marks."""
+    """The mean mark; for the same answer asked again, the mean distance of its two marks."""
     failed: Share | None = None
-    """Marks of PASSING and more; of the same answer asked again: marks that changed."""
+    """Share of marks of at least PASSING; for the same answer asked again, of changed marks."""
 
 
 def effect(probe: str, pairs: Sequence[Pair]) -> Effect:
-    """Return what one probe did to the marks; `adjusted` is still missing (see `corrected`)."""
+    """Return the effect of one probe, without `adjusted` (see `corrected`)."""
     given = _changes(pairs)
     changes, clusters = _by_question(given)
     result = Effect(probe=probe, answers=len(given), lost=len(pairs) - len(given))
@@ -119,25 +119,27 @@ def effect(probe: str, pairs: Sequence[Pair]) -> Effect:
 
 
 def corrected(effects: Sequence[Effect]) -> tuple[Effect, ...]:
-    """Return all probes of one judge, with p corrected for how many they are."""
+    """Return the effects of all probes of one judge, with p adjusted for their number."""
     p_values = adjusted([each.p for each in effects], "holm")
     return tuple(replace(each, adjusted=p) for each, p in zip(effects, p_values, strict=True))
 
 
 def asked_again(control: str, pairs: Sequence[Pair]) -> Control:
-    """Test and retest: how far two marks of one judge for one answer lie apart, and how many differ."""
+    """Return the retest control: the mean distance of two marks of one judge for one answer, and the share that
+    differ.
+    """
     return _control(control, pairs, _changes(pairs), 1e-9)
 
 
 def negative_control(control: str, pairs: Sequence[Pair]) -> Control:
-    """Return what deserves no mark: what it got, and how often it passed."""
+    """Return the control of invalid answers: their mean mark, and the share that passed."""
     return _control(
         control, pairs, [(pair.question, pair.changed) for pair in pairs if pair.changed is not None], PASSING
     )
 
 
 def _control(control: str, pairs: Sequence[Pair], given: Sequence[tuple[str, float]], fails: float) -> Control:
-    """Return what marks, or changes of marks, come to; those of `fails` and more are failures."""
+    """Return a control from marks, or changes of marks; those of at least `fails` are failures."""
     control_of = Control(control=control, answers=len(given), lost=len(pairs) - len(given))
     if not given:
         return control_of
@@ -149,7 +151,7 @@ def _control(control: str, pairs: Sequence[Pair], given: Sequence[tuple[str, flo
 def self_preference(
     probe: str, own: Sequence[bool], marks: Sequence[float], references: Sequence[float], questions: Sequence[str]
 ) -> Effect:
-    """By how much higher a judge marks answers of its own model than the reference does, as far as the two tell.
+    """Return how much higher a judge marks answers of its own model than the reference does.
 
     `low` to `high` goes from the lower end of one comparison to the higher end of the other, `change` is their middle.
     """
@@ -196,7 +198,7 @@ def _changes(pairs: Sequence[Pair]) -> list[tuple[str, float]]:
 
 
 def _by_question(given: Sequence[tuple[str, float]]) -> tuple[Floats, NDArray[np.int64]]:
-    """Return values, and the number of each one's question."""
+    """Return the values, and each one's question as a number."""
     clusters = numbered([question for question, _ in given], len(given))
     return np.array([value for _, value in given]), np.array(clusters, dtype=np.int64)
 

@@ -1,8 +1,8 @@
 """Paired counterfactuals: a judge's request with the same answer in another form. Pure.
 
-The request of a rubric quotes the answer between two lines that carry its hash (`viva.prompting.fence`). What stands
-between them is replaced, and nothing else, so that every benchmark's own rubric is examined as it is. Probes that add
-text have a control as long as they are: a judge that likes long answers likes both alike.
+The request of a rubric quotes the answer between two lines that carry its hash (`viva.prompting.fence`). Only the text
+between them is replaced, so that every benchmark's own rubric is tested unchanged. Probes that add text have a control
+as long as they are: a judge that likes long answers likes both alike.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ AGAIN, EMPTY, UNRELATED = "asked again", "empty answer", "unrelated answer"
 
 
 class Quoted(Struct, frozen=True):
-    """Where a judge's request quotes the answer: in which message, from where to where."""
+    """Place of the quoted answer in a judge's request: message, start and end."""
 
     message: int
     start: int
     end: int
     line: str
-    """The line before and after it."""
+    """The fence before and after it."""
 
 
 def quoted(request: Generate) -> Quoted | None:
-    """Return where the answer is quoted; None for a prompt without fences (as published)."""
+    """Return the place of the quoted answer; None for a prompt without fences (as published)."""
     for index, message in enumerate(request.prompt if isinstance(request.prompt, tuple) else ()):
         for match in _FENCE.finditer(message.content):
             end = message.content.find(f"\n{match[1]}\n", match.end() - 1)
@@ -46,62 +46,60 @@ def quoted(request: Generate) -> Quoted | None:
 
 
 def material(request: Generate, place: Quoted) -> str:
-    """Return what is quoted (hostile)."""
+    """Return the quoted text (untrusted)."""
     return request.prompt[place.message].content[place.start : place.end]  # type: ignore[union-attr]
 
 
-def with_material(request: Generate, quotation: Quoted, text: str) -> Generate:
-    """Return the request with another text between the fences, which carry its hash."""
+def with_material(request: Generate, quote: Quoted, text: str) -> Generate:
+    """Return the request with another text between fences with its hash."""
     line, messages = fence(text), []
     for index, message in enumerate(request.prompt):
         assert isinstance(message, Message)
         content = message.content
-        if index == quotation.message:
+        if index == quote.message:
             before, after = (
-                content[: quotation.start].replace(quotation.line, line),
-                content[quotation.end :].replace(quotation.line, line),
+                content[: quote.start].replace(quote.line, line),
+                content[quote.end :].replace(quote.line, line),
             )
             content = f"{before}{text}{after}"
         else:
-            content = content.replace(quotation.line, line)
+            content = content.replace(quote.line, line)
         messages.append(Message(message.role, content))
-    moved = len(text) - (quotation.end - quotation.start)
+    moved = len(text) - (quote.end - quote.start)
     places = tuple(
-        (index, place + moved if index == quotation.message and place >= quotation.end else place)
+        (index, place + moved if index == quote.message and place >= quote.end else place)
         for index, place in request.verdict_at
     )
     return msgspec.structs.replace(request, prompt=tuple(messages), verdict_at=places)
 
 
-def answer_first(request: Generate, quotation: Quoted, question: Question) -> Generate | None:
-    """Return the request with the quoted answer before the reference; None where it shows no reference before the
-    answer.
-    """
+def answer_first(request: Generate, quote: Quoted, question: Question) -> Generate | None:
+    """Return the request with the quoted answer before the reference; None if no reference precedes the answer."""
     messages = list(request.prompt)
-    message = messages[quotation.message]
+    message = messages[quote.message]
     assert isinstance(message, Message)
     content = message.content
-    block = content.rfind("\n\n", 0, quotation.start - len(quotation.line) - 1) + 2
+    block = content.rfind("\n\n", 0, quote.start - len(quote.line) - 1) + 2
     reference = (question.explanation if request.aspect == RATIONALE else str(question.answer or "")).strip()
     place = content.rfind(f"\n{reference}\n\n", 0, block) if reference else -1
     first = content.rfind("\n\n", 0, place) + 2
-    end = quotation.end + 1 + len(quotation.line)
+    end = quote.end + 1 + len(quote.line)
     if place < 0 or first < 2 or block < 2:
         return None
     moved = f"{content[block:end]}\n\n{content[first:block].rstrip()}"
-    messages[quotation.message] = Message(message.role, f"{content[:first]}{moved}{content[end:]}")
+    messages[quote.message] = Message(message.role, f"{content[:first]}{moved}{content[end:]}")
     return msgspec.structs.replace(request, prompt=tuple(messages))
 
 
 class Probe(Struct, frozen=True):
-    """How an answer is changed, by language, and what it is compared with: the answer as it came, or a control."""
+    """A change of answers, by language, and its comparison: the original answer, or a control."""
 
     text: dict[str, str]
     control: str = ""
 
 
 class Neutral(Struct, frozen=True):
-    """Sentences that say nothing, of all lengths from the shortest to the longest; `gap` stands between two."""
+    """Sentences without content, of all lengths from the shortest to the longest; `gap` separates two."""
 
     gap: str
     sentences: list[str]
@@ -109,7 +107,7 @@ class Neutral(Struct, frozen=True):
 
 @cache
 def probes() -> Mapping[str, Probe]:
-    """Probes by name."""
+    """Return the probes by name."""
     return msgspec.convert(_table("probes.toml"), dict[str, Probe])
 
 
@@ -124,7 +122,7 @@ def _table(name: str) -> dict[str, object]:
 
 
 def neutral(length: int, language: str) -> str | None:
-    """Return neutral text of exactly so many characters; None for fewer than the shortest sentence has."""
+    """Return neutral text of exactly `length` characters; None for fewer than the shortest sentence has."""
     given = neutral_sentences()[language]
     by_length = {len(sentence): sentence for sentence in given.sentences}
     chosen: list[str] = []
@@ -141,12 +139,12 @@ def neutral(length: int, language: str) -> str | None:
 
 
 def control_of(probe: str) -> str:
-    """Return the name of the form that a probe's is compared with, where it has one."""
+    """Return the name of a probe's control, if it has one."""
     return f"{probe}: neutral text"
 
 
 def variants(request: Generate, question: Question, unrelated: str | None) -> Iterator[tuple[str, Generate]]:
-    """Yield every probe and control of one request, by name; `unrelated` is what answers another question."""
+    """Yield every probe and control of one request, by name; `unrelated`: an answer to another question."""
     place = quoted(request)
     if place is None:
         return
@@ -174,7 +172,9 @@ def variants(request: Generate, question: Question, unrelated: str | None) -> It
 
 
 def listed(answer: str) -> str:
-    """Return a sentence an item; what has lines of its own (programs, lists) stays as it is."""
+    """Return an answer as a list, a sentence for each item; answers of several lines (programs, lists) are
+    unchanged.
+    """
     if "\n" in answer.strip():
         return answer
     return "\n".join(f"- {sentence}" for part in _SENTENCE.split(answer) if (sentence := part.strip()))

@@ -1,4 +1,4 @@
-"""Judges examined: their marks of a run's answers, and of the same answers in forms that should not matter."""
+"""Bias tests of judges: their marks of a run's answers, and of the same answers in other forms."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ STAGE = "judge-bias"
 BATCHES = f"{STAGE}.batches.jsonl"
 SELF = "self-preference"
 Confirm = Callable[[RunFolder, LimitOptions], None]
-"""Refuses to send anything where nobody agreed to a run's addresses."""
+"""Raises VivaError unless the user agreed to the addresses in a run."""
 
 
 class JudgeBiasConfig(LimitOptions, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ class JudgeBiasConfig(LimitOptions, frozen=True, kw_only=True):
 
 
 class Probed(Struct, frozen=True):
-    """One aspect of an answer: what a judge is asked of it as it is, and in each other form."""
+    """One aspect of an answer: the requests to a judge for the original, and for each other form."""
 
     evaluation: Evaluation
     question: Question
@@ -107,7 +107,7 @@ def study(config: JudgeBiasConfig, confirm: Confirm = confirm_endpoints) -> Find
 
 
 def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> Findings[tuple[JudgeEffects, ...]]:
-    """Ask what is missing, and read all that there is."""
+    """Ask judges for missing marks, and return the findings on all marks."""
     from viva.lab.judges.tables import findings
 
     limits = pick(LimitOptions, asdict(config))
@@ -117,7 +117,7 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> F
         raise VivaError(f"{folder.path} has no judge: name the one to examine with {option('judge', 'MODEL')}")
     if limits.batch is None and folder.batched(BATCHES):
         limits = replace(limits, batch=True)
-    if not config.judge_base_url:  # a judge is where the run's judges or models are
+    if not config.judge_base_url:  # a judge uses the addresses of the run's judges or models
         confirm(folder, limits)
     panel = open_judge_panel(records, 1, folder.record.seed, limits)
     judge_panel = replace(panel, verdicts=folder.record.verdicts, seed=folder.record.base_seed)
@@ -170,9 +170,9 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> F
 
 
 def _drawn(opened: OpenRun, journal: Journal, config: JudgeBiasConfig) -> tuple[int, list[Probed]]:
-    """Return how many answers a judge can be examined on, and those that are drawn, in every form.
+    """Return the number of answers usable for the tests, and the drawn ones in every form.
 
-    Raises VivaError where there is none.
+    Raises VivaError if there are none.
     """
     count = 0
 
@@ -223,7 +223,7 @@ def _drawn(opened: OpenRun, journal: Journal, config: JudgeBiasConfig) -> tuple[
 
 
 def _requests(judge_panel: JudgePanel, judge: Judge, items: Sequence[Probed]) -> dict[bytes, tuple[Probed, Generate]]:
-    """Return all that one judge is asked, by key."""
+    """Return all requests to one judge, by key."""
     return {
         judge_panel.key(judge.model, item.evaluation.exam, request): (item, request)
         for item in items
@@ -234,7 +234,7 @@ def _requests(judge_panel: JudgePanel, judge: Judge, items: Sequence[Probed]) ->
 def _effects(
     judge_panel: JudgePanel, judge: Judge, items: Sequence[Probed], journal: Journal, evidence_store: EvidenceStore
 ) -> Iterator[JudgeEffects]:
-    """Yield what was found out about one judge, aspect by aspect."""
+    """Yield the effects on one judge, aspect by aspect."""
     from viva.lab.judges.effects import Pair, asked_again, corrected, effect, negative_control
     from viva.lab.judges.tables import JudgeEffects
 
@@ -279,8 +279,8 @@ def _effects(
 def _self_preference(
     judge: Judge, items: Sequence[Probed], marks: Sequence[float | None], evidence_store: EvidenceStore
 ) -> Effect:
-    """Return its marks of its own model's answers and of others' against those of experts, or else of other judges; a
-    judge whose model is among those that answered prefers these answers, maybe, and is no reference.
+    """Return a judge's self-preference: marks of its own model's answers and of others' against those of experts, else
+    of other judges; a judge whose model is among those that answered may prefer these answers, so it is no reference.
     """
     from viva.lab.judges.effects import Effect, self_preference
 

@@ -1,4 +1,4 @@
-"""A judge's biases as tables and as data: what each probe did to its marks."""
+"""A judge's biases as tables and as data: the effect of each probe on its marks."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ class JudgeEffects(Struct, frozen=True, kw_only=True):
     judge: str
     aspect: str
     requests: int
-    """What it is asked in all; equal answers to a question are asked about once."""
+    """Number of requests in all; equal answers to a question share one."""
     unanswered: int
-    """Requests without a reply."""
+    """Number of requests without a reply."""
     unreadable: int
-    """Requests whose replies hold no verdict."""
+    """Number of requests whose replies contain no verdict."""
     effects: tuple[Effect, ...]
     controls: tuple[Control, ...]
 
     @property
     def known(self) -> bool:
-        """Whether there is any figure."""
+        """Whether there is any estimate."""
         return any(effect.answers for effect in self.effects) or any(control.answers for control in self.controls)
 
 
 class Row(NamedTuple):
-    """What a probe did to a judge's marks, or what a control showed."""
+    """A row of a table: the effect of a probe on a judge's marks, or the result of a control."""
 
     judged: JudgeEffects
     effect: Effect | None = None
@@ -58,17 +58,17 @@ class Row(NamedTuple):
 
     @property
     def each(self) -> Effect | Control | None:
-        """The one or the other."""
+        """The effect or the control."""
         return self.effect or self.control
 
     @property
     def probe(self) -> str:
-        """What the probe or the control is called."""
+        """The label of the probe or control."""
         return self.effect.probe if self.effect else self.control.control if self.control else ""
 
 
 def verdict_lines(judged: JudgeEffects) -> list[str]:
-    """Return what was found of one judge, in sentences."""
+    """Return the conclusions about one judge, in sentences."""
     whose = f"{one_line(judged.judge, 60)} ({judged.aspect})"
     if not judged.known:
         return [f"{whose}: no figure: {_lost(judged)}"]
@@ -107,7 +107,7 @@ def verdict_lines(judged: JudgeEffects) -> list[str]:
 
 
 def _lost(judged: JudgeEffects) -> str:
-    """Return why marks are missing, and what to do."""
+    """Return the reasons for missing marks, with a remedy."""
     parts = []
     if judged.unanswered:
         parts.append(f"no reply to {judged.unanswered:,}")
@@ -145,8 +145,9 @@ _CONTROL = (
 def findings(
     judges: Sequence[JudgeEffects], notes: Sequence[str], exit_code: int = EXIT_OK
 ) -> Findings[tuple[JudgeEffects, ...]]:
-    """Return a table of probes and one of controls, a judge and aspect; `rows` has one a probe or control. `notes`:
-    which answers; `exit_code`: whether something is not answered yet."""
+    """Return a table of probes and one of controls, a judge and aspect; `rows` has one for each probe or control.
+    `notes`: on the answers; `exit_code`: whether requests are unanswered.
+    """
     rows = [
         row
         for judge in judges

@@ -1,1 +1,1 @@
-"""How many questions and answers a decision needs, and what a budget can show."""
+"""Planning: the number of questions and answers that a decision needs, and the power of a budget."""

@@ -1,4 +1,4 @@
-"""What earlier runs say about scatter: their answers, summed up a question, and what they took."""
+"""Scatter and consumption in earlier runs: their answers, summed up by question, with tokens, time and cost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from viva.studies.item_scores import ScoreSet
 
 _FEWEST = 10
-"""Questions from which scatter is estimated at all."""
+"""The fewest questions for estimating scatter."""
 
 
 class Answers(Struct, frozen=True, eq=False, kw_only=True):
@@ -45,13 +45,13 @@ class Answers(Struct, frozen=True, eq=False, kw_only=True):
     zero_one: bool
     """Whether every question has one answer, right or wrong."""
     design: str
-    """What the run varied, in words, "" for nothing. The answers are of its first combination, as a plain run asks."""
+    """The run's variation, in words, "" for none. The answers are of its first combination, as a plain run asks."""
     asked: ModelRecord | None
-    """The model that the run asked; None where nobody was asked, and so nothing is known of what answers take."""
+    """The model that the run asked; None if none was asked, so that consumption is unknown."""
 
     @property
     def cluster_count(self) -> int:
-        """How many clusters its questions are of; 0 where they are not grouped."""
+        """Number of clusters of its questions; 0 if they are not grouped."""
         return 0 if self.cluster is None else len(np.unique(self.cluster))
 
     def measured(self) -> Measured:
@@ -60,7 +60,7 @@ class Answers(Struct, frozen=True, eq=False, kw_only=True):
 
 
 def answers_of(scored: ScoreSet) -> Answers:
-    """Sum up a model's scores. Raises DataError where too few questions have one."""
+    """Sum up a model's scores by question. Raises DataError if too few questions have one."""
     rows = scored.scores.take(~scored.scores.among("outcome", UNANSWERED))
     points, (groups, starts) = np.nan_to_num(rows.numbers["value"]), rows.groups("question")
     counts = np.bincount(groups, minlength=len(starts)).astype(np.float64)
@@ -68,8 +68,7 @@ def answers_of(scored: ScoreSet) -> Answers:
     if len(starts) < _FEWEST:
         raise DataError(
             f"{scored.source}: {one_line(scored.model, 60)} has scores of {len(starts)} questions of "
-            f"{scored.exam}; a plan "
-            f"takes {_FEWEST} at least"
+            f"{scored.exam}; a plan takes {_FEWEST} at least"
         )
     question = rows.texts["question"]
     return Answers(
@@ -98,8 +97,9 @@ class Pair(Struct, frozen=True, kw_only=True):
 
 
 def median_pair(runs: Sequence[Answers]) -> Pair | None:
-    """Of all pairs of models the one whose difference scatters as that of the median pair; None for one model, or where
-    none shares questions."""
+    """Return the pair of models whose difference has the median scatter; None for one model, or if none share
+    questions.
+    """
     pairs = [pair for pair in itertools.starmap(_paired, itertools.combinations(runs, 2)) if pair is not None]
     pairs.sort(key=lambda pair: pair.measured.scatter.error(pair.measured.questions) * pair.measured.questions**0.5)
     return pairs[len(pairs) // 2] if pairs else None
@@ -132,20 +132,20 @@ def _paired(first: Answers, second: Answers) -> Pair | None:
 
 
 class Took(Struct, frozen=True, kw_only=True):
-    """What an answer took, means over the runs that say so, what judges took for it included."""
+    """Consumption of an answer, means over the runs with data, judges included."""
 
     seconds: float | None
-    """Of wall time, of all that were in flight together."""
+    """Wall time in seconds, at the runs' concurrency."""
     dollars: float | None
     thoughts: float
-    """Share of the tokens of replies that went into thinking, as far as servers say; they are paid as replies."""
+    """Share of reasoning in the tokens of replies, as far as servers report it; priced as replies."""
     left_out: tuple[str, ...]
-    """Models and judges that `dollars` knows nothing of, and why."""
+    """Models and judges that `dollars` leaves out, and why."""
     judges: tuple[str, ...]
 
 
 def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> Took:
-    """Return what answers took. `prices`: what the user says of models, "" for all; else the runs', else list
+    """Return the consumption of answers. `prices`: the user's by model ("" for all); else the runs', else list
     prices.
     """
     seconds: list[float] = []
@@ -173,7 +173,7 @@ def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> Took:
                 continue
             timed = len(consumption.seconds)
             if timed > 1 and span > 0:
-                # Judges work while models answer: the slower of the two says how long it takes.
+                # Judges work while models answer, so the slower of the two determines the time.
                 seconds.append(max(span / (timed - 1), verdicts.span / answers[benchmark]))
             usage = consumption.consumed()
             tokens, thoughts = tokens + usage.output, thoughts + (usage.reasoning or 0)
@@ -200,13 +200,11 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 Consumptions = dict[tuple[str, str], tuple[Consumption, float]]
-"""By model and benchmark: what its answers took, and the seconds from the first timed one to the last."""
+"""(model, benchmark) → consumption of its answers, and the seconds from the first timed one to the last."""
 
 
 def _answering(source: Path, runs: Sequence[Answers], prices: Mapping[str, Price]) -> tuple[Consumptions, Counter[str]]:
-    """Return what each model's answers in a run took; and how many answers of all models there are to each
-    benchmark.
-    """
+    """Return the consumption of each model's answers in a run, and the number of all models' answers by benchmark."""
     consumptions = {
         (run.model, run.benchmark): Consumption(recorded_price(run.asked, prices) if run.asked else None)
         for run in runs
@@ -223,7 +221,7 @@ def _answering(source: Path, runs: Sequence[Answers], prices: Mapping[str, Price
 
 
 class _Judging(Struct, frozen=True, kw_only=True):
-    """What all verdicts of a run on a benchmark took: seconds from the first to the last, and US dollars."""
+    """Consumption of all verdicts of a run on a benchmark: seconds from the first to the last, and US dollars."""
 
     span: float
     cost: float
@@ -232,8 +230,8 @@ class _Judging(Struct, frozen=True, kw_only=True):
 
 
 def _judging(source: Path, benchmark: str, prices: Mapping[str, Price]) -> _Judging:
-    """Return a verdict that was taken over from another run costs what the run's own do. Recorded verdicts cost
-    nothing.
+    """Return the consumption of a run's verdicts. Those taken over from another run cost as much as its own; recorded
+    ones cost nothing.
     """
     records = {judge.name: judge for judge in RunFolder.open(source).record.judges}
     consumptions = {name: Consumption(recorded_price(record, prices)) for name, record in records.items()}
@@ -264,17 +262,17 @@ def _entries(source: Path, stage: str) -> Iterator[Entry]:
 
 
 class _Span(Struct):
-    """From the first timed reply to the last."""
+    """Time from the first timed reply to the last."""
 
     first: float = 0.0
     last: float = 0.0
 
     def count(self, entry: Entry) -> None:
-        """Take in one more reply."""
+        """Add a reply."""
         if entry.seconds > 0 and entry.at and not entry.error and not entry.batch:
             self.first, self.last = min(self.first or entry.at, entry.at), max(self.last, entry.at)
 
     @property
     def seconds(self) -> float:
-        """Between the two."""
+        """The seconds between the two."""
         return self.last - self.first

@@ -1,15 +1,15 @@
-"""How many questions and answers a decision needs, and what a given number of them can show.
+"""Power of comparisons: the number of questions and answers that a decision needs, and what a given number can show.
 
 A question has a true score, its mean over many answers; an answer scatters around it. So the mean of `n` questions with
 `k` answers each has the variance
 
     (between + within / k + shared · others) / n
 
-(Miller 2024, "Adding Error Bars to Evals", arXiv 2411.00640, sections 2 to 5). `shared` is what questions of one
-cluster have in common, such as those on one text, and `others` how many more questions of its cluster a question has:
+(Miller 2024, "Adding Error Bars to Evals", arXiv 2411.00640, sections 2 to 5). `shared` is the variance common to
+questions of one cluster, such as those on one text, and `others` the number of other questions in a question's cluster:
 m - 1 in clusters of m (Kish 1965, Survey Sampling, section 5.4). Of two models on the same questions the score of a
-question is the difference of theirs, and what both find easy falls out of `between`. Questions, and their clusters, are
-taken as drawn from a large pool, as by every interval of Viva. All figures are shares of 1, not points of per cent.
+question is the difference of theirs, so common difficulty is not in `between`. Questions, and their clusters, are taken
+as drawn from a large pool, as by every interval of Viva. All figures are shares of 1, not points of per cent.
 """
 
 from __future__ import annotations
@@ -28,100 +28,100 @@ from viva.analysis.uncertainty import halved
 Floats = NDArray[np.float64]
 LEVEL = 0.05
 _MOST = 10**9
-"""Questions beyond which a number says nothing."""
+"""The most questions of a result; larger numbers are meaningless."""
 _EXACT = 20_000
-"""Questions up to which power of McNemar's test is summed exactly: beyond, the normal approximation is as good."""
+"""The most questions for exact power of McNemar's test; beyond, the normal approximation is as good."""
 _LARGEST = 0.9999
-"""A difference at which both models have a variance still."""
+"""The largest difference at which both models still have a variance."""
 _HALVINGS = 20
-"""Of all differences: until the smallest is known to a ten-thousandth of a point."""
+"""Steps of bisection, to a ten-thousandth of a point."""
 _NORMAL = NormalDist()
 _MANY = 300
-"""Degrees of freedom from which Student's t is taken as normal."""
+"""The fewest degrees of freedom for which Student's t is taken as normal."""
 _CERTAIN = 30
-"""Errors between a difference and 0 from which only the estimate of the error decides; the noncentral t distribution is
-not summed there."""
-_ONE_WAY = 5
-"""Errors from which a difference is never seen with the other sign; the sum for that is no number further out."""
+"""Standard errors between a difference and 0 from which only the estimate of the error matters; the noncentral t
+distribution is not computed there."""
 
 
 class Clusters(Struct, frozen=True, kw_only=True):
-    """How a set of questions falls into clusters, which are drawn from many like them."""
+    """The division of a set of questions into clusters, which are drawn from many like them."""
 
     slope: float
     offset: float
-    """In a set of n questions one has `slope · n - offset` others of its own cluster on average, at least none."""
+    """In a set of n questions, a question's cluster has on average `slope · n - offset` others, at least 0."""
     number: float
-    """Of the clusters of `most` questions: as many equal ones tell as much, (Σ w²)² / Σ w⁴ by their shares w."""
+    """Effective number of clusters of `most` questions: (Σ w²)² / Σ w⁴ by their shares w."""
     most: float = math.inf
-    """Of more questions the clusters grow no larger, and more are added."""
+    """Beyond this number of questions clusters are added, not enlarged."""
 
     @classmethod
     def like(cls, cluster: NDArray[np.int64]) -> Clusters:
-        """Of a set, its questions' clusters numbered from 0. Smaller is a random subset; larger has more clusters."""
+        """Return the clusters of a set; `cluster`: that of each question, from 0. A smaller set is a random subset, a
+        larger one has more clusters.
+        """
         sizes = np.bincount(cluster).astype(np.float64)
         count = sizes.sum()
-        alike = float((sizes * (sizes - 1)).sum() / (count * (count - 1)))  # of two questions: to be of one cluster
+        alike = float((sizes * (sizes - 1)).sum() / (count * (count - 1)))  # of two questions: to share a cluster
         worth = float((sizes**2).sum() ** 2 / (sizes**4).sum())
         return cls(slope=alike, offset=alike, number=worth, most=float(count))
 
     @classmethod
     def of_size(cls, size: int) -> Clusters:
-        """So many questions in each: a larger set has more clusters."""
+        """Return clusters of `size` questions each: a larger set has more clusters."""
         return cls(slope=1.0, offset=1.0, number=1.0, most=float(size))
 
     @classmethod
     def so_many(cls, number: int) -> Clusters:
-        """So many of one size: a larger set has more questions in each."""
+        """Return `number` clusters of equal size: a larger set has more questions in each."""
         return cls(slope=1 / number, offset=1.0, number=float(number))
 
     @property
     def measured(self) -> bool:
-        """Whether they are those of a set of `most` questions."""
+        """Whether they were measured on a set of `most` questions."""
         return self.number > 1 and self.most < math.inf
 
     def others(self, questions: float) -> float:
-        """Return how many others of its own cluster a question of such a set has."""
+        """Return the mean number of other questions in a question's cluster."""
         return max(0.0, self.slope * min(questions, self.most) - self.offset)
 
     def worth(self, questions: float) -> float:
-        """Return how many equal clusters a set of so many questions is worth."""
+        """Return the effective number of clusters of a set of `questions`."""
         return min(questions, self.number * max(1.0, questions / self.most))
 
 
 class Scatter(Struct, frozen=True, kw_only=True):
-    """How the score of a question, or the difference of two models' scores, scatters."""
+    """Variance components of a question's score, or of the difference of two models' scores."""
 
     between: float
     """Variance of questions' true scores."""
     within: float
     """Variance of one answer around its question's true score; of a difference, of both models' answers together."""
     shared: float = 0.0
-    """Of `between`, the variance of clusters' means: what the questions of one have in common."""
+    """The part of `between` that is the variance of clusters' means."""
     clusters: Clusters | None = None
-    """None where each question stands for itself."""
+    """None where questions are independent."""
 
     def error(self, questions: float, samples: int = 1) -> float:
-        """Return the standard error of the mean over so many questions with so many answers each."""
+        """Return the standard error of the mean over `questions` with `samples` answers each."""
         alike = self.shared * self.clusters.others(questions) if self.clusters else 0.0
         return math.sqrt((self.between + self.within / samples + alike) / questions)
 
     def degrees(self, questions: float) -> float:
-        """Return degrees of freedom of that error: one less than the clusters are worth; infinite where there are
-        none.
+        """Return degrees of freedom of that error: the effective number of clusters less one; infinite without
+        clusters.
         """
         return self.clusters.worth(questions) - 1 if self.clusters else math.inf
 
 
 def half_width(scatter: Scatter, questions: int, samples: int = 1) -> float:
-    """Half the width of a 95 % interval of the mean; infinite where a single cluster does not tell its error."""
+    """Return half the width of a 95 % interval of the mean; infinite for a single cluster."""
     degrees = scatter.degrees(questions)
     return _critical(LEVEL, degrees) * scatter.error(questions, samples) if degrees >= 1 else math.inf
 
 
 def questions_for_width(scatter: Scatter, width: float, samples: int = 1) -> int | None:
-    """Return how many questions make a 95 % interval no wider than `width`, from end to end; None where no number
-    does.
+    """Return the fewest questions for a 95 % interval no wider than `width`, from end to end; None if no number
+    suffices.
     """
     if scatter.clusters is None:
         return _ceiling((2 * _critical(LEVEL) / width) ** 2 * scatter.error(1, samples) ** 2)
@@ -131,7 +131,7 @@ def questions_for_width(scatter: Scatter, width: float, samples: int = 1) -> int
 def power(scatter: Scatter, difference: float, questions: int, samples: int = 1) -> float:
     """Return the chance that a true difference is significant at 5 %, two-sided, by the normal approximation.
 
-    Of questions in clusters: by the noncentral t distribution.
+    With clusters by the noncentral t distribution.
     """
     shift = abs(difference) / max(scatter.error(questions, samples), 1e-12)
     degrees = scatter.degrees(questions)
@@ -144,21 +144,19 @@ def power(scatter: Scatter, difference: float, questions: int, samples: int = 1)
 
     if shift > _CERTAIN:
         return float(chdtr(degrees, degrees * (shift / critical) ** 2))
-    other_way = nctdtr(degrees, shift, -critical) if shift < _ONE_WAY else 0.0
+    other_way = np.nan_to_num(nctdtr(degrees, shift, -critical))  # far from 0 the sum for it is no number
     return float(1 - nctdtr(degrees, shift, critical) + other_way)
 
 
 def questions_for_difference(scatter: Scatter, difference: float, wanted: float, samples: int = 1) -> int | None:
-    """Return how many questions show a true difference with the power that is wanted; None where no number does."""
+    """Return the fewest questions that show a true difference with power `wanted`; None if no number does."""
     if scatter.clusters is None:
         return _ceiling(((_critical(LEVEL) + _NORMAL.inv_cdf(wanted)) * scatter.error(1, samples) / difference) ** 2)
     return _first_of_all(lambda n: power(scatter, difference, n, samples) >= wanted)
 
 
 def smallest_difference(scatter: Scatter, questions: int, wanted: float, samples: int = 1) -> float | None:
-    """Return the smallest true difference that so many questions show with the power that is wanted; None for none
-    below 1.
-    """
+    """Return the smallest true difference that `questions` show with power `wanted`; None if none below 1."""
     if scatter.clusters is not None:
         return _smallest(lambda difference: power(scatter, difference, questions, samples), wanted)
     smallest = (_critical(LEVEL) + _NORMAL.inv_cdf(wanted)) * scatter.error(questions, samples)
@@ -169,18 +167,18 @@ class Discordance(Struct, frozen=True):
     """Two models on the same questions, one right or wrong answer each: the chances that only one of them is right."""
 
     up: float
-    """Only the second is right."""
+    """The chance that only the second is right."""
     down: float
-    """Only the first is."""
+    """The chance that only the first is right."""
 
     @property
     def difference(self) -> float:
-        """Of the two scores."""
+        """Difference of the two scores."""
         return self.up - self.down
 
     @property
     def scatter(self) -> Scatter:
-        """The variance of one question's difference: what is within a question is not told apart."""
+        """The variance of one question's difference, all as `between`."""
         return Scatter(between=self.up + self.down - self.difference**2, within=0.0)
 
     def power(self, questions: int) -> float:
@@ -203,9 +201,10 @@ class Discordance(Struct, frozen=True):
         return float(chances @ powers)
 
     def questions_for(self, wanted: float) -> int:
-        """Return how many questions show the difference with the power that is wanted, by McNemar's exact test.
+        """Return the fewest questions that show the difference with power `wanted`, by McNemar's exact test.
 
-        Its power goes up in steps and a little down between them: from here on it stays within two points of it.
+        Its power rises in steps and falls a little between them: beyond this number it stays within two points of
+        `wanted`.
         """
         about = questions_for_difference(self.scatter, self.difference, wanted) or _MOST
         return about if about > _EXACT else _first(lambda n: self.power(n) >= wanted, max(6, about // 2))
@@ -213,10 +212,10 @@ class Discordance(Struct, frozen=True):
 
 @functools.cache
 def _significantly_few(size: int) -> Floats:
-    """Return the most ups that are still significantly few, of every number of discordant questions below `size`; -1
+    """Return the largest significantly small count of ups, for every number of discordant questions below `size`; -1
     for none.
 
-    A plan asks hundreds of times, and this took half of its time: `size` is a power of two, so that few are kept.
+    Cached, since a plan calls it hundreds of times; `size` is a power of two, so that few results are kept.
     """
     from scipy.special import bdtr
     from scipy.stats import binom
@@ -228,7 +227,9 @@ def _significantly_few(size: int) -> Floats:
 
 
 def discordance(score: float, difference: float, correlation: float) -> Discordance:
-    """Of two models around `score`, so far apart, whose answers correlate so, or as much as those of two such can."""
+    """Return the discordance of two models around `score`, with this difference and correlation of answers, or the
+    nearest possible one.
+    """
     upper = min(max(score + difference / 2, difference), 1.0)
     lower = upper - difference
     both = lower * upper + correlation * math.sqrt(lower * (1 - lower) * upper * (1 - upper))
@@ -237,35 +238,35 @@ def discordance(score: float, difference: float, correlation: float) -> Discorda
 
 
 def with_difference(scatter: Scatter, difference: float) -> Discordance:
-    """Return models that disagree as often as those that a scatter of 0/1 differences was measured on, or as rarely as
-    such a difference allows.
+    """Return models with this difference that disagree as often as measured in a scatter of 0/1 differences, or at
+    least as often as the difference requires.
     """
     disagree = min(1.0, max(difference, scatter.between + difference**2))
     return Discordance((disagree + difference) / 2, (disagree - difference) / 2)
 
 
 class Basis(Struct, frozen=True, kw_only=True):
-    """All that a plan is computed from. Shares of 1."""
+    """The input of a plan. Shares of 1."""
 
     single: Scatter
-    """Of one model's score."""
+    """Scatter of one model's score."""
     pair: Scatter
-    """Of the difference of two models on the same questions."""
+    """Scatter of the difference of two models on the same questions."""
     apart: Scatter
-    """Of the same on different questions."""
+    """Scatter of the difference of two models on different questions."""
     score: float
     correlation: float | None
-    """Where whether an answer is right is all there is, and so McNemar's test is what decides; else None."""
+    """Correlation of right answers if all scores are 0 or 1, so that McNemar's test decides; else None."""
     disagree: Scatter | None = None
     """Measured scatter of 0/1 differences, where McNemar's test decides."""
     questions: int = 0
-    """Questions of the runs; 0 where there are none."""
+    """Number of questions of the runs; 0 without runs."""
     seconds: float | None = None
-    """Wall time of an answer, of all that were in flight together."""
+    """Wall time of an answer in seconds, at the runs' concurrency."""
     dollars: float | None = None
 
     def discordance(self, difference: float) -> Discordance | None:
-        """Return how two models differ that are so far apart, where every score is 0 or 1."""
+        """Return the discordance of two models with this difference if every score is 0 or 1, else None."""
         if self.disagree is not None:
             return with_difference(self.disagree, difference)
         if self.correlation is None:
@@ -273,17 +274,17 @@ class Basis(Struct, frozen=True, kw_only=True):
         return discordance(self.score, difference, self.correlation)
 
     def on_others(self, difference: float) -> Scatter:
-        """Return how the difference of two such models scatters that answer different questions."""
+        """Return the scatter of the difference of two such models on different questions."""
         if self.correlation is None:
             return self.apart
         return discordance(self.score, difference, 0.0).scatter
 
     def needed(self, difference: float, wanted: float, samples: int = 1) -> tuple[int | None, int | None]:
-        """Return how many questions show a difference with the power that is wanted: the same for both models, and
-        others; None where no number of questions in these clusters does.
+        """Return the fewest questions that show a difference with power `wanted`: the same for both models, and
+        different ones; None if no number in these clusters does.
 
-        Where McNemar's test decides, an answer is the same however often it is asked for. The normal approximation that
-        counts the others promises too few where few are enough: others never take fewer than the same.
+        Where McNemar's test decides, repeated answers are equal. The normal approximation for different questions is
+        too optimistic for small numbers: they are never fewer than the same ones.
         """
         others = questions_for_difference(self.on_others(difference), difference, wanted, samples)
         exact = self.discordance(difference)
@@ -293,7 +294,7 @@ class Basis(Struct, frozen=True, kw_only=True):
         return same, max(same, others) if self._alike and others else others
 
     def smallest(self, questions: int, wanted: float, samples: int = 1) -> tuple[float | None, float | None]:
-        """Return the smallest difference that so many questions show: the same for both models, and others; None for
+        """Return the smallest difference that `questions` show: the same for both models, and different ones; None if
         none.
         """
         same = smallest_difference(self.pair, questions, wanted, samples)
@@ -313,12 +314,12 @@ class Basis(Struct, frozen=True, kw_only=True):
 
     @property
     def _alike(self) -> bool:
-        """Whether McNemar's test decides, and what one model gets right the other does rather than not."""
+        """Whether McNemar's test decides, and the models' right answers are positively correlated."""
         return self.correlation is not None and self.correlation >= 0
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """What answers that are there say about scatter."""
+    """Scatter measured from existing answers."""
 
     scatter: Scatter
     mean: float
@@ -328,11 +329,11 @@ class Measured(Struct, frozen=True, kw_only=True):
 
 
 def measured(means: Floats, squares: Floats, counts: Floats, cluster: NDArray[np.int64] | None = None) -> Measured:
-    """Scatter from questions' means, the sums of squares around them, and their numbers of answers.
+    """Return the scatter from questions' means, the sums of squares around them, and their numbers of answers.
 
-    One-way analysis of variance with unequal numbers of answers; `between` is at least 0. `cluster` numbers the
-    questions that belong together: `shared` is the analysis of variance's component of clusters of unequal sizes
-    (Donner 1986, International Statistical Review 54:67).
+    One-way analysis of variance with unequal numbers of answers; `between` is at least 0. `cluster`: the number of each
+    question's cluster; `shared` is the analysis of variance's component of clusters of unequal sizes (Donner 1986,
+    International Statistical Review 54:67).
     """
     degrees = float((counts - 1).sum())
     within = float(squares.sum() / degrees) if degrees else 0.0
@@ -345,7 +346,7 @@ def measured_difference(
     counts: tuple[Floats, Floats],
     cluster: NDArray[np.int64] | None = None,
 ) -> Measured:
-    """Return the same of two models' differences on the same questions, the second minus the first."""
+    """Return the scatter of two models' differences on the same questions, the second minus the first."""
     degrees = [float((each - 1).sum()) for each in counts]
     within = [float(s.sum() / d) if d else 0.0 for s, d in zip(squares, degrees, strict=True)]
     noise = within[0] / counts[0] + within[1] / counts[1]
@@ -394,21 +395,19 @@ def _ceiling(questions: float) -> int:
 
 
 def _smallest(power_at: Callable[[float], float], wanted: float) -> float | None:
-    """Return the smallest difference that is found with the power that is wanted, which goes up with it; None for
-    none.
-    """
+    """Return the smallest difference with power `wanted`, which grows with it; None if none."""
     if power_at(_LARGEST) < wanted:
         return None
     return halved(lambda difference: power_at(difference) < wanted, 0.0, _LARGEST, _HALVINGS)[1]
 
 
 def _first_of_all(enough: Callable[[int], bool]) -> int | None:
-    """Return the first number of questions from 2 on for which it is enough; None where none is."""
+    """Return the first number of questions from 2 on that is enough; None if none is."""
     return _first(enough, 2) if enough(_MOST) else None
 
 
 def _first(enough: Callable[[int], bool], start: int) -> int:
-    """Return the first number from `start` on for which it is enough, by doubling and halving: it is nearly
+    """Return the first number from `start` on that is enough, by doubling and bisection: `enough` is nearly
     monotone.
     """
     low, high = start - 1, start

@@ -1,4 +1,4 @@
-"""How many questions and answers a decision needs, from earlier runs or from assumptions."""
+"""Plans of comparisons, from earlier runs or from assumptions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SCORE = 70.0
 CORRELATION = 0.35
-"""Of the right answers of two models where nothing is known: the median of 120 pairs of 16 models on MMLU-Pro."""
+"""Default correlation of two models' right answers: the median of 120 pairs of 16 models on MMLU-Pro."""
 DIFFERENCES = (1.0, 2.0, 3.0, 5.0)
 QUESTIONS = (100, 200, 500, 1_000, 2_000, 5_000)
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -157,7 +157,9 @@ def study(config: PlanConfig) -> Findings[Plan]:
 
 
 def _affordable(basis: Basis, config: PlanConfig, samples: int) -> int:
-    """Return questions that both models can be asked so often for the dollars and in the hours that there are."""
+    """Return the number of questions that both models can be asked `samples` times within the budgets of dollars and
+    hours.
+    """
     limits = (
         (option("max_cost"), config.max_cost, basis.dollars, "costs", "US$", f", with {option('price', 'IN/OUT')}"),
         (option("max_time"), config.max_time, basis.seconds and basis.seconds / 3600, "takes", "h", ""),
@@ -191,7 +193,7 @@ def _answers(sources: Sequence[Path], config: PlanConfig) -> Iterator[Answers]:
             continue
         exams[scored.exam] = None
         if len(exams) > 1:
-            continue  # refused below, by all their names
+            continue  # refused below, with all such names
         if scored.model in answers:
             raise DataError(
                 f"{one_line(scored.model, 60)} is in {scored.source} and in a run before it: name one of them"
@@ -229,9 +231,7 @@ def _assumed(config: PlanConfig) -> tuple[Basis, list[Assumption]]:
 
 
 def _clustered(basis: Basis, config: PlanConfig, runs: Sequence[Answers]) -> tuple[Basis, list[Assumption]]:
-    """Return the basis with the clusters that a set of questions is to have, and how much those of one have in
-    common.
-    """
+    """Return the basis with the assumed clusters and their shared variance."""
     from viva.lab.planning.power import Clusters
     from viva.lab.planning.tables import Assumption
 
@@ -310,7 +310,9 @@ def _within(share: float, config: PlanConfig, origin: str) -> Assumption:
 
 
 def _scatters(whole: float, within: float, correlation: float) -> tuple[Scatter, Scatter, Scatter]:
-    """Of a score, of a difference on the same questions and on others, from the variance of one answer."""
+    """Return the scatter of a score, of a difference on the same questions and on different ones, from the variance of
+    one answer.
+    """
     from viva.lab.planning.power import Scatter
 
     if correlation + within > 1:
@@ -380,14 +382,14 @@ def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[
 
 
 def _separated(scatter: Scatter, chance: float) -> Scatter:
-    """Return the same variance of one answer, with so much of it chance."""
+    """Return the scatter with the same variance of one answer, of which `chance` is within questions."""
     whole = scatter.between + scatter.within
     between = max(0.0, whole - chance)
     return replace(scatter, between=between, within=min(chance, whole), shared=min(scatter.shared, between))
 
 
 def _mean(scatters: Sequence[Scatter]) -> Scatter:
-    """Of several models' scores: so their differences on other questions scatter twice as much."""
+    """Return the mean scatter of several models' scores: differences on different questions scatter twice as much."""
     each = [(scatter.between, scatter.within, scatter.shared) for scatter in scatters]
     between, within, shared = (sum(values) / len(each) for values in zip(*each, strict=True))
     return replace(scatters[0], between=between, within=within, shared=shared)

@@ -1,4 +1,4 @@
-"""A plan as tables and as data: what a decision takes, what so many questions show, and what that rests on."""
+"""A plan as tables and as data: the needs of a decision, the power of given questions, and the assumptions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, Table, fields, 
 from viva.visible import dollars, one_line
 
 _TOO_MANY = 1_000_000
-"""More questions than any set has."""
+"""More questions than in any set."""
 _FEW_CLUSTERS = 30
-"""Clusters below which their variance is known roughly, and the plan says so."""
+"""With fewer clusters a note says that their variance is known only roughly."""
 
 
 class Assumption(NamedTuple):
-    """One figure that a plan rests on, and where it comes from."""
+    """One assumption of a plan, with its source."""
 
     name: str
     value: str
@@ -30,8 +30,9 @@ class Assumption(NamedTuple):
 
 
 class Need(NamedTuple):
-    """What it takes to see a difference, or to make an interval so wide; None where no number of questions does, and
-    where cost or time is not known."""
+    """The needs for showing a difference, or for the width of an interval; None if no number of questions suffices, or
+    cost or time is unknown.
+    """
 
     points: float
     samples: int
@@ -42,11 +43,11 @@ class Need(NamedTuple):
     dollars: float | None = None
     """US dollars of all models' answers to the same questions, judges included."""
     seconds: float | None = None
-    """Of wall time for these, at the pace of the runs."""
+    """Wall time in seconds for these, at the pace of the runs."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What is planned. Differences and widths in points of per cent."""
+    """A plan. Differences and widths in points of per cent."""
 
     basis: Basis
     assumptions: tuple[Assumption, ...]
@@ -56,19 +57,19 @@ class Plan(Struct, frozen=True, kw_only=True):
     samples: tuple[int, ...]
     power: float
     budget: float | None = None
-    """US dollars that `questions` are as many as they pay for."""
+    """Budget in US dollars that determines `questions`."""
     hours: float | None = None
-    """In which that many are answered."""
+    """Budget of hours that determines `questions`."""
     priced: bool = False
-    """Whether prices were said; else vendors' list prices are taken."""
+    """Whether the user gave prices; else vendors' list prices are used."""
     thoughts: float = 0.0
-    """Share of the tokens of replies that went into thinking."""
+    """Share of reasoning in the tokens of replies."""
     judges: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    """Models and judges whose cost is not known."""
+    """Models and judges of unknown cost."""
 
     def needs(self) -> list[Need]:
-        """Return questions for every difference that is asked about."""
+        """Return the needs for every requested difference."""
         return [
             self._need(points, samples, *self.basis.needed(points / 100, self.power, samples), models=2)
             for points in self.differences
@@ -76,7 +77,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         ]
 
     def intervals(self) -> list[Need]:
-        """Return questions for every width that is asked about."""
+        """Return the needs for every requested width."""
         return [
             self._need(points, samples, needed, needed, models=1)
             for points in self.widths
@@ -91,8 +92,8 @@ class Plan(Struct, frozen=True, kw_only=True):
         return Need(points, samples, same, apart, models, *spent)
 
     def shown(self) -> list[tuple[int, int, float | None, float | None, float | None]]:
-        """Return questions, samples, half an interval's width, the smallest difference on the same and on others; None
-        where the interval is wider than all scores, and where none is seen so often.
+        """Return questions, samples, half the interval's width, and the smallest difference on the same and on
+        different questions; None where the interval exceeds the range of scores, or no difference has the power.
         """
         basis = self.basis
         return [
@@ -107,7 +108,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         ]
 
     def notes(self, needed: Sequence[int | None]) -> list[str]:
-        """Return how to read it, and what it leaves out; `needed`: questions that its decisions take."""
+        """Return notes on how to read the plan, and on what it leaves out; `needed`: questions for its decisions."""
         lines = [f"Cost leaves out what is not known: {', '.join(self.left_out)}."] if self.left_out else []
         lines += [
             *self._of_clusters(None in needed),
@@ -156,7 +157,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return lines
 
     def _of_clusters(self, never: bool) -> list[str]:
-        """Return what clusters are taken for, and what so few of them cannot show."""
+        """Return notes on assumptions about clusters, and on limits of few clusters."""
         clusters = self.basis.single.clusters
         if clusters is None:
             return []
@@ -199,7 +200,9 @@ _DECISION = places("decision", "points", "samples", "questions", "questions_apar
 
 
 def findings(plan: Plan) -> Findings[Plan]:
-    """Return what a decision takes, what so many questions show, and what both rest on; `rows` has one a decision."""
+    """Return the needs of decisions, the power of given questions, and the assumptions; `rows` has one for each
+    decision.
+    """
     needs, intervals, basis = plan.needs(), plan.intervals(), plan.basis
     chance = f"{100 * plan.power:g} %"
 

@@ -1,1 +1,1 @@
-"""How little texts surprise a model."""
+"""Perplexity of texts under models."""

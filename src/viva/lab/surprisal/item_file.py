@@ -1,7 +1,7 @@
-"""The file of --items: what models made of single texts, so that nothing is measured twice.
+"""The file of --items: models' figures for single texts, so that none is measured twice.
 
-JSONL that only ever grows: a row a text, model and k, and another one for each further place where the text stands. A
-line that a crash tore is set aside; a damaged one is named.
+Append-only JSONL: a row for each text, model and k, and another for each further place of the text. A line torn by a
+crash is set aside; a damaged one is reported.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from viva.files import UNREADABLE, LockedError, lock
 
 
 class Row(Struct, kw_only=True, frozen=True):
-    """One line of the file of items. `identity` and `text` are hashes: of all that tells a model from another, and of
-    the text. `nll` is a sum over `tokens` scored tokens, natural logarithm; `first`: whether the first token is one,
-    None where that could not be found out.
+    """One line of the file of items. `identity` and `text` are hashes: of all that identifies a model, and of the text.
+    `nll` is a sum over `tokens` scored tokens, natural logarithm; `first`: whether the first token is one, None if
+    unknown.
     """
 
     set: str
@@ -42,17 +42,17 @@ class Row(Struct, kw_only=True, frozen=True):
 
     @property
     def key(self) -> str:
-        """What it was measured by."""
+        """The key of the measurement."""
         return _key(self.identity, self.text, self.k)
 
     @property
     def place(self) -> tuple[str, str, str, str]:
-        """Where the text stands."""
+        """The place of the text."""
         return self.key, self.set, self.id, self.field
 
 
 class Items:
-    """The rows so far, in a file where there is one. One writer at a time."""
+    """The rows so far, with a file if given. One writer at a time."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
@@ -96,11 +96,11 @@ class Items:
         self._places.add(row.place)
 
     def find(self, identity: str, text: str, k: float) -> Row | None:
-        """Return what is known of a text (its hash)."""
+        """Return the row of a text, given by its hash; None if there is none."""
         return self._rows.get(_key(identity, text, k))
 
     def add(self, row: Row) -> None:
-        """Keep a row, unless it is there. Raises StorageError where it cannot be written."""
+        """Add a row, unless it exists. Raises StorageError if it cannot be written."""
         if row.place in self._places:
             return
         if self._file >= 0:
@@ -114,19 +114,19 @@ class Items:
         self._remember(row)
 
     def close(self) -> None:
-        """Let others write."""
+        """Release the file for other writers."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
 
 
 def identity_hash(identity: Mapping[str, str]) -> str:
-    """32 hexadecimal digits over all that tells a model from another."""
+    """Return 32 hexadecimal digits over all that identifies a model."""
     return _digest(msgspec.json.encode(sorted(identity.items())))
 
 
 def text_hash(text: str) -> str:
-    """32 hexadecimal digits of a text."""
+    """Return 32 hexadecimal digits of a text."""
     return _digest(text.encode("utf-8"))
 
 

@@ -8,7 +8,7 @@ long texts weigh more. Papers also print the mean of the texts' own perplexities
 Min-K% Prob (Shi et al. 2023, arXiv 2310.16789) is the mean log p of the k % least probable tokens of a text, and the
 mean of that over texts. Less negative means that even the rarest words surprise the model little.
 
-Texts are drawn, tokens are not: a text is a cluster, and so is a text that a set lists several times. 95 % intervals
+The sampling unit is the text, not the token: a text is a cluster, even if a set lists it several times. 95 % intervals
 are the jackknife's (each text left out in turn, to first order) with Student's t; of perplexities on the logarithm.
 """
 
@@ -27,17 +27,17 @@ from viva.analysis.uncertainty import t_quantile
 
 Floats = NDArray[np.float64]
 K = 20.0
-"""Per cent of the tokens, as the paper recommends."""
+"""Default k, in per cent of the tokens, as the paper recommends."""
 FEWEST = 3
-"""Texts of a set below which it is compared with none."""
+"""The fewest texts of a set for comparisons."""
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """What a model makes of one text.
+    """A model's figures for one text.
 
     `nll` is minus the sum of the natural log-probabilities of `tokens` scored tokens; `bytes` and `characters` are
     those of the whole text. `min_k` is None where no token was scored. `times` is how often the set lists the text.
-    `text` tells which text it is (a hash of it); "" where nobody knows.
+    `text` identifies the text (a hash); "" if unknown.
     """
 
     tokens: int
@@ -50,7 +50,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 class Figure(Struct, frozen=True):
-    """A value and its 95 % interval; None for an interval that two different texts at least would be needed for."""
+    """A value and its 95 % interval, None for fewer than two different texts."""
 
     value: float
     low: float | None = None
@@ -60,9 +60,9 @@ class Figure(Struct, frozen=True):
 class Figures(Struct, frozen=True, kw_only=True):
     """One model's figures over one set of texts; None where no token was scored.
 
-    `texts` were measured, `different` of them; `unscored` of them have no scored token (one token, and no BOS before
-    it): they are in no figure, and neither are their bytes. `mean_of_texts` is the mean of the texts' own perplexities.
-    `min_k` is a natural logarithm.
+    Number of measured `texts`, of `different` ones, and of `unscored` ones without a scored token (one token, and no
+    BOS before it), which are in no figure, nor are their bytes. `mean_of_texts` is the mean of the texts' own
+    perplexities. `min_k` is a natural logarithm.
     """
 
     texts: int
@@ -80,8 +80,8 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """Two sets under one model. A text counts once here, however often a set lists it; the `common` texts, which stand
-    in both sets, are left out.
+    """Two sets under one model. Every text counts once, however often a set lists it; the `common` texts of both sets
+    are left out.
 
     `ratio`: the first set's perplexity per token by the second's. `difference`: the first's mean Min-K% less the
     second's. `auc`: how often a text of the first has the higher Min-K% (is the less surprising one) of a pair drawn
@@ -101,17 +101,17 @@ def min_k(logprobs: Sequence[float], k: float = K) -> float | None:
     """Return the mean of the k % smallest log-probabilities, one token at least; None for no token."""
     if not logprobs:
         return None
-    # As the paper's own script counts: rounded down.
+    # Rounded down, as in the paper's own script.
     count = max(1, math.floor(Fraction(str(k)) * len(logprobs) / 100))
     least = np.partition(np.asarray(logprobs, dtype=float), count - 1)[:count]
     return math.fsum(least) / count
 
 
 def read(logprobs: Sequence[float], text: str, k: float = K) -> Reading:
-    """Return a text's figures from the log-probabilities of its scored tokens. `text` can be written as UTF-8."""
+    """Return a text's figures from the log-probabilities of its scored tokens. `text` must be encodable as UTF-8."""
     return Reading(
         tokens=len(logprobs),
-        nll=-math.fsum(logprobs) or 0.0,  # no minus before a zero
+        nll=-math.fsum(logprobs) or 0.0,  # 0.0, not -0.0
         bytes=len(text.encode("utf-8")),
         characters=len(text),
         min_k=min_k(logprobs, k),
@@ -150,11 +150,11 @@ def figures(readings: Sequence[Reading]) -> Figures:
 
 
 def compare(first: Sequence[Reading], second: Sequence[Reading]) -> Comparison | None:
-    """Return the first set beside the second, over different texts that stand in one of them only.
+    """Return the comparison of two sets, over different texts in only one of them.
 
-    None where one has fewer than FEWEST such texts that are scored.
+    None if one has fewer than FEWEST such scored texts.
     """
-    # A text of both sets would be compared with itself, and the intervals take the sets for independent.
+    # The intervals assume independent sets, so texts of both are left out.
     common = {reading.text for reading in first if reading.text} & {reading.text for reading in second}
     left, other = (
         [reading for reading in readings if reading.tokens and reading.text not in common]
@@ -205,7 +205,7 @@ class _Ratio:
         return t_quantile(self.count - 1) * self.error
 
     def figure(self, scale: float = 1.0, *, least: float = -math.inf, most: float = math.inf) -> Figure:
-        """Return the ratio itself, which cannot be less than `least` nor more than `most`."""
+        """Return the ratio, limited to `least` and `most`."""
         value = scale * self.value
         if (half := self.half) is None:
             return Figure(value)
@@ -216,7 +216,7 @@ class _Ratio:
         return _exponential(self.figure(least=0.0))
 
     def on_logarithm(self) -> Figure:
-        """Return a ratio that is always positive, with an interval that is too."""
+        """Return a positive ratio, with a positive interval from its logarithm."""
         if (half := self.half) is None:
             return Figure(self.value)
         width = half / self.value
@@ -249,5 +249,5 @@ def _column(readings: Sequence[Reading], name: str) -> Floats:
 
 
 def _exp(value: float) -> float:
-    """Without an error where it is more than a float can hold."""
+    """Return exp(value), infinite on overflow."""
     return math.exp(value) if value < 709 else math.inf

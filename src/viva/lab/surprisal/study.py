@@ -1,4 +1,4 @@
-"""Perplexities of sets of texts, from what was measured."""
+"""Perplexities of sets of texts."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def study(config: PerplexityConfig) -> Findings[Perplexities]:
 
 
 def _models(typed: Sequence[str], config: PerplexityConfig) -> list[Model]:
-    """Return every model that is named, as `viva run` would reach it."""
+    """Return the named models, connected as in `viva run`."""
     from viva.runs.checks import refuse_unopened
     from viva.runs.model_names import named_models
     from viva.runs.open import reach
@@ -152,7 +152,7 @@ def _models(typed: Sequence[str], config: PerplexityConfig) -> list[Model]:
 
 
 def _ended(measured: Sequence[Measured]) -> int:
-    """Return the exit code, and a sentence for everything that is missing."""
+    """Return the exit code, and report missing measurements."""
     code = EXIT_OK
     for each in measured:
         if each.refused:

@@ -1,4 +1,4 @@
-"""Perplexities of sets of texts under models: the table across sets, each model's own, and sets beside each other."""
+"""Perplexities of sets of texts under models: tables across sets, by model, and of comparisons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from viva.render.table import COUNT, NAME, TEXT, Column, Kind, P, Table, fields,
 from viva.version import __version__
 
 MEASURES = ("per_token", "mean_of_texts", "per_byte", "per_character", "bits_per_byte", "min_k")
-"""Fields of `Figures` that are figures."""
+"""Fields of `Figures` with a `Figure`."""
 MEANING = (
     "Lower is less surprising. [...]: 95 % intervals, for texts drawn at random. Per token: over all tokens of a set "
     "(corpus level: long texts weigh more); mean of texts: the mean of the texts' own perplexities. Models with "
@@ -41,7 +41,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 class Perplexities(Struct, frozen=True, kw_only=True):
-    """All that was measured. `by` names the tag, "" for none; `k` is that of Min-K%."""
+    """All results. `by` names the tag, "" for none; `k` is that of Min-K%."""
 
     field: str
     k: float
@@ -53,7 +53,7 @@ class Perplexities(Struct, frozen=True, kw_only=True):
 
     @property
     def models(self) -> list[str]:
-        """Each once."""
+        """The models, each once."""
         return list(dict.fromkeys(row.model for row in self.rows))
 
     @property
@@ -63,7 +63,7 @@ class Perplexities(Struct, frozen=True, kw_only=True):
 
 
 def perplexities(wish: MeasureConfig, measured: Sequence[Measured]) -> Perplexities:
-    """Return perplexities by set, tag and model, the first set beside the others, and signatures."""
+    """Return perplexities by set, tag and model, comparisons of the first set with the others, and signatures."""
     rows = [row for model in measured for each in wish.sets for row in _rows(each, model, wish.by)]
     return Perplexities(
         field=wish.field,
@@ -77,7 +77,7 @@ def perplexities(wish: MeasureConfig, measured: Sequence[Measured]) -> Perplexit
 
 
 def _rows(each: TextSet, measured: Measured, by: str) -> Iterator[Row]:
-    """Yield all of a set, then the values of the tag in the order in which they occur."""
+    """Yield the row of the whole set, then those of the tag's values in order of occurrence."""
     yield Row(set=each.name, model=measured.model, figures=figures(measured.of(each.name)))
     for tag in dict.fromkeys(text.tag for text in each.texts) if by else ():
         yield Row(set=each.name, tag=tag, model=measured.model, figures=figures(measured.of(each.name, tag)))
@@ -128,8 +128,8 @@ def _notes_on(sets: Sequence[TextSet], measured: Sequence[Measured], rows: Seque
 
 
 def _signature(measured: Measured, wish: MeasureConfig) -> str:
-    """Return what produced the figures of a model: everything that, changed, could change them."""
-    implied = ("provider", "model", "template")  # by the name; a template has no part in it
+    """Return the signature of a model's figures: all settings that could change them."""
+    implied = ("provider", "model", "template")  # implied by the name; templates are not used
     identity = {
         name: value for name, value in measured.identity.items() if name not in implied and value not in ("", "0")
     }
@@ -158,9 +158,7 @@ def figure_text(figure: Figure) -> str:
 
 
 def _number(value: float, main: float) -> str:
-    """Return a figure to four digits, as many as a perplexity deserves; its limits to as many decimals as itself
-    (`main`).
-    """
+    """Return a number to four significant digits; limits to as many decimals as their figure (`main`)."""
     size = abs(main)
     if size == 0 and value == 0:
         return "0"
@@ -177,12 +175,12 @@ _COUNTS = ("texts", "different", "unscored", "tokens", "bytes", "characters")
 
 
 def _bounds(path: str, name: str) -> tuple[Column, ...]:
-    """Return what data have of a figure."""
+    """Return a figure's columns for data."""
     return fields(f"{path}.{name}", value=name, low=f"{name}_low", high=f"{name}_high")
 
 
 def _where(results: Perplexities, name: str, tag: str) -> tuple[Column, ...]:
-    """Return the columns of the set and, where one is asked for, of the tag's value, by their paths."""
+    """Return the columns of the set and, if requested, of the tag's value, by their paths."""
     words = Kind(lambda value: value or "all", words=True)
     return Column("set", name, NAME), Column(results.by or None, tag, words, "tag")
 
@@ -239,9 +237,9 @@ def _tables(results: Perplexities) -> Iterator[Table]:
 
 
 def findings(results: Perplexities, *, exit_code: int = EXIT_OK, empty: bool = False) -> Findings[Perplexities]:
-    """Return the table across sets, each model's own, and sets next to each other; `rows` has one a set (and tag
-    value) and model, then one a pair of sets. `exit_code`: whether something could not be measured; `empty`: whether
-    nothing was."""
+    """Return tables across sets, by model, and of comparisons; `rows` has one a set (and tag value) and model, then one
+    a pair of sets. `exit_code`: whether measurements are missing; `empty`: whether all are.
+    """
     rows = [*results.rows, *(row for row in results.beside if row.comparison)]
     columns = (
         *fields("", "set", "tag", "model"),
@@ -261,12 +259,11 @@ def findings(results: Perplexities, *, exit_code: int = EXIT_OK, empty: bool = F
 
 
 def _notes(results: Perplexities) -> list[str]:
-    """Return how to read it, and what it does not prove."""
+    """Return notes on how to read the tables, and on what they do not prove."""
     lines = [
         MEANING,
         f"{results.min_k}: the mean log-probability of the {results.k:g} % least probable tokens of a text, a "
-        "mean over "
-        "texts (Shi et al. 2023); nearer to 0 is less surprising.",
+        "mean over texts (Shi et al. 2023); nearer to 0 is less surprising.",
     ]
     if results.beside:
         lines.append(

@@ -1,4 +1,4 @@
-"""Texts before models: many at once, each measured once."""
+"""Log-probabilities of texts under models: concurrent, each text measured once."""
 
 from __future__ import annotations
 
@@ -24,19 +24,17 @@ from viva.lab.text_sets import TextSet
 from viva.runs.progress import Mode, Progress, caller, on_interrupt
 
 PROBE = "A"
-"""One token to every tokenizer; it has a log-probability only where a BOS stands before it."""
+"""A single token for every tokenizer, so it has a log-probability only after a BOS."""
 HOPELESS, VANISHED = 16, 64
-"""A model gets no more texts when its first so many were all for nothing, or so many in a row got no reply."""
+"""A model gets no more texts if its first HOPELESS ones all failed, or VANISHED ones in a row got no reply."""
 
 
 @runtime_checkable
 class Measurer(Protocol):
-    """A model that says how probable a text is."""
+    """A model that returns the log-probabilities of a text's tokens."""
 
     async def token_logprobs(self, text: str) -> list[float]:
-        """Return natural log-probabilities of a text's tokens, in order; the first one's only where a BOS stands before
-        it.
-        """
+        """Return natural log-probabilities of a text's tokens, in order; of the first one only after a BOS."""
         ...
 
 
@@ -47,7 +45,7 @@ class MeasureConfig(Struct, frozen=True, kw_only=True):
     field: str
     k: float
     by: str = ""
-    """The tag whose values have rows of their own; "" for none."""
+    """The tag whose values have separate rows; "" for none."""
     limit: int | None = None
     language: tuple[str, ...] = ()
     concurrency: int | None = None
@@ -56,23 +54,25 @@ class MeasureConfig(Struct, frozen=True, kw_only=True):
 
 
 class Measured(Struct, kw_only=True):
-    """What one model made of the sets. `readings`: every different text of a set, its tag, how often it is there."""
+    """One model's results on the sets. `readings`: every different text of a set, its tag, its number of
+    occurrences.
+    """
 
     model: str
     identity: dict[str, str]
     readings: dict[str, list[tuple[Row, str, int]]] = {}
     first: bool | None = None
-    """Whether the first token of a text is scored; None where that is not known."""
+    """Whether the first token of a text is scored; None if unknown."""
     failed: int = 0
     why: str = ""
-    """What the last text that could not be measured ended in."""
+    """The error of the last text that could not be measured."""
     refused: str = ""
-    """Why the model gets no more texts."""
+    """Why the model gets no more texts; "" if it does."""
     absent: bool = False
-    """Whether that is a server that never replied to anything."""
+    """Whether the reason is a server that never replied."""
 
     def of(self, name: str, tag: str | None = None) -> list[Reading]:
-        """Return the readings of a set; of one value of the tag alone where it is given. A reading a different text."""
+        """Return the readings of a set, or of one value of the tag; one for each different text."""
         rows: dict[str, tuple[Row, int]] = {}
         for row, its_tag, times in self.readings.get(name, []):
             if tag is None or its_tag == tag:
@@ -89,7 +89,7 @@ class StoppedError(Exception):
 
 
 def need_measurers(models: Sequence[Model]) -> None:
-    """Raise VivaError for a model that does not say how probable a text is."""
+    """Raise VivaError for a model that returns no log-probabilities of texts."""
     for model in models:
         if not isinstance(model, Measurer):
             raise VivaError(
@@ -99,8 +99,8 @@ def need_measurers(models: Sequence[Model]) -> None:
 
 
 async def measure(models: Sequence[Model], wish: MeasureConfig, items: Items) -> list[Measured]:
-    """Return all texts before each model, one model after the other. Raises StoppedError, and StorageError of a full
-    disk.
+    """Measure all texts under each model, one model after the other. Raises StoppedError, and StorageError if a row
+    cannot be written.
     """
     stop = asyncio.Event()
     _listen(stop, asyncio.current_task(), models)
@@ -120,8 +120,8 @@ async def measure(models: Sequence[Model], wish: MeasureConfig, items: Items) ->
 
 
 def _listen(stop: asyncio.Event, working: asyncio.Task[object] | None, models: Sequence[Model]) -> None:
-    """Ctrl-C once: finish what is being worked on. Twice: stop at once."""
-    program = caller()  # here: a signal's handler runs in another context
+    """Stop on Ctrl-C: once, after the running requests; twice, at once."""
+    program = caller()  # read here, since a signal's handler runs in another context
 
     def interrupt() -> None:
         if stop.is_set():
@@ -140,7 +140,7 @@ def _listen(stop: asyncio.Event, working: asyncio.Task[object] | None, models: S
 
 
 class _Measuring:
-    """One model at work on all sets."""
+    """Measurement of all sets under one model."""
 
     def __init__(self, model: Model, wish: MeasureConfig, items: Items, stop: asyncio.Event) -> None:
         assert isinstance(model, Measurer)
@@ -154,17 +154,17 @@ class _Measuring:
         self._first_reply = FirstReply(Policy().server)
         local = model.rate_limit_group == "hf"
         self._most = wish.concurrency or (_window() if local else 64)
-        # A model on this machine takes as long as it takes: most of that is waiting for its turn.
+        # No time limit for a model on this machine: most of the time is waiting in its queue.
         self._policy = Policy(attempts=1) if local else Policy(attempt=wish.timeout)
         self._patience = None if local else wish.timeout
 
     @property
     def known(self) -> int:
-        """Texts that are measured by now."""
+        """Number of texts measured so far."""
         return self._tally.answered + self._tally.kept
 
     async def run(self) -> None:
-        """Measure what is not known yet."""
+        """Measure the texts that are not known yet."""
         pending: list[str] = []
         for text in self._places:
             row = self._items.find(self._identity, text_hash(text), self._wish.k)
@@ -181,7 +181,7 @@ class _Measuring:
         progress = Progress(self._wish.progress, {stage: self._tally})
         shown = asyncio.create_task(progress.show())
         try:
-            # The longest first: neighbours are as long as each other, and memory ends at once if it does.
+            # The longest first: neighbours are of similar length, and a lack of memory shows at once.
             pending.sort(key=len, reverse=True)
             await self._first(pending[0])
             await self._all(iter(pending[1:]))
@@ -191,7 +191,9 @@ class _Measuring:
             progress.end(stage)
 
     async def _first(self, text: str) -> None:
-        """One text alone: a model that can measure none says so once. Then whether first tokens are scored."""
+        """Measure one text alone, so that a model that can measure none fails once; then test whether first tokens are
+        scored.
+        """
         logprobs = await self._logprobs(text)
         probed = None if self._found.refused else await self._logprobs(PROBE)
         if probed is not None:
@@ -241,7 +243,7 @@ class _Measuring:
             )
 
     async def _logprobs(self, text: str) -> list[float] | None:
-        """With retries; None where there are none, and then it is known why."""
+        """Return a text's log-probabilities, with retries; None on failure, with the reason recorded."""
         self._tally.in_flight += 1
         try:
             for attempt in range(1, self._policy.attempts + 1):
@@ -288,7 +290,7 @@ class _Measuring:
         return False
 
     def measured(self) -> Measured:
-        """Return all that is known by now."""
+        """Return the results so far."""
         result = self._found
         for each_set in self._wish.sets:
             times = Counter((text.tag, text.text) for text in each_set.texts)
@@ -306,7 +308,7 @@ def _reading(row: Row, times: int) -> Reading:
 
 
 def _measured(reading: Reading | Row) -> dict[str, Any]:
-    """Return what a reading and a row have in common."""
+    """Return the fields common to a reading and a row."""
     return {name: getattr(reading, name) for name in ("tokens", "nll", "bytes", "characters", "min_k")}
 
 
@@ -320,7 +322,7 @@ def _different(wish: MeasureConfig) -> dict[str, list[tuple[str, str]]]:
 
 
 def _sound(logprobs: list[float]) -> list[float]:
-    """Log-probabilities that are some."""
+    """Return log-probabilities after checking that they are valid."""
     strange = next((logprob for logprob in logprobs if not (math.isfinite(logprob) and logprob < 1e-3)), None)
     if strange is not None:
         raise ModelError("logprobs", f"a token with the log-probability {strange}: there is no perplexity of that")

@@ -1,1 +1,3 @@
-"""What moves a score: questions, prompts, the order of options, exemplars, system texts, seeds, judges, chance."""
+"""Sources of a score's variance: questions, prompts, order of options, exemplars, system texts, seeds, judges,
+chance.
+"""

@@ -1,4 +1,4 @@
-"""Asking every question in the cells of a design: what is varied, read and checked, and the texts of its levels."""
+"""Runs that ask every question in the cells of a design: options of what is varied, and the texts of its levels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from viva.visible import one_line
 
 CELLS = "cells"
 PARAPHRASES = Path(__file__).with_name("paraphrases")
-"""Templates that say the same in other words, a file a benchmark."""
+"""Paraphrased templates, a file for each benchmark."""
 _EXAMPLE = "prompt=3,order=4"
 
 
@@ -59,7 +59,7 @@ def varied(config: VaryConfig) -> Way:
 
 
 class VaryOptions(Struct, frozen=True):
-    """What is varied, with its number of levels or the file of its texts; and how many cells are asked."""
+    """The varied factors, each with its number of levels or file of texts; and the number of cells asked."""
 
     factors: Mapping[FactorName, int | Path]
     cells: int | None
@@ -69,7 +69,7 @@ class VaryOptions(Struct, frozen=True):
     ) -> tuple[ExamSpec, dict[str, object]]:
         """Return an exam's settings with its design, and its templates with the texts of the levels; `own`: its file.
 
-        Raises VivaError where the benchmark has too few paraphrases, or no file of texts can be read.
+        Raises VivaError if the benchmark has too few paraphrases, or a file of texts cannot be read.
         """
         factors: list[Factor] = []
         texts = Texts()
@@ -89,7 +89,7 @@ class VaryOptions(Struct, frozen=True):
             factors.append(Factor(name, tuple(levels)))
         sizes = [len(factor.levels) for factor in factors]
         whole = math.prod(sizes)
-        fewest = min(whole, 2 + sum(sizes) - len(sizes))  # one is left to tell what factors do together
+        fewest = min(whole, 2 + sum(sizes) - len(sizes))  # one degree of freedom is left for interactions
         if self.cells is not None and not fewest <= self.cells <= whole:
             raise VivaError(
                 f"{option('vary')} cells={self.cells}: {' × '.join(map(str, sizes))} levels are {whole:,} "
@@ -108,7 +108,7 @@ class VaryOptions(Struct, frozen=True):
 
 
 class Varied(Way):
-    """The exams in all cells."""
+    """The way of asking exams in all cells of a design."""
 
     def __init__(self, options: VaryOptions) -> None:
         self._options = options
@@ -116,13 +116,13 @@ class Varied(Way):
     def exam(
         self, spec: ExamSpec, own: Path | None, templates: dict[str, object] | None
     ) -> tuple[ExamSpec, dict[str, object] | None]:
-        """With the design, and the texts of its levels."""
+        """Add the design to the settings, and the texts of its levels to the templates."""
         return self._options.of(spec, own, templates)
 
     def plan(
         self, record: RunRecord, exams: Sequence[Exam], limits: LimitOptions
     ) -> tuple[RunRecord, Mapping[str, bytes]]:
-        """So many answers in each cell as the run has otherwise. Raises VivaError where seeds would change nothing."""
+        """Scale the run's number of answers by that of cells. Raises VivaError if seeds would change nothing."""
         if "seed" in self._options.factors:
             for exam in record.exams:
                 _refuse_seeds(exam, record)
@@ -146,7 +146,7 @@ def _refuse_seeds(exam: ExamRecord, record: RunRecord) -> None:
 
 
 def read_varied(given: Sequence[str]) -> VaryOptions:
-    """Return `prompt=3,order=4`, in one text or several. Raises VivaError for what cannot be varied so."""
+    """Return the options of `prompt=3,order=4`, in one text or several. Raises VivaError for an invalid factor."""
     factors: dict[FactorName, int | Path] = {}
     cells: int | None = None
     known = [name for name in get_args(FactorName) if name != JUDGE]
@@ -188,7 +188,7 @@ def read_varied(given: Sequence[str]) -> VaryOptions:
 
 
 def _paraphrases(spec: ExamSpec, own: Path | None, setting: int | Path) -> dict[str, dict[str, object]]:
-    """Name → templates of the levels after the first: the user's file, or so many that come with the benchmark."""
+    """Return name → templates of the levels after the first: from the user's file, or a number of those shipped."""
     if isinstance(setting, Path):
         return _tables(_read(setting, "paraphrases", '[brief] and below it task = "..."'), setting)
     path = PARAPHRASES / f"{spec.benchmark}.toml"
@@ -221,7 +221,7 @@ def _read(path: Path, what: str, example: str) -> dict[str, object]:
 
 
 def _below(table: Mapping[str, object], *keys: str) -> dict[str, object]:
-    """Return what stands at keys in a table; nothing where they lead nowhere."""
+    """Return the table at nested keys; empty if missing."""
     part: object = table
     for key in keys:
         part = part.get(key, {}) if isinstance(part, dict) else {}
@@ -229,14 +229,14 @@ def _below(table: Mapping[str, object], *keys: str) -> dict[str, object]:
 
 
 def _tables(content: Mapping[str, object], path: Path) -> dict[str, dict[str, object]]:
-    """Return a file's tables by name. Raises DataError where something stands in none."""
+    """Return a file's tables by name. Raises DataError for a key outside tables."""
     if not content or not all(isinstance(table, dict) for table in content.values()):
         raise DataError(f"{path}: every paraphrase is a table of its name, with the templates that it replaces")
     return cast("dict[str, dict[str, object]]", dict(content))
 
 
 def _system_texts(path: Path) -> dict[str, str]:
-    """Return a file's system texts by name. Raises DataError for what is no text."""
+    """Return a file's system texts by name. Raises DataError for a value that is no text."""
     content = _read(path, "system texts", 'polite = "You are ..."')
     if not content or not all(isinstance(text, str) and text.strip() for text in content.values()):
         raise DataError(f'{path}: every system text is a line of its own: polite = "You are ..."')

@@ -1,4 +1,4 @@
-"""Which combinations of levels are asked: all, or a balanced part of them; and the judges as one more factor."""
+"""Combinations of levels to ask: all, or a balanced fraction; and judges as one more factor."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _TRIALS, _STARTS = 400, 4
 
 
 def with_judges(design: Design | None, judges: Sequence[str]) -> Design:
-    """Return a design with every one of its cells once under each judge, who change first; of judges alone where there
-    is none.
+    """Return a design with each cell repeated under every judge, judges changing fastest; without a design, of judges
+    alone.
     """
     factors, cells = (design.factors, design.cells) if design else ((), ((),))
     crossed = tuple((*cell, judge) for cell in cells for judge in range(len(judges)))
@@ -22,9 +22,9 @@ def with_judges(design: Design | None, judges: Sequence[str]) -> Design:
 
 
 def factorial(sizes: Sequence[int], cells: int | None = None) -> tuple[tuple[int, ...], ...]:
-    """Return all combinations of levels, or `cells` of them in which levels are as balanced as can be.
+    """Return all combinations of levels, or `cells` of them with levels as balanced as possible.
 
-    A fraction is a nearly orthogonal array: every level of a factor is there equally often (or once more), and the sum
+    A fraction is a nearly orthogonal array: every level of a factor occurs equally often (or once more), and the sum
     over pairs of cells of the squared (weighted) number of equal levels, J2 of Xu (Technometrics 44, 2002), is made
     small by exchanges from several starts. The same arguments always give the same cells.
     """
@@ -34,7 +34,7 @@ def factorial(sizes: Sequence[int], cells: int | None = None) -> tuple[tuple[int
     design = min(
         (_exchanged(sizes, cells, draw) for _ in range(_STARTS)), key=lambda candidate: _coincidences(candidate, sizes)
     )
-    # Relabelling the levels of a factor keeps its balance: the first cell is the one that a plain run asks.
+    # Relabelling a factor's levels keeps the balance, and makes the first cell that of a plain run.
     columns = [[(level - column[0]) % size for level in column] for column, size in zip(design, sizes, strict=True)]
     return tuple(sorted(zip(*columns, strict=True)))
 
@@ -57,7 +57,9 @@ def _exchanged(sizes: Sequence[int], cells: int, draw: random.Random) -> list[li
 
 
 def _coincidences(columns: Sequence[Sequence[int]], sizes: Sequence[int]) -> int:
-    """J2: over pairs of cells, the square of the sum of sizes of factors in which they have the same level."""
+    """Return J2: the sum, over pairs of cells, of the squared sum of sizes of factors in which their levels are
+    equal.
+    """
     cells = [*zip(*columns, strict=True)]
     return sum(
         sum(size for size, left, other in zip(sizes, first, second, strict=True) if left == other) ** 2

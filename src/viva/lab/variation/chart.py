@@ -1,4 +1,4 @@
-"""What moves a score, drawn: scores in every cell of a design, and the standard deviation of each source."""
+"""Chart of the sources of variance: scores in every cell of a design, and the standard deviation of each source."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from viva.render.table import p_text
 from viva.visible import one_line
 
 _LABEL = 60
-"""Characters of a name on an axis."""
+"""The most characters of a name on an axis."""
 _WIDTH = 400
-"""Pixels of a panel beside its labels."""
+"""Width of a panel without its labels, in pixels."""
 _BEYOND = 1.3
-"""How far the axis of standard deviations goes beyond the largest: few levels have intervals without end."""
+"""Limit of the axis of standard deviations, as a multiple of the largest: with few levels intervals are huge."""
 _ALL, _ONE = "all cells", "one cell"
 
 
 def variance_chart(exam: str, design: Design, contestants: Sequence[Contestant]) -> Drawn:
-    """Return one exam's models, the best first: a dot a cell and one for all, and below it the sources of variance with
-    the part of their intervals that fits.
+    """Return a chart of one exam's models, the best first: a dot for each cell and one for the mean, and below the
+    sources of variance with intervals cut to the axis.
     """
     left_out = max(each.left_out for each in contestants)
     below = [design.words, "lines: 95 % intervals for other questions and levels"]
@@ -45,7 +45,9 @@ def variance_chart(exam: str, design: Design, contestants: Sequence[Contestant])
 
 
 def _scores(design: Design, contestants: Sequence[Contestant]) -> Iterator[dict[str, Any]]:
-    """Yield each model's score in every cell with its rank there, and its mean with the interval for any such cells."""
+    """Yield each model's score in every cell with its rank there, and its mean with the interval over other such
+    cells.
+    """
     for each in contestants:
         model = one_line(each.model, _LABEL)
         for cell, score in enumerate(each.cells):

@@ -13,13 +13,13 @@ have none have as many degrees of freedom as a factor has levels, less one; thei
 (Biometrika 49, 1962; Burdick and Graybill, Confidence Intervals on Variance Components, 1992, section 3.3). It is wide,
 since three prompts say little about prompts.
 
-An estimate is more than 0 by chance alone in every second design. So each source has a p: of questions by a t-test of
-the figures that its estimate is the mean of; of levels by an F test of the differences between their means, against
-what these are on single questions (Box 1954), which asks for these very levels, since two or three of them can show
-hardly anything of others. Holm's correction over all sources: of a guesser one is shown in 5 % of designs at most.
+An estimate is more than 0 by chance alone in every second design. So each source has a p: with questions by a t-test of
+the figures whose mean is its estimate; of levels by an F test of the differences between their means, against those on
+single questions (Box 1954), for these levels only, since two or three of them show hardly anything of others. Holm's
+correction over all sources: for a guesser one is shown in at most 5 % of designs.
 
-Judges who marked the same answers are one more factor, crossed with all others and with the answers: of each source
-there is what it is for all judges, and what it is for each of them (question × judge, chance × judge).
+Judges who marked the same answers are one more factor, crossed with all others and with the answers: each source has a
+part common to all judges, and one for each of them (question × judge, chance × judge).
 """
 
 from __future__ import annotations
@@ -36,20 +36,21 @@ from viva.analysis.uncertainty import LEVEL, t_quantile
 
 Floats = NDArray[np.float64]
 ALPHA = 0.05
-"""The p from which a source is not shown to be more than chance."""
+"""The level below which p shows a source."""
 QUESTION, CELL, CHANCE, JUDGE = "question", "combination", "chance", "judge"
 _SINGULAR = 1e-9
 _MANY = 1e9
-"""Degrees of freedom of what is known well."""
+"""Degrees of freedom of quantities taken as known."""
 _DRAWS = 10_000
 _NO_ERROR = 1e-6
-"""A standard error below it, in shares, is one of rounding."""
+"""Standard errors below this, in shares, are rounding."""
 
 
 class Component(Struct, frozen=True, kw_only=True):
     """One source of variance. Variances are of shares, from 0 to 1; `variance` may be below 0, as an unbiased estimate
-    of a small one is. `degrees` are those of its interval. That of a source with questions in it has no width where
-    all questions give one figure, and is 0 to 0 where it lies below 0 as a whole: neither says that there is nothing.
+    of a small one is. `degrees` are those of its interval. With questions in the source, the interval has no width
+    where all questions give one figure, and is 0 to 0 where it lies entirely below 0: neither shows that the variance
+    is 0.
     """
 
     name: str
@@ -58,29 +59,29 @@ class Component(Struct, frozen=True, kw_only=True):
     high: float
     degrees: float
     in_mean: float
-    """What it adds to the variance of the mean over all questions and cells that were asked."""
+    """Contribution to the variance of the mean over all asked questions and cells."""
     p: float | None
-    """Of chance doing as much, by Holm over the sources of a score: of a source with questions in it by a t-test (None
-    where all questions give one figure), of one without that these very levels differ on other questions."""
+    """p of no variance, by Holm over the sources of a score: with questions by a t-test (None where all questions give
+    one figure), without questions of the hypothesis that these levels do not differ on other questions."""
 
     @property
     def shown(self) -> bool:
-        """Whether it is more than chance."""
+        """Whether it is significant."""
         return self.p is not None and self.p <= ALPHA
 
     @property
     def of_questions(self) -> bool:
-        """Whether other questions would have other values of it."""
+        """Whether its values depend on the questions."""
         return QUESTION in self.name or CHANCE in self.name
 
     @property
     def of_judges(self) -> bool:
-        """Whether other judges would have other values of it."""
+        """Whether its values depend on the judges."""
         return JUDGE in self.name
 
     @property
     def of_answers(self) -> bool:
-        """Whether another answer to the same question would have another value of it."""
+        """Whether its values differ between answers to the same question."""
         return not {*self.name.split(" × ")} <= {QUESTION, JUDGE}
 
     @property
@@ -90,41 +91,41 @@ class Component(Struct, frozen=True, kw_only=True):
 
 
 class Components(Struct, frozen=True, kw_only=True):
-    """The sources of variance of a score, or of a difference of two, on the same questions and cells."""
+    """The variance components of a score, or of a difference of two, on the same questions and cells."""
 
     mean: float
     questions: int
     cells: int
     levels: int
-    """Of the factor that has the fewest."""
+    """Levels of the factor with the fewest."""
     samples: int
     judges: int
-    """Who marked every answer; 1 where scores are taken as they are."""
+    """Number of judges that marked every answer; 1 if scores are used as they are."""
     components: tuple[Component, ...]
     error: float
     """Standard error where questions, and levels of the factors, are a draw from many like them."""
     degrees: float
-    """Of that error (Satterthwaite)."""
+    """Degrees of freedom of that error (Satterthwaite)."""
     questions_error: float
-    """The same where only questions are: for these very prompts and orders."""
+    """Standard error where only questions are drawn: for these prompts and orders."""
     questions_degrees: int
 
     @property
     def p(self) -> float:
-        """The least of the sources without questions: whether anything moves the mean."""
+        """The least p of the sources without questions: whether any moves the mean."""
         return min(
             component.p for component in self.components if component.p is not None and not component.of_questions
         )
 
     @property
     def moved(self) -> bool:
-        """Whether anything is shown that more variants of a question average out."""
+        """Whether a significant source is reduced by averaging more variants of a question."""
         return any(
             component.shown and component.of_answers and not component.of_questions for component in self.components
         )
 
     def interval(self, *, everything: bool = True) -> tuple[float, float]:
-        """Of the mean: with `everything` for any levels of the factors, else for those that were asked."""
+        """Return the interval of the mean: with `everything` for any levels of the factors, else for the asked ones."""
         error, degrees = (
             (self.error, self.degrees) if everything else (self.questions_error, float(self.questions_degrees))
         )
@@ -132,7 +133,7 @@ class Components(Struct, frozen=True, kw_only=True):
         return self.mean - half, self.mean + half
 
     def shares(self) -> dict[str, float | None]:
-        """Source → its part of the squared `error`; None where there is no error.
+        """Return source → its part of the squared `error`; None where there is no error.
 
         What chance does as well has none, and the error is that without it. What others with questions add to the mean
         is theirs in proportion, since one below 0 lowers the error all the same.
@@ -150,13 +151,12 @@ class Components(Struct, frozen=True, kw_only=True):
         }
 
     def error_with(self, questions: float, variants: float) -> float:
-        """Return the standard error of a mean over so many questions, each answered once in each of so many cells, of
-        which every one has levels of its own of every factor; with as many judges as there are.
+        """Return the standard error of a mean over `questions`, each answered once in each of `variants` cells with
+        different levels of every factor; with the same number of judges.
 
-        Factors that are not shown to do anything add nothing. As in `error`, what is estimated below 0 lowers what all
-        sources with questions in them add together, and nothing else. A question's own variance is below 0 where its
-        levels make up for each other, as all orders of options do for a model that likes a letter. No more than the
-        levels that there are can do so.
+        Insignificant factors add nothing. As in `error`, estimates below 0 lower only the sum over sources with
+        questions. A question's own variance is below 0 where levels compensate for each other, as all orders of options
+        do for a model that prefers a letter, up to the number of existing levels.
         """
         of_questions = others = 0.0
         for component in self.components:
@@ -172,27 +172,27 @@ class Components(Struct, frozen=True, kw_only=True):
 
 
 class _Figures(Struct, frozen=True, kw_only=True):
-    """What components are made of, from one array of values or as the mean over several (contrasts of judges)."""
+    """Figures for estimating components, from one array of values or as the mean over several (contrasts of judges)."""
 
     of_questions: dict[str, Floats]
-    """Source → one figure a question, whose mean estimates its variance."""
+    """Source → a figure for each question, whose mean estimates its variance."""
     shares: dict[str, float]
-    """The same sources → what a mean over all questions and cells has of it."""
+    """Source → the factor of its variance in that of a mean over all questions and cells."""
     means: Floats
     """Arrays × questions × cells."""
     noise: dict[str, float]
-    """Source without questions → the variance that questions add to a cell's mean with the same form."""
+    """Source without questions → the variance of the same form that questions add to cells' means."""
     error: float
-    """Squared standard error of the mean where other questions are asked."""
+    """Squared standard error of the mean over other questions."""
 
 
 def estimate(values: Floats, cells: Sequence[Sequence[int]], factors: Sequence[str]) -> Components:
-    """Return the components of an array of values: questions × cells × samples, all of them known.
+    """Return the components of an array of values: questions × cells × samples, without gaps.
 
-    `cells` has a row a cell: the level of each of `factors`; one empty row where nothing is varied. With a fourth axis
-    of values each answer has one of every judge, who are crossed with all else: what they have in common is estimated
-    from the means over judges, less the share of what they do not, and this from orthonormal contrasts between them.
-    For full designs that is the analysis of variance. Raises ValueError for fewer than two questions or cells.
+    `cells` has a row a cell: the level of each of `factors`; one empty row where nothing is varied. A fourth axis has
+    the values by judge, who are crossed with all else: their common part is estimated from the means over judges, less
+    the contribution of their differences, which are estimated from orthonormal contrasts between them. For full designs
+    this is the analysis of variance. Raises ValueError for fewer than two questions or cells.
     """
     panel = values if values.ndim == 4 else values[..., None]
     questions, count, samples, judges = panel.shape
@@ -250,7 +250,7 @@ def estimate(values: Floats, cells: Sequence[Sequence[int]], factors: Sequence[s
 
 
 def range_by_chance(values: Floats) -> float:
-    """Return the range of the means of cells (questions × cells) on average, where all have one true mean: of normal
+    """Return the expected range of the means of cells (questions × cells) if their true means are equal, by normal
     draws.
     """
     spread = np.cov(values.T) / len(values)
@@ -266,13 +266,13 @@ def _sum_of(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def _figures(arrays: Floats, forms: Mapping[str, Floats], matrix: Floats) -> _Figures:
-    """Of arrays × questions × cells × samples; `matrix` has the traces of the forms."""
+    """Return the figures of arrays × questions × cells × samples; `matrix`: the traces of the forms."""
     _, questions, count, samples = arrays.shape
     centre = np.eye(count) - 1 / count
     correct = questions / (questions - 1)
     means = arrays.mean(axis=3)
     left = (means - means.mean(axis=1, keepdims=True)) @ centre  # of each question without its mean and those of cells
-    # One figure a question for each form, whose mean estimates the component.
+    # A figure for each question and form, whose mean estimates the component.
     each = [((left @ form) * left).sum(axis=2).mean(axis=0) * correct for form in forms.values()]
     crossed = np.linalg.solve(matrix, np.stack(each)) if each else np.zeros((0, questions))
     weights = [float(form.mean()) for form in forms.values()]
@@ -283,7 +283,7 @@ def _figures(arrays: Floats, forms: Mapping[str, Floats], matrix: Floats) -> _Fi
     figures = dict(zip(names, [deviation - np.asarray(weights) @ crossed, *crossed], strict=True))
     shares = dict(zip(names, [1 / questions, *(weight / questions for weight in weights)], strict=True))
     last = names[-1]
-    if within is None:  # one answer: its chance is part of what has a value of its own for each
+    if within is None:  # single answers: chance is part of question × cell
         figures = {f"{name}, {CHANCE}" if name == last else name: figure for name, figure in figures.items()}
         shares = dict(zip(figures, shares.values(), strict=True))
     else:
@@ -299,19 +299,19 @@ def _figures(arrays: Floats, forms: Mapping[str, Floats], matrix: Floats) -> _Fi
 
 
 def _shared(component: Component, judges: int) -> Component:
-    """Return a component of contrasts between judges, as one source of the mean over so many."""
+    """Return a component of contrasts between judges, as a source of the mean over `judges`."""
     return structs.replace(component, name=_of_judges(component.name), in_mean=component.in_mean / judges)
 
 
 def _of_judges(label: str) -> str:
-    """Return what a source is called where it is another one for each judge."""
+    """Return the label of a source that differs by judge."""
     name, comma, chance = label.partition(",")
     return f"{name} × {JUDGE}{comma}{chance}"
 
 
 def _independent(forms: Mapping[str, Floats]) -> tuple[list[str], Floats]:
-    """Return the forms that the cells tell apart, in their order, and the traces that expectations are made of: of P A
-    P B, where P takes the mean away. Raises ValueError for two factors that always go together.
+    """Return the forms that the cells can separate, in order, and the traces for expectations: of P A P B, where P
+    removes the mean. Raises ValueError for two confounded factors.
     """
     names: list[str] = []
     matrix = np.zeros((0, 0))
@@ -353,8 +353,8 @@ def _of_levels(
     names: Sequence[str],
     shared: Mapping[str, tuple[float, float]],
 ) -> dict[str, Component]:
-    """Return the components without questions, from the means of cells. `shared`: name → what else has its form in
-    them, and the degrees of freedom with which that is known.
+    """Return the components without questions, from the means of cells. `shared`: name → other variance of the same
+    form in them, and its degrees of freedom.
     """
     means, noise = figures.means, figures.noise
     count = means.shape[2]
@@ -363,7 +363,7 @@ def _of_levels(
     every = _projection(np.ones((count, 1)), *dummies)
     nothing = (0.0, _MANY)
     made: dict[str, Component] = {}
-    rest = noise.get(CELL, 0.0)  # what one mean of a cell has of its own
+    rest = noise.get(CELL, 0.0)  # the variance of a single cell's mean
     square, degrees = rest, _MANY
     if CELL in noise and np.linalg.matrix_rank(every) < count:
         form = np.eye(count)
@@ -376,7 +376,7 @@ def _of_levels(
         explained = every - others
         times = float(np.sum(explained * form)) / float(np.trace(explained))
         more, known = shared.get(name, nothing)
-        # What questions add is known as well as there are questions.
+        # The questions' contribution has as many degrees of freedom as there are questions.
         parts = [(square, degrees if square > rest else _MANY), (noise[name] * times, _MANY), (more * times, known)]
         made[name] = _few_levels(name, means, explained, _sum_of(parts), rest + noise[name] * times, form)
     return {name: made[name] for name in names if name in made}
@@ -385,12 +385,12 @@ def _of_levels(
 def _few_levels(
     name: str, means: Floats, projection: Floats, rest: tuple[float, float], least: float, form: Floats
 ) -> Component:
-    """Return a component of few levels, whose effects a form spreads over the cells' means. `rest`: what else is in the
-    mean square that a projection takes of these, and the degrees of freedom of that; it is `least` at least, since no
-    true variance is below 0.
+    """Return a component of few levels, whose effects a form spreads over the cells' means. `rest`: the other variance
+    in the mean square of the projection, and its degrees of freedom; at least `least`, since no true variance is below
+    0.
 
-    A mean square below the rest is taken for the rest in the upper limit, which would fall to 0 else: levels that are
-    by chance more alike than combinations of them say no more than that a component of 0 is possible.
+    In the upper limit a mean square below the rest is replaced by the rest, or the limit could fall to 0: levels that
+    are by chance more alike than their combinations only show that a component of 0 is possible.
     """
     from scipy.special import fdtri
 
@@ -426,9 +426,8 @@ def _of_the_judges(apart: _Figures, by_judge: Sequence[Component], judges: int) 
 
 
 def _test(means: Floats, projection: Floats) -> tuple[float, float]:
-    """Return the sum of squares of what a projection takes of the means of cells over questions, and the p of its being
-    chance: F, with as many degrees of freedom as its variance between questions has (Box, Annals of Mathematical
-    Statistics 25, 1954, section 3).
+    """Return the sum of squares of a projection of cells' means over questions, and its p: F, with the degrees of
+    freedom of its variance between questions (Box, Annals of Mathematical Statistics 25, 1954, section 3).
     """
     from scipy.special import fdtrc
 
@@ -443,13 +442,13 @@ def _test(means: Floats, projection: Floats) -> tuple[float, float]:
 
 
 def _projection(*columns: Floats) -> Floats:
-    """On what the columns span."""
+    """Return the projection onto the span of the columns."""
     known = np.hstack(columns)
     return np.asarray(known @ np.linalg.pinv(known))
 
 
 class Position(Struct, frozen=True, kw_only=True):
-    """One letter. Shares of answers."""
+    """The choices of one letter. Shares of answers."""
 
     letter: str
     gold: float
@@ -458,15 +457,15 @@ class Position(Struct, frozen=True, kw_only=True):
     high: float
     """The 95 % interval of `chosen` − `gold`; answers to one question count as one."""
     right: float | None
-    """Of the answers whose gold stands there, the share that is right."""
+    """The share of right answers where this letter is gold."""
 
 
 def positions(questions: Sequence[Sequence[tuple[str, str]]]) -> tuple[Position, ...]:
-    """Return the letters that are gold somewhere, in their order: what a model chooses there, against where the gold
-    answer is. `questions`: of each, (chosen, gold) of its answers; questions count alike. Empty for fewer than two.
+    """Return for each letter that is gold somewhere, in order, how often a model chooses it and how often it is gold.
+    `questions`: (chosen, gold) of the answers to each, with equal weight. Empty for fewer than two questions.
 
-    With options in every order a model without preference chooses each letter as often as the gold answer stands there
-    (Zheng et al., arXiv 2309.03882, section 2; Pezeshkpour and Hruschka, arXiv 2308.11483).
+    With options in every order a model without preference chooses each letter as often as it is gold (Zheng et al.,
+    arXiv 2309.03882, section 2; Pezeshkpour and Hruschka, arXiv 2308.11483).
     """
     answered = [answers for answers in questions if answers]
     if len(answered) < 2:

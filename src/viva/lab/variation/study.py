@@ -1,5 +1,4 @@
-"""What moves a score more than the model does: variance components of runs with a design (`viva variance run`), or
-with several judges."""
+"""Variance components of scores, from runs with a design (`viva variance run`) or with several judges."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from viva.render.findings import Findings
 
 _FEWEST = 10
-"""Questions from which components are estimated."""
+"""The fewest questions for estimating components."""
 
 
 class VarianceConfig(Struct, kw_only=True):
@@ -68,29 +67,29 @@ class _Asked(Struct):
     model: str
     points: dict[str, list[list[float | None]]]
     letters: dict[str, list[tuple[int, str]]]
-    """Question → cell (of what was asked) and letter that was read, of every answer in which one was."""
+    """Question → cell (of the asked design) and letter, for every answer with a readable letter."""
     judged: bool = False
-    """Whether any judge gave a reply about any of them."""
+    """Whether any judge replied about any answer."""
     clustered: bool = False
-    """Whether questions belong together."""
+    """Whether questions are clustered."""
 
 
 class _Varied(Struct):
-    """One exam as it was asked and marked, with its models' answers."""
+    """One exam with its design and judges, and its models' answers."""
 
     record: ExamRecord
     judges: tuple[str, ...]
-    """Those whose verdicts are told apart; none where fewer than two have judged."""
+    """Judges treated as a factor; empty if fewer than two have judged."""
     asked: list[_Asked]
 
     @property
     def varied(self) -> Design | None:
-        """What was asked."""
+        """The asked design; None without one."""
         return None if self.record.spec.vary is UNSET else self.record.spec.vary
 
     @property
     def design(self) -> Design:
-        """What was asked, under every judge."""
+        """The asked design, repeated under every judge."""
         asked = self.varied
         return with_judges(asked, self.judges) if self.judges or asked is None else asked
 
@@ -160,7 +159,7 @@ def _asked(config: VarianceConfig) -> _Varied:
 
 
 def _refuse_several(several: Sequence[_Varied], config: VarianceConfig) -> None:
-    """Raise VivaError naming what differs."""
+    """Raise VivaError for several designs, naming the differences."""
     if len({msgspec.json.encode(msgspec.structs.replace(each.record.spec, shard="")) for each in several}) == 1 and all(
         each.record.spec.shard for each in several
     ):
@@ -183,13 +182,13 @@ def _is_meant(config: VarianceConfig, exam: ExamRecord, model: str) -> bool:
 
 
 Marked = tuple[tuple[ScoreRow, ...], bool]
-"""One answer: its row under each judge, in the order of the run's judges, and whether any of them gave a reply."""
+"""One answer: its row under each judge, in the order of the run's judges, and whether any of them replied."""
 Evaluations = list[tuple[ExamRecord, str, tuple[str, ...], _Asked | None]]
 
 
 def _evaluations(path: Path, config: VarianceConfig) -> Evaluations:
-    """Return exam, model, the judges whose verdicts are told apart, and the answers (None where they are not meant), of
-    what varies in a run.
+    """Return exam, model, the judges treated as a factor, and the answers (None if not selected), of a run's varied
+    exams.
     """
     record = RunFolder.open(path).record
     judges = tuple(judge.name for judge in record.judges)
@@ -209,9 +208,7 @@ def _evaluations(path: Path, config: VarianceConfig) -> Evaluations:
 
 
 def _judged(path: Path, judges: tuple[str, ...], config: VarianceConfig) -> Evaluations:
-    """Return the same of a run with several judges. Where none of them was asked anything about an exam, a rule
-    decides.
-    """
+    """Return the evaluations of a run with several judges. If none was asked about an exam, a rule decides."""
     evaluations: Evaluations = []
     judged: set[str] = set()
     for exam, model, answers in _rows_by_judge(path):
@@ -232,8 +229,8 @@ def _judged(path: Path, judges: tuple[str, ...], config: VarianceConfig) -> Eval
 def _rows_by_judge(path: Path) -> Iterator[tuple[ExamRecord, str, Iterator[Marked]]]:
     """Yield exam, model and answers, one model on one exam after the other; answers must be read before the next.
 
-    All is graded here from the files of the run, without the marks of experts, which count before any judge's. Raises
-    VivaError where the run's questions are not here.
+    Answers are graded again from the run's files, without experts' marks, which would override the judges'. Raises
+    VivaError if the run's questions are missing.
     """
     folder = RunFolder.open(path)
     opened = prepare(folder)
@@ -265,12 +262,12 @@ def _marked(folder: RunFolder, evaluation: Evaluation, evidence_store: EvidenceS
 
 
 def _under_one(asked: _Asked, judges: int) -> _Asked:
-    """Return the same under the first judge alone."""
+    """Return the answers under the first judge alone."""
     return msgspec.structs.replace(asked, points={name: cells[::judges] for name, cells in asked.points.items()})
 
 
 def _read(model: str, exam: ExamRecord, answers: Iterable[Marked]) -> _Asked:
-    """Return the answers of a model, each with its row under every judge; one row where no judges are told apart."""
+    """Return the answers of a model, each with its row under every judge, or a single row if judges are no factor."""
     cells = 1 if exam.spec.vary is UNSET else len(exam.spec.vary.cells)
     read = _Asked(model, {}, {})
     for rows, judged in answers:
@@ -287,7 +284,7 @@ def _read(model: str, exam: ExamRecord, answers: Iterable[Marked]) -> _Asked:
 
 
 def _whole(asked: _Asked) -> dict[str, list[list[float]]]:
-    """Return the questions of which every answer counts."""
+    """Return question → points by cell, for questions whose answers all count."""
     samples = max((len(cell) for cells in asked.points.values() for cell in cells), default=0)
     known = {
         question: [[point for point in cell if point is not None] for cell in cells]
@@ -297,7 +294,7 @@ def _whole(asked: _Asked) -> dict[str, list[list[float]]]:
 
 
 def _contestant(varied: _Varied, *asked: _Asked) -> Contestant:
-    """Return what moves the score of a model, or the difference of two."""
+    """Return the variance components of a model's score, or of the difference of two."""
     import numpy as np
 
     from viva.lab.variation.tables import Contestant
@@ -316,7 +313,9 @@ def _contestant(varied: _Varied, *asked: _Asked) -> Contestant:
 
 
 def _moved(values: Floats, varied: _Varied) -> dict[str, Any]:
-    """Components, means of cells and their range by chance of questions × cells × samples; every judge has a cell."""
+    """Return components, means of cells and their range by chance, of values: questions × cells × samples; each judge
+    has a cell.
+    """
     from viva.lab.variation.components import estimate, range_by_chance
 
     design, means = varied.varied, values.mean(axis=2)
@@ -337,7 +336,7 @@ def _names(given: Iterable[str]) -> list[str]:
 
 
 def _refuse_few(questions: int, asked: int, whose: str, judges: Sequence[str]) -> None:
-    """Raise DataError for too few questions of those that were asked."""
+    """Raise DataError for too few complete questions among the asked ones."""
     if questions < _FEWEST:
         way = "ask more questions" if asked < _FEWEST else "`viva resume` asks what is missing"
         raise DataError(
@@ -347,7 +346,7 @@ def _refuse_few(questions: int, asked: int, whose: str, judges: Sequence[str]) -
 
 
 def _positions(record: ExamRecord, design: Design, asked: Sequence[_Asked]) -> Mapping[str, tuple[Position, ...]]:
-    """Return model → what it chooses at every letter, and how often the gold answer is there."""
+    """Return model → how often it chooses every letter, and how often the letter is gold."""
     from viva.lab.variation.components import positions
 
     exam = reopen(record)

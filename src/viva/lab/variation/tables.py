@@ -1,4 +1,4 @@
-"""What moves a score, as tables and as data: components, differences, levels, positions, the split of a budget."""
+"""Sources of variance as tables and as data: components, differences, levels, positions, the split of a budget."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from viva.visible import one_line
 
 VARIANTS = (1, 2, 4, 8, 16)
 _FEW = 10
-"""Questions that a budget is split into at least."""
+"""The fewest questions in a split of a budget."""
 _NAME = 40
 
 
 class Contestant(Struct, frozen=True, kw_only=True):
-    """What moves the score of one model, or, on the questions of which both have all answers, its score less that of
-    the `second`; and the score, or the difference, in each cell.
+    """Variance components of one model's score, or, on questions complete for both, of its score less that of the
+    `second`; and the score, or the difference, in each cell.
     """
 
     model: str
     second: str = ""
     components: Components
     left_out: int
-    """Questions of which an answer is missing."""
+    """Number of questions with a missing answer."""
     cells: tuple[float, ...]
     by_chance: float
-    """The range of `cells` on average where nothing moves the score."""
+    """The expected range of `cells` by chance alone."""
 
     @property
     def full_name(self) -> str:
@@ -43,17 +43,19 @@ class Contestant(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The same, shortened."""
+        """The full name, shortened."""
         return " − ".join(one_line(model, _NAME) for model in (self.model, self.second) if model)
 
     @property
     def title(self) -> str:
-        """What it is, with its name."""
+        """A title: the kind of contestant, with its name."""
         return f"{'difference' if self.second else 'score of'} {self.name}"
 
 
 class Variance(Struct, frozen=True, kw_only=True):
-    """What moves the scores of one exam. `budget`: answers of a model; `available`: questions of the exam as asked."""
+    """Variance components of one exam's scores. `budget`: answers of a model; `available`: questions of the exam as
+    asked.
+    """
 
     exam: str
     design: Design
@@ -63,9 +65,9 @@ class Variance(Struct, frozen=True, kw_only=True):
     budget: int
     available: int
     budget_asked: bool = False
-    """Whether the budget was named, and is not that of one answer a question."""
+    """Whether the user gave the budget; by default it is one answer a question."""
     clustered: bool = False
-    """Whether questions belong together, which no component tells."""
+    """Whether questions are clustered, which components ignore."""
 
     def ranks(self) -> dict[str, tuple[int, int]]:
         """Return model → its best and its worst rank over the cells; equal scores share the better one."""
@@ -77,7 +79,7 @@ class Variance(Struct, frozen=True, kw_only=True):
         }
 
     def levels(self) -> list[tuple[str, str, list[float]]]:
-        """Factor, level, and the mean score of each model over the cells that have it."""
+        """Return factor, level, and the mean score of each model over the cells with it."""
         return [
             (factor.name, level, [fmean(contestant.cells[cell] for cell in having) for contestant in self.contestants])
             for index, factor in enumerate(self.design.factors)
@@ -87,9 +89,10 @@ class Variance(Struct, frozen=True, kw_only=True):
         ]
 
     def splits(self) -> list[tuple[int, int, list[float]]]:
-        """Variants of a question and questions that the budget pays for, and the standard error of each difference; of
-        the score where there is one model."""
-        # One answer to a question does not say what others would be.
+        """Return numbers of variants and of questions within the budget, and the standard error of each difference, or
+        of the score if there is one model.
+        """
+        # One answer to a question says nothing of others.
         about = self.split_of
         known = VARIANTS if self._asks_variants or about[0].components.samples > 1 else VARIANTS[:1]
         return [
@@ -100,27 +103,27 @@ class Variance(Struct, frozen=True, kw_only=True):
 
     @property
     def is_split(self) -> bool:
-        """Whether the split of a budget is printed: where it is asked for, or anything shown makes it matter."""
+        """Whether the split of a budget is printed: if requested, or if a significant source makes it matter."""
         moved = any(each.components.moved for each in self.split_of)
         return self.budget_asked or (moved and len(self.splits()) > 1)
 
     @property
     def every(self) -> list[Contestant]:
-        """Differences, then scores."""
+        """The differences, then the scores."""
         return [*self.differences, *self.contestants]
 
     @property
     def split_of(self) -> list[Contestant]:
-        """What the split of a budget is told of."""
+        """The contestants that the split of a budget is computed for."""
         return self.every[: len(self.differences) or None]
 
     @property
     def _asks_variants(self) -> bool:
-        """Whether more is varied than who marks an answer."""
+        """Whether more than the judge is varied."""
         return self.design.factors[0].name != JUDGE
 
     def notes(self) -> list[str]:
-        """Return how to read it, and what it leaves out."""
+        """Return notes on how to read the tables, and on what they leave out."""
         judged = self.design.factors[-1].name == JUDGE
         chance = ", ".join(each.name for each in self.every if each.components.p > ALPHA)
         lines = [f"Not shown to be moved by anything that was varied (p above {ALPHA:g}): {chance}."] if chance else []
@@ -174,7 +177,7 @@ class Row(NamedTuple):
     second: str
     source: Component
     share: float | None
-    """Of the squared error."""
+    """Share of the squared error."""
 
 
 def _sources(contestant: Contestant) -> list[Row]:
@@ -185,7 +188,7 @@ def _sources(contestant: Contestant) -> list[Row]:
 
 
 def _interval(component: Component) -> str:
-    """In points; `–` for one without width."""
+    """Return the interval in points; `–` for one without width."""
     low, high = _points(component.low**0.5), _points(component.high**0.5) if component.high < 1 else "over 100"
     return "–" if low == high else f"{low}–{high}"
 
@@ -224,7 +227,7 @@ _POSITION = (
 
 
 def _margins(to: str) -> tuple[Column, ...]:
-    """Return the columns of a mean's error and of its cells, with what is between the least and the largest."""
+    """Return the columns of a mean's error and of its cells, with the range of these."""
     return (
         Column(
             "questions alone ±",
@@ -261,9 +264,10 @@ def _split(variance: Variance) -> Table:
 
 
 def findings(variance: Variance, drawing: Drawing = None) -> Findings[Variance]:
-    """Return scores, differences, what moves the first of these; the split of a budget, positions, levels; the rest.
-    The split comes first where somebody asked for it. `rows` has one a source of each score and difference; variances
-    of shares."""
+    """Return scores, differences, components of the first of these; the split of a budget, positions, levels; the other
+    components. A requested split comes first. `rows` has one for each source of each score and difference; variances of
+    shares.
+    """
     ranks = variance.ranks()
     scores = (
         Column("model", "name", NAME, None), *fields("", "model"), Column("score", "components.mean", _POINTS),

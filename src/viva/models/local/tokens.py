@@ -116,8 +116,7 @@ class Tokens:
             if token in continuation_of:
                 raise VivaError(
                     f"for the tokenizer of {self.name}, {_quoted(continuation_of[token])} and "
-                    f"{_quoted(continuation)} are the "
-                    f"same token after {_end(text)}{_otherwise()}"
+                    f"{_quoted(continuation)} are the same token after {_end(text)}{_otherwise()}"
                 )
             continuation_of[token] = continuation
         return list(continuation_of)

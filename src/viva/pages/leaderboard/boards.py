@@ -1,4 +1,4 @@
-"""What a site is made of, rows on boards, and how results become them.
+"""The data of a site: rows on boards, made from results.
 
 A board holds only what may be ranked together.
 """
@@ -32,11 +32,11 @@ from viva.studies.ways_of_asking import (
 from viva.types import Aggregate, TableSpec
 
 Place = tuple[str, str, str]
-"""Where a figure stands in the exam's tables: layout, row, column."""
+"""Place of a figure in the exam's tables: layout, row, column."""
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What a model is, as `--models` or a published table says; "" and None where nobody says."""
+    """Properties of a model from `--models` or a published table; "" and None where unknown."""
 
     family: str = ""
     type: str = ""
@@ -48,16 +48,16 @@ class Facts(Struct, frozen=True, kw_only=True):
     total: float | None = None
     """Billions of parameters."""
     active: float | None = None
-    """Those that one token passes through; equal to `total` for dense models."""
+    """Billions of parameters active for a token; equal to `total` for dense models."""
     url: str = ""
 
     def over(self, others: Facts) -> Facts:
-        """Return what these say, and where they say nothing what others do."""
+        """Return these facts, with unknown ones from `others`."""
         return replace(others, **{name: value for name, value in asdict(self).items() if value})
 
 
 class Dimension(Struct, frozen=True, kw_only=True):
-    """One figure beside the score: a row (and column) of one of the exam's tables."""
+    """One figure besides the score: a row (and column) of one of the exam's tables."""
 
     layout: str
     row: str
@@ -66,11 +66,11 @@ class Dimension(Struct, frozen=True, kw_only=True):
     """The table's title ("By domain")."""
     label: str
     where: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Which questions it averages: tag → values; all where it is empty."""
+    """The averaged questions: tag → values; empty for all."""
 
     @property
     def place(self) -> Place:
-        """Where it stands: titles may differ, places may not."""
+        """Identifies the dimension: titles may differ, places may not."""
         return self.layout, self.row, self.column
 
 
@@ -84,30 +84,30 @@ class Row(Struct, frozen=True, kw_only=True):
     """None where nothing could be scored."""
     facts: Facts = Facts()
     exam: str = ""
-    """What its run calls the exam."""
+    """The exam's label in its run."""
     cost: float | None = None
     """US dollars that 1,000 answers took, without judges; None where that is unknown."""
     kind: str = "model"
-    """As viva.published says it: model, baseline, human, average, ablation."""
+    """Kind as in viva.published: model, baseline, human, average, ablation."""
     widest: bool = False
-    """Whether the interval is the widest possible one, since item scores are not to be had."""
+    """Whether the interval is the widest possible one, for lack of item scores."""
     figures: tuple[Estimate | None, ...] = ()
-    """In the order of the board's dimensions."""
+    """Figures in the order of the board's dimensions."""
     signature: str = ""
     forced: tuple[tuple[str, str], ...] = ()
-    """What its server refused or asked for, in words: the setting, and what became of it."""
+    """Settings that its server refused or changed, in words: the setting, and the result."""
     origin: str = ""
     """The run's folder, or the published table."""
     url: str = ""
-    """Where the published table stands."""
+    """URL of the published table."""
     rank: Rank | None = None
-    """Among the board's rows that count; None for those that do not."""
+    """Rank among the board's ranked rows; None for others."""
     page: str = ""
-    """The model's page: a file name of ours, never the model's."""
+    """File name of the model's page, made by `page_name`, never the model's text."""
 
     @property
     def answered(self) -> Estimate | None:
-        """Its score, where the answers are known that it is of."""
+        """Its score, if it is of known answers."""
         return self.score if self.score and self.score.n else None
 
 
@@ -116,19 +116,19 @@ class Board(Struct, frozen=True, kw_only=True):
     board those of one's runs and, marked and without a rank, published rows of the same settings."""
 
     key: str
-    """Its place in the page's address and its CSV's name: of ours."""
+    """Its name in URLs and in its CSV's name, made by Viva."""
     benchmark: str
     title: str
     """The settings in words ("English, zero-shot")."""
     own: bool
     settings: tuple[tuple[str, str], ...] = ()
-    """Everything that its rows have in common, in words."""
+    """All settings common to its rows, in words."""
     dimensions: tuple[Dimension, ...] = ()
     rows: tuple[Row, ...] = ()
     strict: tuple[Board, ...] = ()
-    """The same rows by what was sent, where servers forced that to differ: those of each that are two or more."""
+    """If servers forced settings to differ: boards of the rows with equal sent settings, each of two or more."""
     best: tuple[tuple[str, tuple[Best, ...]], ...] = ()
-    """What "best by" goes by ("type") → its lines."""
+    """Criterion of "best by" ("type") → its lines."""
     notes: tuple[str, ...] = ()
 
 
@@ -144,11 +144,11 @@ class BenchmarkPage(Struct, frozen=True, kw_only=True):
 
 
 class Site(Struct, frozen=True, kw_only=True):
-    """The whole of it."""
+    """A whole site."""
 
     title: str
     made: str
-    """When: ISO 8601, UTC."""
+    """Time of creation: ISO 8601, UTC."""
     viva: str
     benchmarks: tuple[BenchmarkPage, ...]
     notes: tuple[str, ...] = ()
@@ -158,13 +158,13 @@ _LONGEST = 40
 
 
 def slug(name: str, longest: int = _LONGEST) -> str:
-    """Return the ASCII letters and digits of a name, the rest hyphens: never empty, a dot, a path or a device."""
+    """Return a name with all but ASCII letters and digits as hyphens: never empty, a dot, a path or a device."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:longest].strip("-") or "x"
 
 
 def page_name(*parts: str) -> str:
-    """Return a file name for a page about these parts (whose model, its name): two pages never share one.
+    """Return a unique file name for a page about these parts (the model's origin and name).
 
     The hash is of all of every part, so names that look alike (`a/b` and `a-b`, two scripts' letters) stay apart.
     """
@@ -176,21 +176,21 @@ class Entry(Struct, frozen=True, kw_only=True):
     """One result, of a run, a table or a paper, before it is placed on a board."""
 
     benchmark: str
-    """A benchmark's name, or how a run calls a question file."""
+    """A benchmark's name, or a question file's in the run."""
     row: Row
     figures: Mapping[Place, Estimate | None] = {}
     dimensions: Sequence[Dimension] = ()
-    """What its figures are about; none for a row that only stands beside others."""
+    """The dimensions of its figures; empty for a row that is only a reference."""
     settings: Settings = {}
-    """Its signature by parts, as the user asked; for a table of item scores, what is known."""
+    """Its signature by parts, as requested by the user; for a table of item scores, the known parts."""
     asked: str = ""
     """A hash of the names of the questions that it has answers to; empty where unknown."""
     forced: Mapping[str, str] = {}
-    """Parts of the signature that its server changed: what became of each."""
+    """Parts of the signature that its server changed → the result."""
     beside: Sequence[Entry] = ()
     """Published rows of the same settings."""
     questions: Columns | None = None
-    """The row's questions (`Breakdown.questions`), by which it is compared with other models; None where unknown."""
+    """The row's questions (`Breakdown.questions`), for comparison with other models; None where unknown."""
     over: str = ""
     """The tag whose values its score averages first."""
     notes: Sequence[str] = ()
@@ -199,9 +199,9 @@ class Entry(Struct, frozen=True, kw_only=True):
 def dimensions(
     layouts: Iterable[TableSpec], headline: Aggregate, label: Callable[[Aggregate], str]
 ) -> list[tuple[Dimension, tuple[Aggregate, Aggregate]]]:
-    """Return what is worth a figure beside the score, with the lines that average it: of a table with many rows each
-    row, in the column that averages as the headline does; of a table with one row its columns, as `label` calls them.
-    Long tables are left out.
+    """Return the dimensions besides the score, with the lines that average them: of a table with many rows each row, in
+    the column that averages as the headline does; of a table with one row its columns, named by `label`. Long tables
+    are left out.
     """
     known = []
     for layout in layouts:
@@ -220,12 +220,12 @@ def dimensions(
 
 
 def labelled(layout: str, row: str) -> str:
-    """Return a row's label where its table is not beside it: "level 1" for the 1 of `levels`."""
+    """Return a row's label for use outside its table: "level 1" for the 1 of `levels`."""
     return f"{layout.removesuffix('s')} {row}" if row.isdecimal() else row
 
 
 def _like(columns: Sequence[Aggregate], headline: Aggregate) -> Aggregate:
-    """Return the column that averages over everything in the headline's way; the last one where none does."""
+    """Return the column that averages everything as the headline does; else the last one."""
     whole = [column for column in columns if not column.where and not column.part and not column.given]
     alike = [
         column
@@ -242,7 +242,7 @@ Groups = dict[str, tuple[dict[str, str], list[Entry]]]
 def own_boards(entries: Sequence[Entry]) -> list[Board]:
     """Return the boards of one benchmark: a board for every way of asking, in the order of the first run of each.
 
-    A baseline stands on every board whose models were asked what it was asked, whatever their requests said.
+    A baseline is on every board with the same questions, whatever the models' requests were.
     """
     groups = _grouped(entries, lambda entry: comparable(entry.settings, entry.asked))
     _place_baselines(groups)
@@ -262,7 +262,7 @@ def _grouped(entries: Iterable[Entry], parts_of: Callable[[Entry], dict[str, str
 
 
 def _strict(parts: Mapping[str, str], entries: Sequence[Entry]) -> Iterator[Board]:
-    """Of a board on which servers forced something the boards of what was sent alike; none of a single model."""
+    """Yield, for a board with settings forced by servers, boards of equal sent settings with two or more models."""
     groups = _grouped(
         entries,
         lambda entry: {name: value for name, value in {**parts, **entry.forced}.items() if name != "seed"},
@@ -274,7 +274,7 @@ def _strict(parts: Mapping[str, str], entries: Sequence[Entry]) -> Iterator[Boar
 
 
 def _place_baselines(groups: Groups) -> None:
-    """Put each baseline on the boards of the models that were asked the same, where there are any."""
+    """Move each baseline to the boards of models that were asked the same, if there are any."""
     asked = {key: for_baseline(parts) for key, (parts, _) in groups.items()}
     baselines = {key: [entry for entry in own if of_baseline(entry.settings)] for key, (_, own) in groups.items()}
     boards = [key for key, (_, own) in groups.items() if len(baselines[key]) < len(own)]
@@ -301,8 +301,8 @@ def _own_board(key: str, title: str, parts: Mapping[str, str], entries: Sequence
 
 
 def ranked(board: Board, entries: Sequence[Entry]) -> Board:
-    """Return the board with these rows in order, their figures and ranks, and who is best by what. Of an own board only
-    own rows have ranks: by their questions, where all of them answered the same ones.
+    """Return the board with these rows in order, with figures, ranks, and the best by type and size. On an own board
+    only own rows have ranks: by their questions, if all answered the same ones.
     """
     from viva.analysis.pairedranks import paired_ranks
 
@@ -319,7 +319,7 @@ def ranked(board: Board, entries: Sequence[Entry]) -> Board:
     places = ranks([score for _, score in counted], ranges)
     ranks_of = {id(entry): rank for (entry, _), rank in zip(counted, places, strict=True)}
     families = Counter(entry.row.facts.family for entry in entries).most_common()
-    spelled = {family.casefold(): family for family, _ in reversed(families)}  # LLaMA, Llama: as most rows have it
+    spelled = {family.casefold(): family for family, _ in reversed(families)}  # the most frequent spelling
     rows = tuple(
         replace(
             row,
@@ -340,10 +340,11 @@ def page_of(row: Row) -> str:
 
 
 def _best(rows: Sequence[Row]) -> tuple[tuple[str, tuple[Best, ...]], ...]:
-    """Best by type and size as InfiBench's Table 4, by size alone, and by family; what tells nothing is left out.
+    """Return the best by type and size as in InfiBench's Table 4, by size alone, and by family, without uninformative
+    ones.
 
-    Closed models are one kind, whatever they were made for; of the others those words tell kinds apart that are known
-    of all of them, and are not the same.
+    Closed models are one kind, whatever their purpose; the kinds of others are formed by the words that are known for
+    all and differ.
     """
     facts = [row.facts if row.rank else None for row in rows]
     known = [fact for fact in facts if fact]
@@ -369,16 +370,16 @@ def _best(rows: Sequence[Row]) -> tuple[tuple[str, tuple[Best, ...]], ...]:
 
 
 class ModelPage(Struct, frozen=True, kw_only=True):
-    """A model and everywhere it stands."""
+    """A model with all its rows."""
 
     row: Row
-    """The first of its rows: what it is called, and whose it is."""
+    """The first of its rows, with its name and origin."""
     facts: Facts
     standings: Sequence[tuple[BenchmarkPage, Board, Row]]
 
 
 def model_pages(site: Site) -> list[ModelPage]:
-    """Return a page a model. A published row beside one's own rows is told of where it comes from, if that is on the
+    """Return a page for each model. A published row on an own board is left out if its original board is on the
     site.
     """
     standings: dict[str, list[tuple[BenchmarkPage, Board, Row]]] = {}

@@ -37,15 +37,15 @@ from viva.version import __version__
 from viva.visible import one_line
 
 OWN_QUESTIONS = "questions/"
-"""What a page's name begins with that is about a question file: no file may pass for a benchmark."""
+"""Prefix of page names of question files, so that none can pass for a benchmark."""
 Used = Mapping[tuple[str, str], Tokens]
-"""What the answers of a run took, by model and benchmark."""
+"""Tokens of a run's answers, by model and benchmark."""
 TABLES = "item scores"
 """The page of tables of item scores."""
 
 
 def site_of(title: str, entries: Sequence[Entry], left_out: Sequence[str], *, published: bool) -> Site:
-    """Return the whole site: a page a benchmark and a model, with the papers' boards where they are wanted."""
+    """Return the site: a page for each benchmark and model; `published`: with the papers' boards."""
     asked = dict.fromkeys(entry.benchmark for entry in entries) or catalogue()
     return Site(
         title=one_line(title, 120) or "Leaderboard",
@@ -73,9 +73,7 @@ def benchmark_page(name: str, entries: Sequence[Entry], *, published: bool) -> B
 
 
 def sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: bool) -> Iterator[Path]:
-    """Yield tables as they are, and runs one by one whose scores are what was made of their files; `left_out` takes in
-    the others.
-    """
+    """Yield tables as they are, and runs whose scores match their files; `left_out` gets the others."""
     for source in sources:
         for path in runs_in(source) if source.is_dir() else [source]:
             if not path.is_dir():
@@ -103,7 +101,7 @@ def sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: bool
 
 
 def entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) -> Iterator[Entry]:
-    """Yield what there is to rank; `left_out` takes in which runs have nothing, and why."""
+    """Yield results to rank; `left_out` gets runs without any, and the reason."""
     exams: dict[bytes, Exam] = {}
     for path in sources:
         used = functools.cache(functools.partial(_used, path))
@@ -117,7 +115,7 @@ def entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) 
 
 
 def _nothing(scored: ScoreSet) -> str:
-    """Return why a result is none: no answer could be read and scored. Empty where there is one."""
+    """Return why a result cannot be ranked: no answer could be read and scored. "" if it can."""
     cell = Breakdown(scored.scores, scored.headline.attempts).cell(scored.headline)
     if not cell.n or SCORED & cell.outcomes.keys():
         return ""
@@ -126,7 +124,7 @@ def _nothing(scored: ScoreSet) -> str:
 
 
 def _columns_of(source: Path) -> str:
-    """Return what `score_sets` is to make columns of: of a table that has no column `format` nothing."""
+    """Return the `by` of `score_sets` for a source; a table without a column `format` gets only the headline."""
     if source.is_dir():
         return AUTO
     _, first = next(rows_of(source), (0, {}))
@@ -152,7 +150,7 @@ def _of_run(
         answers=record.samples or run.samples,
         questions=record.questions,
     )
-    if scored.model.startswith(BASELINE):  # by itself it brings no published models onto a board
+    if scored.model.startswith(BASELINE):  # a baseline alone brings no published rows onto a board
         beside = [entry for entry in beside if entry.row.kind == "baseline"]
     notes = data_notes(exam, Path(record.data) if record.data else None)
     overall = breakdown.cell(scored.headline)
@@ -183,7 +181,9 @@ def _of_run(
 
 
 def _of_table(scored: ScoreSet, known: ModelFacts) -> Entry:
-    """A table of item scores says nothing of how they came about: only equal sets of questions are ranked together."""
+    """Return the entry of a table of item scores. It lacks settings, so only equal sets of questions are ranked
+    together.
+    """
     about = [
         (Dimension(layout="format", row=name, column="", group="By format", label=name), lines)
         for name, lines in scored.lines.items()
@@ -205,7 +205,7 @@ def _entry(
     benchmark: str,
     **known: Any,
 ) -> Entry:
-    """Return a result with its figures; `known`: what else its row says."""
+    """Return a result with its figures; `known`: further fields of its entry."""
 
     def cell(*lines: Aggregate) -> Estimate | None:
         measured = breakdown.cell(*lines)
@@ -233,7 +233,7 @@ def _entry(
 
 
 def _used(run: Path) -> Used:
-    """Return what the answers of a run took, as far as they can be read."""
+    """Return the tokens of a run's answers, as far as they can be read."""
     answers = Followed(run / "responses.jsonl")
     with suppress(StorageError):
         answers.refresh()
@@ -241,8 +241,9 @@ def _used(run: Path) -> Used:
 
 
 def _cost(scored: ScoreSet, run: RunRecord, benchmark: str, used: Callable[[], Used]) -> float | None:
-    """US dollars that 1,000 answers took, without judges; None where tokens or the price are unknown, or answers of two
-    exams cannot be told apart."""
+    """Return the cost of 1,000 answers in US dollars, without judges; None if tokens or price are unknown, or are not
+    separable by exam.
+    """
     unique = [each.spec.benchmark for each in run.exams].count(benchmark) == 1
     if scored.opened is None or not (unique and traits_of(scored.opened.name).paid):
         return None

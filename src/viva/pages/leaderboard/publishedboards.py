@@ -1,6 +1,6 @@
-"""The papers' rows as boards: one for every way in which a paper asked.
+"""The papers' rows as boards, one for every way in which a paper asked; and facts about models.
 
-What a user says of models: a CSV file for `viva leaderboard --models`.
+Facts about models come from a CSV file for `viva leaderboard --models`.
 
     model,family,type,domain,access,parameters,active,url
     openai/gpt-4o,GPT-4,Finetuned,General,Closed,,,https://openai.com/
@@ -48,7 +48,7 @@ def published_boards(benchmark: str) -> list[Board]:
 
 
 def _board(benchmark: str, setting: Setting) -> Board:
-    # A spec that differs from the setting in nothing.
+    # A spec with exactly the published setting.
     asked = {"language": setting.language, "shots": setting.shots[0], "form": setting.form or "chat"}
     rows = neighbours(msgspec.convert({"benchmark": benchmark, **asked}, ExamSpec))
     tables = [table(benchmark, name) for name in setting.tables]
@@ -71,9 +71,7 @@ def _board(benchmark: str, setting: Setting) -> Board:
 
 
 def published_entries(spec: ExamSpec, *, sample: bool, answers: int, questions: int) -> list[Entry]:
-    """Return the published rows that were asked as this exam asks; none where any setting differs, or the number of
-    questions, for then they may not stand beside it.
-    """
+    """Return the published rows comparable with this exam; none if any setting or the number of questions differs."""
     rows = neighbours(spec, sample=sample, answers=answers, questions=questions)
     settings = catalogue()[spec.benchmark].settings if rows and not rows[0].differs else ()
     return [
@@ -118,8 +116,9 @@ def _score(mean: float, questions: int) -> Estimate:
 
 
 def _dimensions(printed: Sequence[Neighbour]) -> tuple[Dimension, ...]:
-    """Of a table with many rows each row, in the column that most rows have, the last of equals; of one row all its
-    columns. A row "Overall" by itself is the score again; where several tables have the same row, the last one counts.
+    """Return the dimensions of published rows: of a table with many rows each row, in the column with the most figures,
+    the last of equals; of one row all its columns. A single row "Overall" repeats the score; of equal rows in several
+    tables the last one counts.
     """
     cells: dict[str, dict[str, list[str]]] = {}
     for layout, row, column in dict.fromkeys(cell for neighbour in printed for cell in neighbour.figures):
@@ -150,21 +149,19 @@ def _printed(line: Printed, model: str) -> Facts:
 
 
 def named(model: str, parameters: Size | None) -> Facts:
-    """Return what a model's name says of it."""
+    """Return the facts in a model's name."""
     known = Facts(family=family(model), type=tuned(model))
     return known if parameters is None else replace(known, total=parameters.total, active=parameters.active)
 
 
 def family(model: str) -> str:
-    """Return the first word of a name, where nobody says its family: "Qwen" of "Qwen1.5-110B", "gpt" of
-    "openai/gpt-4o".
-    """
+    """Return the first word of a name, as the default family: "Qwen" of "Qwen1.5-110B", "gpt" of "openai/gpt-4o"."""
     match = _WORD.search(plain_stem(Path(model)))
     return match[0] if match else ""
 
 
 def tuned(model: str) -> str:
-    """ "Finetuned" where the name says so (Chat, Instruct, -it); a name that does not may be anything."""
+    """Return "Finetuned" for names that say so (Chat, Instruct, -it); else "", since such a model may be anything."""
     return "Finetuned" if _TUNED.search(model) else ""
 
 
@@ -174,10 +171,10 @@ SIZES = {"parameters": "total", "active": "active"}
 
 
 class ModelFacts:
-    """What is known of models, by name; and which names were asked for."""
+    """Facts of models by name, with a record of the names looked up."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Raises DataError with the line for what cannot be read."""
+        """Read the file. Raises DataError with the line of an invalid row."""
         self._known: dict[str, Facts] = {}
         for line, row in rows_of(path) if path else ():
             self._add(row, f"{path}, line {line}")
@@ -197,7 +194,7 @@ class ModelFacts:
         self._known[name] = _facts(row, where)
 
     def of(self, model: str) -> Facts:
-        """Return what the file says of a model; else what its name says: family, size, and whether it was finetuned."""
+        """Return a model's facts from the file, else from its name: family, size, and whether it was finetuned."""
         self._asked |= {model, _bare(model)}
         known = named(model, size(model))
         if model.startswith("baseline/"):
@@ -207,7 +204,7 @@ class ModelFacts:
 
     @property
     def unused(self) -> list[str]:
-        """Names of the file that nobody asked for: they may be misspelled."""
+        """Return the file's names that were never looked up: they may be misspelled."""
         return [name for name in self._known if not {name, _bare(name)} & self._asked]
 
 

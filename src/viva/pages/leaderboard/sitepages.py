@@ -1,5 +1,5 @@
-"""The site as HTML: file name → page. In a file every page has its style, scripts and data in it, and its policy lets
-nothing leave it; served, they are the application's.
+"""The site as HTML: file name → page. A page in a file contains its styles, scripts and data, and its policy allows no
+requests; a served one loads them from the application.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from viva.studies.scaling.tables import Scaling
 from viva.visible import one_line
 
 GROUPS = 10
-"""Groups of columns that one table offers; the style sheet knows so many."""
+"""The most groups of columns of a table: the style sheet has rules for this many."""
 _SIZED = 5
-"""Models of known size from which a curve over size is drawn."""
+"""The fewest models of known size for a curve over size."""
 _WORDS = {
     "size": "Billions of parameters", "origin": "From", "family": "Family", "type": "Type", "domain": "Domain",
     "access": "Access",
 }  # fmt: skip
-"""What a table can be filtered by, as its rows have it."""
+"""The filters of a table, as attributes of its rows."""
 _MOST = 1e9
 _SIZES = [
-    # What is said to be 8 lies in the range that ends there, not in the one that begins.
+    # A size of 8 is in the range that ends at 8, not in the one that begins there.
     (f"{low and low + 1e-6:.6f}..{high:g}", f"over {low:g}" if high == _MOST else f"{low:g} to {high:g}")
     for low, high in itertools.pairwise((0.0, *THRESHOLDS, _MOST))
 ]
@@ -46,11 +46,11 @@ _SIZES = [
 
 
 Where = Sequence[tuple[str, Sequence[str]]]
-"""Questions, as `Dimension.where` has them."""
+"""A selection of questions, as in `Dimension.where`."""
 
 
 def csv_of(page: BenchmarkPage, board: Board) -> str:
-    """Return where a board's table stands in the site."""
+    """Return the path of a board's CSV in the site."""
     return f"tables/{page.page.removesuffix('.html')}-{board.key}.csv"
 
 
@@ -80,7 +80,7 @@ _inlined = functools.cache(Inlined)
 
 
 class SitePages:
-    """The pages of a site, in files or served. Addresses are as from the first of them."""
+    """The pages of a site, in files or served. URLs are relative to the first page."""
 
     def __init__(
         self,
@@ -90,13 +90,14 @@ class SitePages:
         *,
         served: bool = False,
     ) -> None:
-        """`answers`: name of a run's folder → what the addresses of its answers begin with; `runs`: where the list of
-        runs is, "" for nowhere."""
+        """Take `answers`: name of a run's folder → prefix of its answers' URLs; `runs`: URL of the list of runs, "" for
+        none.
+        """
         self.site = site
         self._answers, self._runs, self._served = answers, runs, served
 
     def files(self) -> Iterator[tuple[str, Callable[[], str]]]:
-        """Yield path inside the site → what makes the page."""
+        """Yield path inside the site, and the function that makes the page."""
         models = model_pages(self.site)
         yield "index.html", functools.partial(self._front, models)
         for page in self.site.benchmarks:
@@ -113,7 +114,7 @@ class SitePages:
         root: str = "",
         **more: object,
     ) -> str:
-        """Return a page of the site. `root`: how the first page's folder is reached from it."""
+        """Return a page of the site. `root`: relative URL of the first page's folder."""
         own = {"styles": styles, "scripts": scripts} if self._served else _inlined(styles, scripts)
 
         def answers_at(row: Row, where: Where = ()) -> str:
@@ -145,7 +146,7 @@ class SitePages:
         columns.sort(key=lambda shown: (not shown.board.own, -len(shown.rows)))
         notes = dict.fromkeys(note for column in columns for row in column.rows.values() for note in row.forced)
         matrices = list[object]()
-        for own in (True, False):  # they share no board
+        for own in (True, False):  # own and published models share no board
             rows = [model for model in models if model.row.own == own]
             boards = [group for group in columns if group.board.own == own]
             rows.sort(key=lambda ranked: -sum(ranked.row.page in board.rows for board in boards))
@@ -173,7 +174,7 @@ class SitePages:
 
 
 def linkable(address: str) -> bool:
-    """Return whether an address may become a link: http or https with a host, and nothing unseen in it."""
+    """Return whether an address may become a link: http or https with a host, without invisible characters."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -182,7 +183,7 @@ def linkable(address: str) -> bool:
 
 
 def _best_of(board: Board) -> Row | None:
-    """Return the best row that lacks nothing: a mean that leaves answers out heads no page."""
+    """Return the best row without missing answers: other means are not shown at the head of a page."""
     return next((row for row in board.rows if row.rank is not None and row.score and row.score.complete), None)
 
 
@@ -192,17 +193,17 @@ class Column(Struct, frozen=True):
     page: BenchmarkPage
     board: Board
     rows: Mapping[str, Row]
-    """Model's page → its row; of several the best."""
+    """Model's page → its best row."""
 
 
 def _words_of(board: Board) -> list[str]:
-    """Return the columns of words (and the size) that at least one row has something for."""
+    """Return the columns of words (and the size) that are not empty."""
     facts = [asdict(row.facts) | {"size": row.facts.total} for row in board.rows]
     return [name for name in _WORDS if any(fact.get(name) for fact in facts)]
 
 
 def _ids_of(board: Board) -> list[str]:
-    """Return what the address calls each row: as its page, and numbered where a model has several."""
+    """Return each row's id in URLs: the name of its page, numbered if a model has several rows."""
     seen: Counter[str] = Counter()
     ids: list[str] = []
     for row in board.rows:
@@ -213,9 +214,7 @@ def _ids_of(board: Board) -> list[str]:
 
 
 def groups_of(board: Board) -> list[tuple[str, list[tuple[int, Dimension]]]]:
-    """Return the dimensions by table, each with its place in a row's figures; what no row has a figure for is left
-    out.
-    """
+    """Return the dimensions by table, each with its place in a row's figures, without empty ones."""
     groups: dict[str, list[tuple[int, Dimension]]] = {}
     for index, dimension in enumerate(board.dimensions):
         if any(row.figures[index] is not None for row in board.rows):
@@ -233,7 +232,7 @@ def _charts(board: Board) -> Iterator[tuple[str, str]]:
 
 
 def _scaling(board: Board) -> str | None:
-    """Return scores over size with the curves of `viva scaling`, of the rows that have a rank; None for too few of
+    """Return a chart of scores over size with the curves of `viva scaling`, for ranked rows; None for too few of
     them.
     """
     points = [
@@ -254,12 +253,12 @@ def _scaling(board: Board) -> str | None:
         group = studied("all models", points, ["log"])
         drawn = chart(Scaling(title=one_line(board.title, 150), parameters="total", groups=(group,)))
     except DataError:
-        return None  # no curve through such points: the table has the sizes
+        return None  # no curve fits; the table has the sizes
     return charts.as_json(charts.spec(drawn)) if group.fits else None
 
 
 def cost_chart(board: Board) -> Drawn:
-    """Return a board's scores over what 1,000 answers cost, of the rows of which that is known."""
+    """Return a chart of a board's scores over the cost of 1,000 answers, for rows of known cost."""
     rows = [
         {"name": (name := one_line(row.model)), "model": name, "cost": row.cost, **figures(row.score)}
         for row in board.rows

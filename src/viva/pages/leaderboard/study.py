@@ -1,4 +1,4 @@
-"""`viva leaderboard`: what it takes, and the study."""
+"""`viva leaderboard`: options and study."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from viva.studies.item_scores import Runs
 from viva.visible import csv_safe, one_line, some
 
 MARKER = ".viva-site.json"
-"""Says that a folder is a site of ours, and which of its files are."""
+"""Marks a folder as a site by Viva, and lists the files that Viva wrote."""
 
 
 class Marker(Struct, kw_only=True):
-    """What MARKER holds."""
+    """Content of the file MARKER."""
 
     viva: str
     made: str
@@ -41,12 +41,12 @@ class Marker(Struct, kw_only=True):
 
 
 More = Iterable[tuple[str, Callable[[Path], object]]]
-"""Further files of a site: path in it, and what writes it there."""
+"""Further files of a site: path, and the function that writes it."""
 
 
 def build(pages: SitePages, out: Path, more: More = ()) -> list[str]:
-    """Write the site and give its files' paths. Only files that an earlier build wrote are replaced or removed; what
-    else lies in the folder (a CNAME, a .git) stays.
+    """Write the site and return its files' paths. Only files of an earlier build are replaced or removed; others in the
+    folder (a CNAME, a .git) stay.
 
     Raises VivaError for a folder that is neither new, empty nor a site, StorageError where it cannot be written.
     """
@@ -55,7 +55,7 @@ def build(pages: SitePages, out: Path, more: More = ()) -> list[str]:
     ours: More = ((name, partial(_write, made)) for name, made in site_files(pages))
     try:
         out.mkdir(parents=True, exist_ok=True)
-        _mark(pages.site, out, earlier)  # first: also what is interrupted is a site of ours, and can be made again
+        _mark(pages.site, out, earlier)  # first, so that an interrupted build is marked and can be repeated
         try:
             for name, write in itertools.chain(ours, more):
                 path = _inside(out, name)
@@ -77,20 +77,20 @@ def build(pages: SitePages, out: Path, more: More = ()) -> list[str]:
 
 
 def _write(made: Callable[[], str], path: Path) -> None:
-    """Whole or not at all: who reads the site meanwhile sees the old page or the new one."""
+    """Write a page atomically: readers see the old page or the new one."""
     write_whole(path, made().encode())
 
 
 def _mark(site: Site, out: Path, files: list[str]) -> None:
-    """Say which files are the site's."""
+    """Write the marker file with the site's files."""
     marker = Marker(viva=site.viva, made=site.made, files=files)
     write_whole(out / MARKER, msgspec.json.format(msgspec.json.encode(marker), indent=1) + b"\n")
 
 
 def check_out(out: Path) -> list[str]:
-    """Return the files of the site that is there already; empty for a new or empty folder. Writes nothing.
+    """Return the files of the existing site; empty for a new or empty folder. Writes nothing.
 
-    Raises VivaError for what must not be overwritten.
+    Raises VivaError for a folder that must not be overwritten.
     """
     if not out.exists() and not out.is_symlink():
         return []
@@ -113,7 +113,7 @@ def check_out(out: Path) -> list[str]:
 
 
 def _inside(out: Path, name: str) -> Path:
-    """Return the path of a file of the site. Never outside the folder, whatever the marker file says."""
+    """Return the path of a file of the site, never outside the folder: the marker file is untrusted."""
     parts = name.split("/")
     safe = 1 <= len(parts) <= 2 and all(
         part and part[0] != "." and "\\" not in part and "\0" not in part for part in parts
@@ -124,7 +124,7 @@ def _inside(out: Path, name: str) -> Path:
 
 
 def site_files(pages: SitePages) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield path in the site → what makes the text there."""
+    """Yield path in the site, and the function that makes its text."""
     yield from pages.files()
     for page in pages.site.benchmarks:
         for board in page.boards:
@@ -142,11 +142,11 @@ _ROW = (
     *fields("2.facts", "family", "type", "domain", "access", "total", "active", "url"),
     *fields("2", origin="source"), *fields("2", "signature"),
 )  # fmt: skip
-"""Of page, board and row: shares of 1, unrounded."""
+"""Columns of page, board and row: shares of 1, unrounded."""
 
 
 def board_csv(board: Board) -> str:
-    """Return a row a model, with all of the board's figures."""
+    """Return a board as CSV: a row for each model, with all figures."""
     figures = [
         column
         for index, dimension in enumerate(board.dimensions)
@@ -165,16 +165,16 @@ _BOARD = (
 
 
 class Ranking(Struct, frozen=True):
-    """Rankings as a site, which can be written."""
+    """Rankings as a site that can be written to files."""
 
     site: Site
     left_out: Sequence[str] = ()
-    """What could not be ranked, and why."""
+    """Results that could not be ranked, and why."""
     unused: Sequence[str] = ()
     """Models of the user's file that no run has."""
 
     def write(self, folder: str | PathLike[str]) -> list[str]:
-        """Write the site as static files, whose paths these are. Raises VivaError, StorageError."""
+        """Write the site as static files and return their paths. Raises VivaError, StorageError."""
         return build(SitePages(self.site), Path(folder))
 
 

@@ -1,1 +1,1 @@
-"""A run's report as one HTML file that opens without a network, also with 100,000 items in it."""
+"""A run's report as one HTML file that needs no network, for up to 100,000 items."""

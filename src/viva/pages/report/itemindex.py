@@ -1,15 +1,15 @@
-"""A report's items as the page reads them: the index of answers (answerindex.py), and the texts in packed chunks.
+"""A report's items in the page's format: the index of answers (answerindex.py), and the texts in packed chunks.
 
-A block is JSON, compressed by gzip and written as base64 into a <script> that no browser runs; the page unpacks one
-when it needs it. The texts of neighbouring items share a chunk of about `CHUNK_TEXT`
-characters: a prompt is there once for all answers to it, and what the prompts of neighbours have in common
-(instructions, exemplars) once a chunk. Texts are there as they came, but for what is too long: the page makes visible
-what cannot be seen, finds what was read, and renders Markdown and formulas of what is opened (static/prose.js).
+A block is JSON, compressed by gzip and written as base64 into a <script> that no browser runs; the page unpacks it on
+demand. The texts of neighbouring items share a chunk of about `CHUNK_TEXT` characters: a prompt is stored once for all
+answers to it, and the common beginning of neighbours' prompts (instructions, exemplars) once a chunk. Texts are
+unchanged except for cuts: the page shows invisible characters, marks what was read, and renders Markdown and formulas
+of an opened item (static/prose.js).
 
-The index alone is not compressed: a browser unpacks in the background, and what it finds there it tells only after it
-has read on for a while; of a large file that is a second.
+The index alone is not compressed: a browser unpacks in the background, and in a large file takes a second longer to
+deliver the result.
 
-Which items a report shows where they are too many: a seeded sample of every exam, model and outcome.
+A report with too many items shows a seeded sample of every exam, model and outcome.
 """
 
 from __future__ import annotations
@@ -49,70 +49,71 @@ def stratified(strata: Sequence[Hashable], wanted: int, seed: int) -> set[int] |
         places.setdefault(stratum, []).append(place)
     draw = random.Random(seed)
     sizes = {stratum: len(own) for stratum, own in places.items()}
-    counts = allocated(sizes, wanted, sizes, 1)  # one of each: rare outcomes are what readers look for
+    counts = allocated(sizes, wanted, sizes, 1)  # at least one of each: readers look for rare outcomes
     return {place for stratum, own in places.items() for place in draw.sample(own, counts[stratum])}
 
 
 CHUNK_ITEMS = 256
 CHUNK_TEXT = 1 << 19
-"""Characters of a chunk's texts, after which the next one begins."""
+"""Characters of texts after which a new chunk begins."""
 PACKED = 4
-"""Effort of gzip: 6 takes three times as long, and a page is a seventh smaller."""
+"""Level of gzip: 6 takes three times as long for a page a seventh smaller."""
 LONGEST = 20_000
-"""Characters of one text; the rest stays in the run folder."""
+"""The most characters of one text; the rest is only in the run folder."""
 LONGEST_THOUGHT = 4_000
-"""The same of what a model thought first: many times as long as answers, it would leave no room for these."""
+"""The most characters of a model's reasoning: many times as long as answers, it would leave no room for these."""
 LONGEST_PROMPT = 60_000
-"""The same of a prompt: it holds the exemplars, which are written once a chunk."""
+"""The most characters of a prompt: it contains exemplars, which are written once a chunk."""
 HEAD = 110
-"""Characters of a question that the list shows."""
+"""Characters of a question shown in the list."""
 _SIGNS = "*_`#>|$\\[<~"
 _BEGINNING = re.compile(r"\n(?:[ \t]*(?:[-+=]|\d+[.)])| {4}| {0,3}\t)")
-"""Without one of these in a text that begins with a line's end, Markdown is paragraphs and line ends."""
+"""Markdown block syntax at the start of a line (a line end is put before the text); without it there are only
+paragraphs and line ends."""
 _FORMULA = re.compile(r"\$|\\[(\[b]")
-"""Without one of these there is no formula in a text."""
+"""Delimiters of formulas."""
 
 
 class Asked(Struct, omit_defaults=True, gc=False):
-    """What the answers to a question share, as the page reads it."""
+    """Data shared by the answers to a question, in the page's format."""
 
     prompt: str
-    """But for what it begins with."""
+    """The prompt without its shared beginning."""
     about: str = ""
-    """What a search looks at of the question."""
+    """The text of the question for search."""
     shared: int = -1
-    """Number of that among the chunk's."""
+    """Number of the shared beginning in the chunk."""
     gold: str = ""
     tags: dict[str, str] = {}
 
 
 class Item(Struct, omit_defaults=True, gc=False):
-    """An answer's texts, as the page reads them."""
+    """An answer's texts, in the page's format."""
 
     asked: int
-    """Number of its `Asked` among the chunk's."""
+    """Number of its `Asked` in the chunk."""
     reply: str
     answer: str
     why: str
     span: tuple[int, int] | None = None
-    """Where in the reply stands what was read, in units of UTF-16."""
+    """Start and end of the part of the reply that was read, in units of UTF-16."""
     failure: str = ""
     found: list[tuple[str, str]] = []
     thought: str = ""
     thought_size: str = ""
     ended: str = ""
-    """Why the reply ended, where it was cut off."""
+    """Why the reply was cut off."""
     repeat: int = 0
     weight: int = 1
     cut: int = 0
-    """Characters of the reply that are left out."""
+    """Number of characters of the reply left out."""
 
 
 def packed(content: object) -> str:
-    """JSON, gzip, base64."""
+    """Return the content as JSON, compressed by gzip, in base64."""
     try:
         made = msgspec.json.encode(content)
-    except UnicodeEncodeError:  # half a character, which only an escape can say
+    except UnicodeEncodeError:  # lone surrogates need escapes
         made = json.dumps(msgspec.to_builtins(content), separators=(",", ":")).encode()
     return base64.b64encode(gzip.compress(made, PACKED, mtime=0)).decode()
 
@@ -126,10 +127,10 @@ def _place(row: ScoreRow, reply: str) -> tuple[int, int] | None:
 
 
 class PackedItems:
-    """The answers of a page, packed into a temporary file: they are written after what is known only at their end."""
+    """The answers of a page, packed into a temporary file, since the head of the page needs their totals."""
 
     def __init__(self, beside: Path, limit: int) -> None:
-        """`beside`: the folder of the page, which has room for it or has not; `limit`: characters of all blocks."""
+        """Open a temporary file in `beside`, the page's folder; `limit`: the most characters of all blocks."""
         try:
             self._texts: IO[str] = tempfile.TemporaryFile("w+", dir=beside, encoding="ascii")  # noqa: SIM115
         except OSError as problem:
@@ -137,16 +138,16 @@ class PackedItems:
         self._limit = limit
         self.index = AnswerIndex()
         self.first = ""
-        """The blocks that are needed first, as elements."""
+        """The blocks needed first, as elements."""
         self.items = 0
         self.size = 0
-        """Characters of all blocks."""
+        """Number of characters of all blocks."""
         self.cut = 0
-        """Items with a text longer than the page holds."""
+        """Number of items with a cut text."""
         self.whole = True
-        """Whether everything fitted."""
+        """Whether all items fitted."""
         self.marked = self.formulas = False
-        """Whether a reply may have Markdown, or a formula."""
+        """Whether some reply may contain Markdown, or a formula."""
         self._heads: dict[str, str] = {}
         self._firsts = array("i")
         self._chunk = _Chunk()
@@ -154,7 +155,7 @@ class PackedItems:
         self._last: Answer | None = None
 
     def fill(self, items: Iterable[Answer]) -> bool:
-        """Take in items, as long as there is room; whether all fitted."""
+        """Add items, as long as they fit; return whether all did."""
         for item in items:
             self._add(item)
             if not self.whole:
@@ -176,7 +177,7 @@ class PackedItems:
         self._rows.append(row)
         reply = item.reply
         self.cut += self._chunk.add(item, reply, same=same)
-        signed = any(map(reply.__contains__, _SIGNS))  # a tenth of the time that a pattern takes
+        signed = any(map(reply.__contains__, _SIGNS))  # ten times as fast as a pattern
         self.marked = self.marked or signed or bool(_BEGINNING.search(f"\n{reply}"))
         self.formulas = self.formulas or (signed and bool(_FORMULA.search(reply)))
         self.items += 1
@@ -190,7 +191,7 @@ class PackedItems:
         self._chunk, self._rows, self._last = _Chunk(), [], None
 
     def _block(self, name: str, text: str) -> str:
-        """Return a block as an element; "" where there is no room for it."""
+        """Return a block as an element; "" if it does not fit."""
         self.size += len(text)
         self.whole = self.whole and self.size <= self._limit
         return block(name, text) if self.whole else ""
@@ -201,12 +202,12 @@ class PackedItems:
         shutil.copyfileobj(self._texts, out, 1 << 20)
 
     def close(self) -> None:
-        """Give the temporary file back."""
+        """Close and delete the temporary file."""
         self._texts.close()
 
 
 def block(name: str, text: str) -> str:
-    """Return a packed block as an element that no browser runs. `text`: base64, or JSON that ends no element."""
+    """Return a packed block as an element that no browser runs. `text`: base64, or JSON escaped for an element."""
     return f'<script type="text/plain" id="block-{name}">{text}</script>\n'
 
 
@@ -223,7 +224,7 @@ class _Chunk:
         self._long = False
 
     def add(self, item: Answer, reply: str, *, same: bool) -> int:
-        """Returns 1 where a text was cut, else 0. `same`: what was asked is what was asked last."""
+        """Add an item. Returns 1 if a text was cut, else 0. `same`: whether the question is that of the last item."""
         row = item.row
         if not same:
             self._long = self._ask(item)
@@ -249,7 +250,7 @@ class _Chunk:
         return int(self._long or cut > 0 or max(map(len, texts)) > LONGEST)
 
     def _ask(self, item: Answer) -> bool:
-        """Take in what was asked; whether the prompt is longer than the page holds."""
+        """Add a question and its prompt; return whether the prompt was cut."""
         prompt = item.prompt_text
         common = self._common(prompt, item.row.question)
         asked = Asked(_cut(prompt[len(common) :]), _cut(about(item.question)) if item.question else item.row.question)
@@ -262,9 +263,9 @@ class _Chunk:
         return len(prompt) - len(common) > LONGEST or len(common) > LONGEST_PROMPT or len(item.gold) > LONGEST
 
     def _common(self, prompt: str, question: str) -> str:
-        """Return what this prompt begins with as the last question's did, up to the end of a line."""
+        """Return the common beginning of this prompt and the last question's, up to the end of a line."""
         last, before = self._last
-        if question == before:  # another sample, or the same question again: nothing to learn from
+        if question == before:  # another sample, or the same question again: equal prompts would be shared whole
             common = next((known for known in self._shared if known and prompt.startswith(known)), "")
         else:
             common = beginning(last, prompt)
@@ -272,14 +273,14 @@ class _Chunk:
         return common
 
     def plain(self) -> dict[str, Any]:
-        """As the page reads it."""
+        """Return the chunk in the page's format."""
         return {"shared": list(self._shared), "asked": self._asked, "items": self.items}
 
 
 def beginning(first: str, second: str) -> str:
-    """Return what two texts begin with alike, up to the end of a line; "" where that is too little to be worth it."""
+    """Return the common beginning of two texts, up to the end of a line; "" if too short to pay."""
     low, high = 0, min(len(first), len(second))
-    while low < high:  # a binary search, since comparing slices is quick and comparing characters is not
+    while low < high:  # a binary search, since comparing slices is faster than comparing characters
         middle = (low + high + 1) // 2
         if first.startswith(second[:middle]):
             low = middle
@@ -290,7 +291,7 @@ def beginning(first: str, second: str) -> str:
 
 
 def _cut(text: str, longest: int = LONGEST) -> str:
-    """Return a text no longer than the page holds; the page is told of how much is left."""
+    """Return a text cut to `longest` characters, with a note of how many are left out."""
     if len(text) <= longest:
         return text
     return f"{text[:longest]}\n… ({len(text) - longest:,} more characters, in the run's responses.jsonl)"

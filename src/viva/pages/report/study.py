@@ -1,9 +1,9 @@
-"""The page of one or several runs: their results together, and as many answers as fit.
+"""The report of one or several runs as one HTML file: their results together, and as many answers as fit.
 
-The report as one file: a head with all that is read first, then the packed items, written as they come.
+The file has a head with all that is read first, then the packed items.
 
-What must be there before a reader can do anything (text, tables, the items' index and their script) stands before the
-items' texts, so that a large file is in use while the browser still reads it.
+The parts that a reader needs at once (text, tables, the items' index and their script) precede the items' texts, so
+that a large file is usable while the browser still loads it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def methods(records: Sequence[RunRecord], results: Sequence[Result]) -> str:
 
 
 def _title(benchmark: str) -> str:
-    """Return what a benchmark is called, with its citation where it has a paper."""
+    """Return a benchmark's title, with a citation if it has a paper."""
     if benchmark in catalogue():
         return f"{about(benchmark).title} [@{about(benchmark).key}]"
     try:
@@ -78,15 +78,15 @@ def _title(benchmark: str) -> str:
 
 
 class Downloads:
-    """Gives every table that the page shows its id, and keeps what is saved of it."""
+    """Assigns ids to the page's tables, and collects their files for download."""
 
     def __init__(self, figures: str) -> None:
-        """`figures`: all figures of the report as CSV, unrounded."""
+        """Take `figures`: all figures of the report as CSV, unrounded."""
         self.files = {"figures": {"name": "figures", "csv": figures}}
-        """Id → what its files are called without the ending, and their content."""
+        """Id → name of its files without suffix, and their content."""
 
     def add(self, table: Table) -> str:
-        """Return the table's id; its CSV has the cells as they are printed."""
+        """Add a table and return its id; its CSV has the cells as printed."""
         number = len(self.files)
         self.files[f"table-{number}"] = {
             "name": f"{number:02}-{slug(table.title, 60)}",
@@ -97,7 +97,7 @@ class Downloads:
 
 
 def _write(out: IO[str], report: Report, items: PackedItems | None, left_out: Sequence[str], **page: object) -> None:
-    """Write the page of a report with its answers; `left_out`: what it says of those that are not there."""
+    """Write the page of a report with its answers; `left_out`: notes on omitted answers."""
     wanted = (items.marked, items.formulas, True) if items else ()
     rendering = [name for name, there in zip(PROSE, wanted, strict=False) if there]
     scripts = ("tables.js", "blocks.js", "report.js", *(["items.js"] if items else []), *rendering, "charts.js")
@@ -128,13 +128,13 @@ def _write(out: IO[str], report: Report, items: PackedItems | None, left_out: Se
 
 DEFAULT_ITEMS = 100_000
 DEFAULT_SIZE = 100.0
-"""Megabytes that a report may have."""
+"""Default limit of a report's size, in megabytes."""
 _FRAME = 3.0
-"""Of these, for all but the items: the drawing library, tables, charts."""
+"""Megabytes reserved for all but the items: the drawing library, tables, charts."""
 
 
 class PageOptions(Struct, kw_only=True):
-    """How large a page may be, and what it is called."""
+    """Limits and title of a page."""
 
     title: Annotated[str, note("What the page is called.  [default: the runs' names]")] = ""
     items: Annotated[
@@ -152,19 +152,19 @@ class PageOptions(Struct, kw_only=True):
 
 
 def runs_at(path: Path) -> list[Path]:
-    """Return the folder itself where it is a run, else all runs in it."""
+    """Return the folder itself if it is a run, else all runs in it."""
     if not path.is_dir():
-        RunFolder.open(path)  # says what it is not
+        RunFolder.open(path)  # raises with the reason
     return runs_in(path)
 
 
 Names = dict[tuple[int, str, str], str]
-"""(number of the run, exam, model) → what the report calls the model."""
+"""(number of the run, exam, model) → the model's name in the report."""
 
 
 def names_of(read: Sequence[Reported], *, whole: bool = False) -> Names:
-    """Return models by their names, with the run's where a model sat an exam in several runs; paths without the folders
-    that all of them have in common, unless they are to be `whole`.
+    """Return the models' names, with the run's if a model took an exam in several runs: its path without the folders
+    common to all, unless `whole`.
     """
     results = [
         (number, run.folder.path.name, result) for number, run in enumerate(read) for result in run.report.results
@@ -204,7 +204,7 @@ def together(read: Sequence[Reported], names: Names) -> Report:
 
 
 def write_report(read: Sequence[Reported], config: PageOptions, out: Path) -> tuple[int, int, list[str]]:
-    """Write the page of some runs, as a whole or not at all. Returns its bytes, how many answers it shows, and warnings
+    """Write the page of some runs atomically. Returns its size in bytes, the number of answers shown, and warnings
     about comparing. Raises StorageError.
     """
     names = names_of(read)
@@ -214,7 +214,7 @@ def write_report(read: Sequence[Reported], config: PageOptions, out: Path) -> tu
     title = ", ".join(one_line(name, 80) for name in called[:4]) + (
         f" and {len(read) - 4} more runs" if len(read) > 4 else ""
     )
-    # Above all charts, not in a note below them: what they show beside each other is no comparison.
+    # Above all charts, not in a note below, since charts suggest a comparison.
     warnings = [warning for run in read for warning in run.warnings] + list(_uneven(report.results))
     above = [*(note for run in read for note in run.estimates), *warnings]
     page = {
@@ -240,7 +240,7 @@ def write_report(read: Sequence[Reported], config: PageOptions, out: Path) -> tu
 
 
 def _uneven(results: Sequence[Result]) -> Iterator[str]:
-    """Yield exams of one label that were asked in different ways: their rows are no comparison of models."""
+    """Yield warnings on exams of one label asked in different ways: their rows do not compare models."""
     exams: dict[tuple[int, str], list[str]] = {}
     for exam in dict.fromkeys(result.exam for result in results):
         ways = _ways([result for result in results if result.exam == exam])
@@ -255,7 +255,7 @@ def _uneven(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _ways(results: Sequence[Result]) -> list[dict[str, str]]:
-    """Return the ways of asking, by the parts of the signatures in which models of one comparison may not differ."""
+    """Return the different ways of asking, by the parts of signatures that must be equal in a comparison of models."""
     ways: list[dict[str, str]] = []
     signed = [
         dict(part.split(":", 1) for part in each_result.signature.split("|") if ":" in part) for each_result in results
@@ -263,7 +263,7 @@ def _ways(results: Sequence[Result]) -> list[dict[str, str]]:
     for settings in sorted(signed, key=of_baseline):
         parts = {name: value for name, value in settings.items() if name not in OF_THE_MODEL | {"seed"}}
         same: Callable[[dict[str, str]], dict[str, str]] = for_baseline if of_baseline(settings) else dict
-        if same(parts) not in map(same, ways):  # a baseline's requests are as the others', whatever they said
+        if same(parts) not in map(same, ways):  # a baseline's requests do not matter
             ways.append({**ways[0], **same(parts)} if ways and of_baseline(settings) else parts)
     return ways
 
@@ -271,7 +271,7 @@ def _ways(results: Sequence[Result]) -> list[dict[str, str]]:
 def _spool_items(
     read: Sequence[Reported], names: Names, config: PageOptions, folder: Path
 ) -> tuple[PackedItems | None, list[str]]:
-    """Return the items packed, as many as fit, and what the page says of those that it leaves out."""
+    """Return the packed items, as many as fit, and notes on those left out."""
     total, capacity = sum(len(run.strata) for run in read), int((config.max_size - _FRAME) * 1e6)
     if not config.items or not total:
         return None, []
@@ -282,7 +282,7 @@ def _spool_items(
         items = PackedItems(folder, capacity)
         if items.fill(_items(read, names, chosen)) or count == 1:
             break
-        # So many characters held so many items; a little less of that, since items differ.
+        # Estimated from the characters so far, less a margin, since items differ.
         held = items.items * capacity / max(1, items.size)
         items.close()
         count, because = max(1, min(int(count * 0.9), int(held * 0.92))), f"{flag('max_size')} {config.max_size:g}"

@@ -1,5 +1,4 @@
-"""What experts are shown of a run, who is invited, what a sample of it holds, and what
-visitors of served pages must know."""
+"""Options for opening a review: the filter shown first, invitations, samples, and notes for visitors."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from viva.secretkey import personal_key
 from viva.visible import escape_invisible
 
 FEW = 20
-"""Labels, below which the coverage of intervals was not tried (analysis/raters/prediction.py)."""
+"""The fewest labels for which the coverage of intervals was simulated (analysis/raters/prediction.py)."""
 
 
 Token = Annotated[
@@ -37,7 +36,7 @@ Port = Annotated[int, Meta(ge=0, le=65535, description="0 takes a port that is f
 
 
 class Serving(Struct, kw_only=True):
-    """Where a page is served, and what its visitors must know."""
+    """Where a page is served, and its token."""
 
     host: Annotated[str, note("Where to serve; any other host needs a token.")] = "127.0.0.1"
     port: Port = 8470
@@ -46,12 +45,12 @@ class Serving(Struct, kw_only=True):
 
     @property
     def where(self) -> dict[str, Any]:
-        """The same as who serves it takes it. Raises VivaError."""
+        """Return the keywords of `serve`. Raises VivaError."""
         return {"host": self.host, "port": self.port, "token": token_given(self.token, self.token_file)}
 
 
 class Opening(Serving, kw_only=True):
-    """How a review is opened: what is marked at first, by whom, where it is served."""
+    """Options of a review: its first filter, reviewers, and where it is served."""
 
     reviewer: Annotated[str, note("Who marks; else the page asks.", metavar="NAME")] = ""
     invite: Annotated[
@@ -90,7 +89,7 @@ class Opening(Serving, kw_only=True):
 
 
 def invited(opening: Opening, run: Path) -> dict[str, str]:
-    """Return a key for everybody who is invited → the name. Raises VivaError for names that are none, or said twice."""
+    """Return key → name for everybody invited. Raises VivaError for invalid or repeated names."""
     if opening.invite and (opening.token or opening.token_file or opening.reviewer):
         raise VivaError(
             f"gives everybody a key and a name of their own: leave out {option('token')} and {option('reviewer')}",
@@ -115,7 +114,7 @@ def invited(opening: Opening, run: Path) -> dict[str, str]:
 
 
 def shares_of(drawn: Sequence[Item]) -> Iterator[str]:
-    """Yield what each model's answers get of a random sample, where that is little."""
+    """Yield notes on models with few answers in a random sample."""
     counts = Counter((item.about["exam"], item.about["model"]) for item in drawn)
     for (exam, model), count in counts.items():
         if len(counts) > 1 or count < FEW:
@@ -124,7 +123,7 @@ def shares_of(drawn: Sequence[Item]) -> Iterator[str]:
 
 
 def start_filter(opening: Opening, items: list[Item]) -> Filter:
-    """Return the filter that reviewers begin with. Raises VivaError for tags and values that no answer has."""
+    """Return the reviewers' initial filter. Raises VivaError for tags and values that no answer has."""
     query = {"sample": opening.sample, "seed": str(opening.seed), "by": opening.strata, "order": opening.order}
     names = list(dict.fromkeys(name for item in items for name in (*item.about, "decided")))
     strata = [*names, UNCERTAINTY]

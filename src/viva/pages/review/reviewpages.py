@@ -1,4 +1,4 @@
-"""The pages: every text is escaped, a POST is answered with 303, and everything works without JavaScript."""
+"""Pages of a review: every text is escaped, a POST is answered with 303, and all works without JavaScript."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from viva.render.markuptext import csv_text
 from viva.review.items import TELLING, THOUGHT, Filter, Item, name_problem
 
 _SAID = shipped_table(__file__, "said.toml", dict[str, str])
-"""What a page says of the form before it, by its code in the address."""
+"""Code in the URL → message about the previous form."""
 _COLUMNS = tuple(Review.__struct_fields__)
 
 
@@ -62,7 +62,7 @@ class Pages(Served):
     # Who is asking
 
     def _reviewer(self, request: Request) -> str:
-        """Return who marks: as the token says that is a person's own, else as the cookie does; "" for nobody yet."""
+        """Return the reviewer's name: from a personal token, else from the cookie; "" if unknown."""
         if self.access.people and (person := self.access.person(request.cookies)):
             return person
         name = unquote(request.cookies.get(self.access.cookie("reviewer"), ""), errors="replace")
@@ -72,7 +72,7 @@ class Pages(Served):
         return Filter.read(request.query_params, self._session.settings.start.blind)
 
     def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
-        """Return a page with what all of them show."""
+        """Return a page, with the values that all pages need."""
         return super().page(
             request,
             template,
@@ -87,7 +87,7 @@ class Pages(Served):
         )
 
     async def _marker(self, request: Request, form: Form) -> str:
-        """Return who posted a form about an item; the page must have been opened by the same."""
+        """Return the reviewer who posted a form. Raises FormError if the page was opened under another name."""
         reviewer = self._reviewer(request)
         if not reviewer:
             raise FormError(403, "Say who you are first. Nothing was saved.")
@@ -98,13 +98,13 @@ class Pages(Served):
     # Pages
 
     async def home(self, request: Request) -> Response:
-        """Whoever is known goes to the list, others say their name first."""
+        """Send known reviewers to the list, others to the form for their name."""
         await self._refresh()
         where = f"/items?{self._session.settings.start.query()}" if self._reviewer(request) else "/start"
         return RedirectResponse(where, 303)
 
     async def start(self, request: Request) -> Response:
-        """Return the reviewer's name. Whoever came with a token of their own has one, and no other."""
+        """Ask for the reviewer's name and keep it in a cookie; a personal token fixes the name."""
         if self.access.people and self.access.person(request.cookies):
             return RedirectResponse("/", 303)
         if request.method != "POST":
@@ -197,7 +197,7 @@ class Pages(Served):
     # Forms
 
     async def mark(self, request: Request) -> Response:
-        """Return marks of one item: written, then the next item; a form that says too little comes back as it was."""
+        """Write the marks of one item and redirect to the next item; an incomplete form is returned as it was."""
         form = await self.form(request)
         reviewer = await self._marker(request, form)
         await self._refresh()
@@ -233,7 +233,7 @@ class Pages(Served):
         return RedirectResponse(f"/item/{following.key}?{chosen.query()}&said={'saved' if written else 'next'}", 303)
 
     async def undo(self, request: Request) -> Response:
-        """Take back what this reviewer's last form said, and show what it was about."""
+        """Take back this reviewer's last form, and show its item."""
         form = await self.form(request)
         reviewer = await self._marker(request, form)
         chosen = self._filter(request)
@@ -245,7 +245,7 @@ class Pages(Served):
     # The rest
 
     async def agreement(self, request: Request) -> Response:
-        """Return how far experts and judges agree so far, or why that cannot be said."""
+        """Return the agreement of experts and judges so far, or why it is undefined."""
         make = self._session.settings.agreement
         if make is None:
             raise HTTPException(404, "This review has no agreement page.")
@@ -276,13 +276,13 @@ def _agreement(make: Callable[[], Findings[Any]]) -> dict[str, object]:
     except VivaError as problem:
         return {"tables": (), "notes": (str(problem),), "chart": ""}
     chart = ""
-    with suppress(VivaError):  # nothing to draw, or nothing to draw with
+    with suppress(VivaError):  # nothing to draw, or the extra for charts is missing
         chart = as_json(spec(drawn)) if (drawn := agreement.chart()) else ""
     return {"tables": agreement.tables(), "notes": agreement.notes, "chart": chart}
 
 
 def reviews_csv(reviews: Sequence[Review]) -> str:
-    """Return a row a line of the log; texts are made harmless to spreadsheets."""
+    """Return the log as CSV, a row for each line; texts are made safe for spreadsheets."""
     rows = (
         {**msgspec.structs.asdict(each_review), "about": "; ".join(map("=".join, each_review.about.items()))}
         for each_review in reviews
@@ -308,5 +308,5 @@ def application(items: Sequence[Item], log: ReviewLog, settings: Settings, acces
 
 
 def serve(items: Sequence[Item], log: ReviewLog, settings: Settings, **where: Any) -> None:
-    """Serve until Ctrl-C, `where` as every served application says it. Raises VivaError where nothing can be served."""
+    """Serve until Ctrl-C; `where`: the keywords of `serve`. Raises VivaError if it cannot be served."""
     web_serve(lambda access: application(items, log, settings, access), **where)

@@ -1,5 +1,5 @@
-"""A review behind its pages: the items, the log, who has marked what and what comes next; what templates show of an
-item, plain values and never more than a blind reviewer may see; and what a posted form writes.
+"""State of a review behind its pages: items, log, marks and the next item; values for templates, which never contain
+what a blind reviewer may not see; and the lines that a posted form writes.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _KEPT_SELECTIONS = 64
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """How a review is opened. `start` is the filter that reviewers begin with.
+    """Settings of a review. `start` is the reviewers' initial filter.
 
-    `marks_per_item` is how many reviewers each item should get. `reviewer` is who marks where nobody has said.
-    `agreement` finds what the agreement page shows.
+    `marks_per_item`: number of reviewers that each item should get. `reviewer`: default name. `agreement`: makes the
+    findings of the agreement page.
 
-    Where a set is built, the caller can have a say: `refuse` looks at lines before they are written and
-    returns what is wrong, as a sentence for who posted them, or ""; `saved` is told what was written; `renewed` gives
-    the items anew after somebody wrote (an edited text is another item, for the others to decide about).
+    Hooks for building a set: `refuse` gets lines before they are written and returns an error as a sentence, or "";
+    `saved` gets the written lines; `renewed` returns the current items after a write (an edited text is another item,
+    for the others to decide about).
     """
 
     title: str = ""
@@ -50,7 +50,7 @@ class Refused(Exception):  # noqa: N818 - the sentence is for who posted the for
 
 
 class Progress(Struct, frozen=True):
-    """How many items there are, and are marked: by me, by anyone, by two or more."""
+    """Number of items: all, and marked by me, by anyone, by two or more."""
 
     items: int
     mine: int
@@ -59,7 +59,7 @@ class Progress(Struct, frozen=True):
 
 
 class ReviewSession:
-    """What the pages ask for. Everything about marks comes from the log, read anew where it has grown."""
+    """Data of the pages. All marks come from the log, which is re-read when it has grown."""
 
     def __init__(self, items: Sequence[Item], log: ReviewLog, settings: Settings) -> None:
         self.log = log
@@ -71,7 +71,7 @@ class ReviewSession:
         self._take(items)
 
     def _take(self, items: Sequence[Item]) -> None:
-        """These are the items from now on; those before can still be looked at."""
+        """Replace the current items; earlier ones can still be viewed."""
         self.items = tuple(items)
         self.tags = tags(self.items)
         samples = {item.about.get("sample") for item in self.items}
@@ -80,7 +80,7 @@ class ReviewSession:
         self._selections = Kept[tuple[Item, ...]](_KEPT_SELECTIONS)
 
     def refresh(self) -> None:
-        """Take in what others wrote, and the items anew where that changes them."""
+        """Read lines that others wrote, and reload the items if these change them."""
         self.log.refresh()
         if self.settings.renewed is None:
             return
@@ -90,15 +90,15 @@ class ReviewSession:
                 self._read = read
 
     def write(self, lines: Sequence[Review]) -> list[Review]:
-        """Append lines; returns those written. Raises Refused for what the caller does not accept."""
+        """Append lines; return those written. Raises Refused for lines that `refuse` rejects."""
         with self._writing:
             if lines and self.settings.refuse is not None and (problem := self.settings.refuse(lines)):
-                self._read = -1  # what it was about may have changed beside the log
+                self._read = -1  # items may have changed without the log
                 raise Refused(problem)
             return self._told(self.log.append(lines))
 
     def undo(self, reviewer: str, form: str, at: float) -> list[Review]:
-        """Take back what a reviewer's last form said; returns the lines written."""
+        """Take back a reviewer's last form; return the lines written."""
         with self._writing:
             return self._told(self.log.undo(reviewer, form, at))
 
@@ -108,13 +108,13 @@ class ReviewSession:
         return written
 
     def item(self, key: str) -> Item | None:
-        """Return the item of this key, if there is one."""
+        """Return the item with this key; None if there is none."""
         return self._by_key.get(key)
 
     def select(self, chosen: Filter) -> tuple[Item, ...]:
         """Return the items of a filter, whoever marked them."""
         name = chosen.query(page=1, todo="all", blind=False)
-        selections = self._selections  # before the items: another thread may take new ones meanwhile
+        selections = self._selections  # read before the items, which another thread may replace meanwhile
         items = self.items
         return selections.get(name, lambda: chosen.select(items))
 
@@ -126,7 +126,7 @@ class ReviewSession:
         return tuple(reviewer for reviewer, count in given.items() if count == len(aspects))
 
     def wants(self, item: Item, chosen: Filter, reviewer: str) -> bool:
-        """Return whether it is on the list of what this reviewer has to do."""
+        """Return whether an item is on this reviewer's list of items to mark."""
         if chosen.todo == "all":
             return True
         marked = self.reviewers(item)
@@ -137,9 +137,10 @@ class ReviewSession:
         return [item for item in self.select(chosen) if self.wants(item, chosen, reviewer)]
 
     def next_to_do(self, item: Item | None, chosen: Filter, reviewer: str) -> Item | None:
-        """Return what to mark after this item: first what still needs reviewers, then what this one has not marked.
+        """Return the next item to mark: first those that need more reviewers, then those that this reviewer has not
+        marked.
 
-        It goes on from the item to the end of the filter, then from its beginning. None: all of it is marked.
+        The search goes from `item` to the end of the filter, then from its beginning. None if all items are marked.
         """
         chain = self.select(chosen)
         here = next((place for place, other in enumerate(chain) if item and other.key == item.key), -1)
@@ -150,7 +151,7 @@ class ReviewSession:
         return next(short, mine[0] if mine and chosen.todo != "short" else None)
 
     def progress(self, chosen: Filter, reviewer: str) -> Progress:
-        """Return how far the items of a filter are."""
+        """Return the progress on the items of a filter."""
         marked = [self.reviewers(item) for item in self.select(chosen)]
         return Progress(
             len(marked),
@@ -164,12 +165,12 @@ class ReviewSession:
         return {aspect: line for (name, aspect), line in self.log.latest(item.key).items() if name == reviewer}
 
     def others(self, item: Item, reviewer: str) -> list[Review]:
-        """Return the other reviewers' marks that count."""
+        """Return the other reviewers' valid marks."""
         lines: Mapping[tuple[str, str], Review] = self.log.latest(item.key)
         return [line for (name, _), line in lines.items() if name != reviewer and line.after is not None]
 
     def showed(self, item: Item, reviewer: str) -> None:
-        """Remember that this reviewer was shown the drafts."""
+        """Record that this reviewer has seen the drafts."""
         self._seen.add((item.key, reviewer))
 
     def blind(self, item: Item, chosen: Filter, reviewer: str) -> bool:
@@ -185,11 +186,11 @@ _SET_WORDS = {0.0: "reject", 1.0: "approve"}
 _KEYS = {0.0: "n", 1.0: "y", **{tenths / 10: str(tenths) for tenths in range(1, 10)}}
 """Mark → its key, the same on every scale: n for none of it, y for all of it, a digit for so many tenths."""
 HALF = "h"
-"""Where half is the only mark between."""
+"""Key of one half if it is the only mark between none and all."""
 
 
 class Choice(Struct, frozen=True):
-    """One mark that can be given: its place in the scale, its figure, its word, and the key that gives it."""
+    """One possible mark: its place in the scale, figure, word, and key."""
 
     number: int
     figure: str
@@ -198,11 +199,11 @@ class Choice(Struct, frozen=True):
 
 
 class Aspect(Struct, frozen=True, kw_only=True):
-    """One aspect of an item with its part of the form. `entered` and `comment` are what the form holds."""
+    """One aspect of an item with its part of the form. `entered` and `comment`: content of the form."""
 
     number: int
     draft: ReviewItem
-    """Nothing of the verdict to a blind reviewer."""
+    """The draft, without the verdict for a blind reviewer."""
     choices: tuple[Choice, ...]
     entered: str
     comment: str
@@ -218,12 +219,12 @@ class Aspect(Struct, frozen=True, kw_only=True):
 
 
 def figure(value: float | None) -> str:
-    """Return a mark as people write it."""
+    """Return a mark as text."""
     return "none" if value is None else f"{round(value, 3):g}"
 
 
 def choices(item: Item, draft: ReviewItem) -> tuple[Choice, ...]:
-    """Return the scale with words and keys."""
+    """Return the possible marks with words and keys."""
     words = _SET_WORDS if item.editable else _WORDS
     keys = _KEYS | ({0.5: HALF} if set(draft.scale) <= {0.0, 0.5, 1.0} else {})
     return tuple(
@@ -239,7 +240,9 @@ def aspects(
     entered: Mapping[str, str] | None,
     blind: bool,
 ) -> list[Aspect]:
-    """Return the aspects of an item as one reviewer sees them; with `entered`, a form that came back is shown again."""
+    """Return the aspects of an item as one reviewer sees them; `entered`: content of a rejected form, to be shown
+    again.
+    """
     aspects_of: list[Aspect] = []
     for number, draft in enumerate(item.drafts):
         last = own.get(draft.aspect)
@@ -272,14 +275,12 @@ def aspects(
 
 
 def said(name: str, value: str) -> str:
-    """Return a tag's value for people: outcomes by the names that all pages give them."""
+    """Return a tag's value for display; outcomes by their displayed names."""
     return outcome_name(value) if name == OUTCOME else value
 
 
 def labels(item: Item, blind: bool, names: Collection[str] | None = None) -> list[tuple[str, str]]:
-    """Return what an item is, for people (or what of it has these names): nothing of the verdict to a blind
-    reviewer.
-    """
+    """Return an item's labels (or those in `names`) as (name, value), without the verdict for a blind reviewer."""
     return [
         (name, said(name, value))
         for name, value in item.about.items()
@@ -288,17 +289,17 @@ def labels(item: Item, blind: bool, names: Collection[str] | None = None) -> lis
 
 
 def marked(own: Mapping[str, Review]) -> list[str]:
-    """Return the aspects that a reviewer's mark stands on."""
+    """Return the aspects with a current mark by a reviewer."""
     return [aspect for aspect, line in own.items() if line.after is not None]
 
 
 COMMENT_LIMIT = 4_000
-"""Characters of a comment."""
+"""The most characters of a comment."""
 _ID = re.compile(r"[0-9a-f]{32}\Z")
 
 
 def form_id(form: Form) -> str:
-    """Return the id of the form that was posted. Raises FormError for what is none."""
+    """Return the id of the posted form. Raises FormError if it is invalid."""
     id_given = form.get("form", "")
     if not _ID.match(id_given):
         raise FormError(400, "This form has no id of its own. Nothing was saved: reload the page.")
@@ -306,7 +307,7 @@ def form_id(form: Form) -> str:
 
 
 class Marking(Struct, frozen=True, kw_only=True):
-    """A form about an item, and what counts when it is posted."""
+    """A posted form about an item, and the circumstances that its lines depend on."""
 
     item: Item
     reviewer: str
@@ -315,11 +316,11 @@ class Marking(Struct, frozen=True, kw_only=True):
     """Aspect → the reviewer's last line about it."""
     blind: bool
     shown: bool
-    """Whether the page showed the drafts, so that they can be confirmed."""
+    """Whether the page showed the drafts, which may then be confirmed."""
     drawn: str
 
     def lines(self) -> list[Review]:
-        """Return the lines to write: one for every aspect where the form says something new. Raises FormError."""
+        """Return the lines to write: one for every aspect that the form changes. Raises FormError."""
         posted, now = form_id(self.form), time.time()
         marks: list[Review] = []
         for number, draft in enumerate(self.item.drafts):
@@ -378,5 +379,5 @@ _WHICH = ("exam", "model", "question", "sample")
 
 
 def _same(first: str, other: str) -> bool:
-    """Return whether two texts are the same but for what a browser does to line ends."""
+    """Return whether two texts are equal, except for line ends, which browsers change."""
     return first.replace("\r\n", "\n").replace("\r", "\n") == other.replace("\r\n", "\n").replace("\r", "\n")

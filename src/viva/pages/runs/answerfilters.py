@@ -1,4 +1,4 @@
-"""The answers of a run, indexed, and its questions by models: what the address chooses of them."""
+"""The answers of a run, indexed, and its questions by models, filtered by the URL's choice."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Place(NamedTuple):
     at: int
 
     def __str__(self) -> str:
-        """As an address calls it."""
+        """Return the place as in URLs."""
         return f"{self.sheet + 1}.{self.at + 1}"
 
 
@@ -36,7 +36,7 @@ class Answers(AnswerIndex):
         super().__init__()
         self._sheets = sheets
         groups: dict[tuple[int, int], list[int]] = {}
-        for number, sheet in enumerate(sheets):  # those who sat one exam
+        for number, sheet in enumerate(sheets):  # the models of one exam
             groups.setdefault((id(sheet.evaluation.exam), sheet.evaluation.samples), []).append(number)
         self.places: list[Place] = [
             Place(number, index)
@@ -48,7 +48,7 @@ class Answers(AnswerIndex):
         self.finish()
 
     def find(self, chosen: Chosen, reader: Reader) -> list[Place]:
-        """Return the answers that a choice leaves, in its order."""
+        """Return the answers that match a choice, in its order."""
         items, words = self.chosen(chosen.picks), words_of(chosen.text)
         if words:
             texts = ((item, self._text(self.places[item], reader)) for item in items)
@@ -56,17 +56,17 @@ class Answers(AnswerIndex):
         return [self.places[item] for item in self.ordered(items, chosen.order)]
 
     def _text(self, place: Place, reader: Reader) -> str:
-        """Return what a search looks at of an answer."""
+        """Return the text of an answer that a search covers."""
         sheet, number = self._sheets[place.sheet], place.at
         question, sample = sheet.question(number)
         entry = reader(sheet.key(number)) if sheet.places[number] else None
         reply = entry.text if entry else ""
-        if entry and entry.likelihoods:  # what came back is how probable each continuation is
+        if entry and entry.likelihoods:  # the reply is the likelihoods of the continuations
             reply = reply_text(sheet.evaluation.request(question, sample), entry.response())
         return folded("\n".join((about(question), reply, sheet.rows[number].answer, question.answer or "")))
 
     def questions(self, chosen: Chosen) -> set[tuple[int, int]]:
-        """Return the questions that have an answer of a choice, by the first of their answers in each sheet."""
+        """Return the questions with an answer that matches a choice, as (sheet, place of the first answer)."""
         left = (self.places[item] for item in self.chosen(chosen.picks))
         return {(number, place - place % self._sheets[number].evaluation.samples) for number, place in left}
 
@@ -76,7 +76,7 @@ ROWS = 500
 
 
 class Cell(Struct, frozen=True):
-    """What a model got for a question, over its samples."""
+    """A model's result on a question, over its samples."""
 
     first: int
     """The place of the first sample in its sheet."""
@@ -87,7 +87,7 @@ class Cell(Struct, frozen=True):
 
     @property
     def state(self) -> str:
-        """The outcome of all samples; "partly" where they differ."""
+        """The common outcome of all samples; "partly" if they differ."""
         return self.states[0] if len(set(self.states)) == 1 else "partly"
 
 
@@ -122,19 +122,19 @@ class QuestionRow(Struct, frozen=True):
 
     @property
     def places(self) -> list[int]:
-        """Of the answer in each sheet that is shown: of several samples the first whose outcome differs."""
+        """The place of the shown answer in each sheet: of several samples the first whose outcome differs."""
         by_sample = zip(*(cell.states for cell in self.cells), strict=False)
         shown = next((sample for sample, states in enumerate(by_sample) if len(set(states)) > 1), 0)
         return [cell.first + shown for cell in self.cells]
 
     @property
     def outcomes(self) -> list[str]:
-        """What became of these answers."""
+        """The outcomes of the shown answers."""
         return [cell.states[place - cell.first] for cell, place in zip(self.cells, self.places, strict=True)]
 
     @property
     def change(self) -> str:
-        """What became of the question in the second cell: a word of `CHANGES`."""
+        """The change from the first cell to the second: a word of `CHANGES`."""
         difference = self.difference
         if difference is None:
             return "unscored" if len(set(self.outcomes)) > 1 else "same"
@@ -142,13 +142,13 @@ class QuestionRow(Struct, frozen=True):
 
 
 class Column(Struct, frozen=True):
-    """A model."""
+    """A column of the matrix: a model."""
 
     number: int
-    """Of its sheet."""
+    """Number of its sheet."""
     model: str
     result: Result
-    """Its score as the run's own page has it: weighted as the benchmark does, of an adaptive run an estimate."""
+    """Its result as on the run's own page: weighted as in the benchmark; of an adaptive run an estimate."""
 
 
 class Matrix(Struct, frozen=True):
@@ -157,13 +157,13 @@ class Matrix(Struct, frozen=True):
     exam: str
     columns: Sequence[Column]
     rows: Sequence[QuestionRow]
-    """What the filter leaves."""
+    """The filtered questions."""
     total: int
-    """Questions of the exam."""
+    """Number of questions of the exam."""
 
 
 def matrix(answers: Answers, sheets: Sequence[Sheet], results: Sequence[Result], chosen: Chosen) -> Matrix:
-    """Return the questions of an exam (the first one, where none is chosen) by the models that were asked them.
+    """Return the questions of the chosen exam (by default the first) by models.
 
     `results`: one a sheet, in their order.
     """
@@ -176,7 +176,7 @@ def matrix(answers: Answers, sheets: Sequence[Sheet], results: Sequence[Result],
     if chosen.order == "spread":
         rows.sort(key=lambda row: -row.spread)
     elif chosen.order in ("lowest", "highest"):
-        away = 2.0 if chosen.order == "lowest" else -1.0  # what has no points comes last
+        away = 2.0 if chosen.order == "lowest" else -1.0  # questions without points come last
         rows.sort(key=lambda row: away if row.points is None else row.points, reverse=chosen.order == "highest")
     return Matrix(
         exam=exam,
@@ -199,7 +199,7 @@ def question_rows(sheets: Sequence[Sheet]) -> list[QuestionRow]:
 
 
 def _cells(sheet: Sheet) -> Iterator[Cell]:
-    """Yield what a model got for each question of a sheet."""
+    """Yield a model's result on each question of a sheet."""
     samples = sheet.evaluation.samples
     for first in range(0, len(sheet.rows), samples):
         rows = sheet.rows[first : first + samples]
@@ -220,7 +220,9 @@ def _row(question: Question, cells: Sequence[Cell]) -> QuestionRow:
 
 
 def wanted(rows: Iterable[QuestionRow], answers: Answers, numbers: Sequence[int], chosen: Chosen) -> list[QuestionRow]:
-    """Return the rows that a choice leaves; `numbers`: those of the sheets of their cells. Words are the question's."""
+    """Return the rows that match a choice; `numbers`: those of their cells' sheets. Searched words must be in the
+    question.
+    """
     left, words = answers.questions(chosen), words_of(chosen.text)
     return [
         row

@@ -1,4 +1,4 @@
-"""The answers of a run as rows, graded as far as they are in, and graded again only where something is new."""
+"""The answers received by a run so far, as graded rows; only changed answers are graded again."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from viva.scorers.reading import CUT_OFF_WORDS, read_span, reason
 from viva.types import Question, Score, ScoreRow
 
 _ROW_TEXT = 80
-"""Characters of what was read in an answer that a list shows."""
+"""Characters of the extracted answer shown in a list."""
 _UNKNOWN = -1
 
 
 class Sheet(Struct):
-    """One sitting's answers, in the order of questions and samples: place = question × samples + sample."""
+    """One evaluation's answers, in the order of questions and samples: place = question × samples + sample."""
 
     evaluation: Evaluation
     questions: list[Question]
     rows: list[ScoreRow]
     places: list[int]
-    """Which word of the journal each row rests on; 0 for an answer that is not there."""
+    """The journal's entry behind each row; 0 for a missing answer."""
     shown: frozenset[str]
 
     @classmethod
     def of(cls, evaluation: Evaluation, questions: list[Question]) -> Sheet:
-        """Return a sheet without a row; `questions` are its exam's, shared by all who sat it."""
+        """Return a sheet without rows; `questions`: those of the exam, shared by all its models."""
         return cls(evaluation, questions, [], [], parts_shown(evaluation.exam))
 
     def __len__(self) -> int:
@@ -51,19 +51,17 @@ class Sheet(Struct):
         return self.evaluation.keys.of(self.evaluation.request(question, sample))
 
     def question(self, place: int) -> tuple[Question, int]:
-        """Whose answer it is: question and sample."""
+        """Return the question and sample of an answer."""
         question, sample = self.questions[place // self.evaluation.samples], place % self.evaluation.samples
         return self.evaluation.exam.variant(question, sample), sample
 
     def leveled(self, place: int) -> ScoreRow:
-        """Return the row of an answer; that of a varied run is found by its levels."""
+        """Return the row of an answer, in a varied run with the levels of its factors."""
         row, vary = self.rows[place], self.evaluation.exam.spec.vary
         return row if vary is UNSET else msgspec.structs.replace(row, tags={**row.tags, **vary.named(row.sample)})
 
     def sample_name(self, sample: int) -> str:
-        """Return which of a question's answers it is, for people: `sample 1`, of a varied run `prompt base, order
-        2`.
-        """
+        """Return the displayed name of a sample: `sample 1`, in a varied run `prompt base, order 2`."""
         vary = self.evaluation.exam.spec.vary
         return f"sample {sample}" if vary is UNSET else vary.answer_name(sample, self.evaluation.samples)
 
@@ -76,7 +74,7 @@ def grade(
     everything: bool,
     progress: Callable[[int], None],
 ) -> None:
-    """Bring every sheet's rows up to date; with `everything` also those whose answer is the same (new evidence)."""
+    """Update every sheet's rows; with `everything` also those with unchanged answers (new evidence)."""
     done = 0
     with ExitStack() as stack, answers.reading() as reader:
         evidence_store = open_evidence(opened, stack)
@@ -98,14 +96,14 @@ def grade(
 
 
 def _short(row: ScoreRow, tags: dict[str, str] | None = None) -> ScoreRow:
-    """Without what only the answer's own page shows, which is made when it is asked for; `tags`: the question's."""
+    """Return a row without data shown only on the answer's page, which are recomputed there; `tags`: the question's."""
     tags = row.tags if tags is None else tags
-    kept = SEVERAL if finer(row, row.stopped) == SEVERAL else ""  # filters go by it
+    kept = SEVERAL if finer(row, row.stopped) == SEVERAL else ""  # used by filters
     return msgspec.structs.replace(row, answer=row.answer[:_ROW_TEXT], explanation=kept, tags=tags)
 
 
 def render_keys(sheets: Sequence[Sheet], progress: Callable[[int], None]) -> None:
-    """Compute the keys of all answers, once: whose line in the journal is whose."""
+    """Compute the request keys of all answers, once, to match them with lines of the journal."""
     done = 0
     for sheet in sheets:
         if sheet.evaluation.keyed:
@@ -117,9 +115,9 @@ def render_keys(sheets: Sequence[Sheet], progress: Callable[[int], None]) -> Non
 
 
 def graded_before(path: Path, sheets: Sequence[Sheet]) -> bool:
-    """Take over the rows of scores.jsonl, where it is what was made of the files beside it and whole.
+    """Load the rows of scores.jsonl if it is complete and matches the run's other files.
 
-    Returns whether it was; else nothing is changed.
+    Returns whether it did; else nothing is changed.
     """
     try:
         if fault(path):
@@ -143,22 +141,22 @@ def graded_before(path: Path, sheets: Sequence[Sheet]) -> bool:
 
 
 class Item(Struct, frozen=True, kw_only=True):
-    """An answer as its page shows it. All texts are hostile."""
+    """An answer as shown on its page. All texts are untrusted."""
 
     answer: Answer
     score: Score
     samples: int
     key: str
     read: tuple[int, int] | None
-    """Which part of the reply its reading rests on (start, end), where that is known."""
+    """The part of the reply that was read (start, end), if known."""
     reason: str
-    """Why it was graded so, in words of its reply."""
+    """The reason of the grade, from its reply."""
     circumstances: tuple[tuple[str, str], ...]
     """Tokens, seconds, attempts."""
 
 
 def item_of(sheet: Sheet, place: int, opened: OpenRun, answers: Followed) -> Item:
-    """Return one answer, graded as it stands now. Raises VivaError where its evidence cannot be read."""
+    """Return one answer, graded now. Raises VivaError for unreadable evidence."""
     evaluation = sheet.evaluation
     question, sample = sheet.question(place)
     request = evaluation.request(question, sample)

@@ -1,6 +1,6 @@
-"""The pages of two runs side by side, or of two models of one.
+"""Pages that compare two runs, or two models of one run.
 
-Two replies side by side: which words only one of them has, and which both have.
+Replies are compared word by word: words in only one of them, and in both.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ from viva.studies.compare.tables import difference_text
 from viva.web.pagetemplates import LONGEST
 
 NOTES = "notes.json"
-"""Notes of people on a run, by what they are about: no part of what was measured, in no signature."""
+"""File of users' notes on a run, by subject; not part of results or signatures."""
 LONGEST_NOTE = 4_000
 _MOST = 1_000
-"""Notes of a run."""
+"""The most notes of a run."""
 _WRITING = threading.Lock()
-"""Pages are served by several threads, and a note is added to those that are there."""
+"""Several threads serve pages, and adding a note rewrites the file."""
 
 
 class Pair(Struct, frozen=True):
     """Two sheets, question by question."""
 
     matches: Sequence[QuestionRow]
-    """What got worse by most first, then what got better, what cannot be compared, and what is the same."""
+    """Questions that got worse, by most first; then better, not comparable, and unchanged ones."""
     counts: Mapping[str, int]
     apart: Sequence[int]
-    """Questions that only one of them asked."""
+    """Number of questions asked in only the first, and only the second."""
     difference: Difference
     answers: Answers
 
 
 def fitting(first: Sequence[Sheet], second: Sequence[Sheet], chosen: Chosen) -> tuple[int, int]:
-    """Return which two sheets are compared: those chosen, else the first of one exam and model, or at least of one
-    exam.
+    """Return the numbers of the two sheets to compare: the chosen ones, else the first of equal exam and model, or of
+    equal exam.
 
-    Raises DataError where nothing of the two can be compared.
+    Raises DataError if they have no exam in common.
     """
     asked = [(number,) if 0 < number <= len(sheets) else range(1, len(sheets) + 1)
               for number, sheets in ((chosen.a, first), (chosen.b, second))]  # fmt: skip
@@ -99,14 +99,14 @@ def _questions(sheet: Sheet) -> Columns:
 
 
 class Note(Struct, omit_defaults=True):
-    """What somebody wrote, and when (seconds since 1970)."""
+    """A note: its text and time (seconds since 1970)."""
 
     text: str
     at: float = 0.0
 
 
 def notes_of(folder: Path) -> dict[str, Note]:
-    """Return all notes in a run's folder. Raises StorageError for a file that is none."""
+    """Return all notes in a run's folder. Raises StorageError for an invalid file."""
     try:
         return msgspec.json.decode(read_regular(folder / NOTES), type=dict[str, Note])
     except FileNotFoundError:
@@ -116,7 +116,7 @@ def notes_of(folder: Path) -> dict[str, Note]:
 
 
 def write_note(folder: Path, key: str, text: str) -> None:
-    """Keep a note, or take it away where there is no text. Raises StorageError."""
+    """Write a note, or delete it if `text` is empty. Raises StorageError."""
     with _WRITING:
         notes = notes_of(folder)
         text = text.strip()[:LONGEST_NOTE]
@@ -133,21 +133,21 @@ def write_note(folder: Path, key: str, text: str) -> None:
 
 
 LONGEST_COMPARED = 2_000
-"""Words of a reply that are compared; the rest is shown without marks."""
+"""Words of a reply that are compared; the rest is not marked."""
 _WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 
 Spans = list[tuple[int, int]]
 
 
 class Compared(Struct, frozen=True):
-    """Parts (start, end) of two texts that are only in one of them, in its order, or in both."""
+    """Parts (start, end) of two texts: only in one of them, in its order, or in both."""
 
     only: tuple[Spans, Spans]
     both: tuple[Spans, Spans]
 
     @property
     def alike(self) -> bool:
-        """Whether most of the two is the same, so that what differs is worth a mark; else what is the same is."""
+        """Whether the texts are mostly equal, so that differences are marked; else common parts are."""
         same, different = (
             sum(end - start for spans in pair for start, end in spans) for pair in (self.both, self.only)
         )
@@ -184,7 +184,7 @@ def _add(spans: Spans, words: Spans) -> None:
 
 
 PATIENCE = 1.2
-"""Seconds that a page waits for a first grading; then it says how far that is, and asks again by itself."""
+"""Seconds that a page waits for the first grading before it shows progress and reloads by itself."""
 
 
 class PairPages(Served):
@@ -196,7 +196,7 @@ class PairPages(Served):
         self._pairs = Kept[Pair](2)
 
     def choose_pair(self, request: Request) -> Response:
-        """Return the two runs that were chosen in the list, the older one first."""
+        """Return a redirect to the page of the two runs chosen in the list, the older one first."""
         chosen = dict.fromkeys(request.query_params.getlist("run"))
         known = {entry.slug: entry.changed for entry in self._views.found() if entry.slug in chosen}
         if len(known) != 2:
@@ -205,7 +205,9 @@ class PairPages(Served):
         return RedirectResponse(f"/pair/{first}/{second}", 303)
 
     def pair(self, request: Request) -> Response:
-        """Return two runs, what got worse first; or a question in both, with what differs in the replies."""
+        """Return the page of two runs, worse questions first; or of a question in both, with the replies'
+        differences.
+        """
         shown, two = self._two(request)
         if two is None:
             return self.page_with_form(request, "pair.html", **shown)
@@ -224,7 +226,7 @@ class PairPages(Served):
         return self.page_with_form(request, "pair.html", **shown, **(_question(two, match) if match else _list(two)))
 
     async def keep_note(self, request: Request) -> Response:
-        """Return a note on two runs, or on a question of theirs, in the folder of the second."""
+        """Write a note on two runs, or on a question of theirs, to the second's folder."""
         form = await self.form(request)
         return await run_in_threadpool(self._keep_note, request, form.get("note", ""))
 
@@ -236,7 +238,9 @@ class PairPages(Served):
         return RedirectResponse(f"{request.url.path}?{two.chosen.query()}&said=kept", 303)
 
     def _two(self, request: Request) -> tuple[dict[str, object], _Two | None]:
-        """Return what the page of two runs shows also while it waits for them, and both once they are graded."""
+        """Return the values that the page of two runs also shows while waiting, and both runs once graded, else
+        None.
+        """
         chosen = Chosen.read(request.query_params)
         runs = [request.path_params[name] for name in ("first", "second")]
         views = {run: self._views.view(run) for run in runs}
@@ -260,28 +264,28 @@ class PairPages(Served):
 
 
 class _Side(Struct, frozen=True):
-    """One of two runs that are compared, or of two models of one."""
+    """One of two compared runs, or of two models of one run."""
 
     run: str
-    """As addresses call it."""
+    """The run's name in URLs."""
     view: RunView
     graded: Graded
     number: int
-    """Of the sheet that is compared."""
+    """Number of the compared sheet."""
 
     @property
     def sheet(self) -> Sheet:
-        """The answers that are compared."""
+        """The compared answers."""
         return self.graded.sheets[self.number]
 
     @property
     def name(self) -> str:
-        """The name of its folder."""
+        """The name of the run's folder."""
         return self.view.path.resolve().name
 
 
 class _Two(Struct, frozen=True):
-    """Two runs that are compared."""
+    """Two compared runs."""
 
     sides: tuple[_Side, _Side]
     pair: Pair
@@ -289,17 +293,18 @@ class _Two(Struct, frozen=True):
 
     @property
     def apart(self) -> bool:
-        """Whether they are two runs, not two models of one."""
+        """Whether they are different runs, not two models of one."""
         return self.sides[0].run != self.sides[1].run
 
     @property
     def shown(self) -> Sequence[QuestionRow]:
-        """The questions of the choice."""
+        """The filtered questions."""
         return wanted(self.pair.matches, self.pair.answers, (0, 1), self.chosen)
 
     def match(self, request: Request) -> QuestionRow | None:
-        """Return the question that an address is about, if it is about one: by its answer in the first sheet. Raises
-        HTTPException."""
+        """Return the question in the URL, identified by its answer in the first sheet; None without one. Raises
+        HTTPException.
+        """
         if not (place := request.path_params.get("place")):
             return None
         for candidate in self.pair.matches:
@@ -308,14 +313,14 @@ class _Two(Struct, frozen=True):
         raise HTTPException(404, "There is no such question that both runs asked.")
 
     def key(self, match: QuestionRow | None) -> str:
-        """Return what a note here is about: of two models of one run both are named."""
+        """Return the key of a note on this comparison: of two models of one run it names both."""
         models = " ".join(side.sheet.evaluation.model.name for side in self.sides)
         first = self.sides[0]
         other = first.name if self.apart else models
         return "\t".join((other, first.sheet.evaluation.label, match.question.id if match else ""))
 
     def note(self, match: QuestionRow | None) -> str:
-        """Return the note that is kept; none where the file cannot be read, which is said when one is written."""
+        """Return the stored note; "" if the file is unreadable, which is reported when a note is written."""
         with suppress(StorageError):
             known = notes_of(self.sides[1].view.path).get(self.key(match))
             return known.text if known else ""
@@ -323,7 +328,7 @@ class _Two(Struct, frozen=True):
 
 
 def _list(two: _Two) -> dict[str, object]:
-    """Return what only the list of questions shows."""
+    """Return the values for the list of questions."""
     matches, listed = paged(two.shown, two.chosen.page)
     rows = [
         msgspec.structs.replace(result, model=f"{result.model} · {side.name}")
@@ -340,7 +345,7 @@ def _list(two: _Two) -> dict[str, object]:
 
 
 def _question(two: _Two, match: QuestionRow) -> dict[str, object]:
-    """Return what only the page of a question shows."""
+    """Return the values for the page of a question."""
     both = list(zip(two.sides, match.places, strict=True))
     items = [item_of(side.sheet, place, side.graded.opened, side.view.answers) for side, place in both]
     spans: tuple[Spans, Spans] = ([], [])

@@ -1,9 +1,9 @@
-"""All runs of a folder, each opened once and remembered while there is room.
+"""The runs of a folder, each opened once and kept in a cache.
 
-One run as the pages know it: how far it is, its rows, graded behind the pages' back, and one answer in full.
+A run's view has its progress, its rows, graded in the background, and single answers in full.
 
-Counting is quick and is done while a page waits; opening the questions, rendering prompts and grading are done in a
-thread, one at a time, and pages show the last that was finished, with the time it is of.
+Counting is quick and done while a page waits; opening questions, rendering prompts and grading are done in a thread,
+one at a time, and pages show the last finished grading with its time.
 """
 
 from __future__ import annotations
@@ -41,39 +41,41 @@ from viva.types import NOT_ASKED, Usage
 
 _EVIDENCE = ("executions.jsonl", "similarities.jsonl", "annotations.jsonl", "reviews.jsonl")
 _REST = 8.0
-"""While a run is going on, grading again waits so many times as long as it took: at most a ninth of one processor."""
+"""While a run is going on, grading pauses for this multiple of its duration: it takes at most a ninth of one
+processor.
+"""
 _AGAIN = 10.0
-"""Seconds until what could not be opened is tried again."""
+"""Seconds until a failed opening is retried."""
 
 STEP = 16 << 20
-"""Bytes of a journal that are counted before somebody else may have a turn: a tenth of a second."""
+"""Bytes of a journal counted before the lock is released: a tenth of a second."""
 
 
 class Graded(Struct, frozen=True, dict=True):
-    """A grading that was finished."""
+    """A finished grading."""
 
     number: int
-    """Goes up by one with each."""
+    """Increases by one with each."""
     at: float
     answers: int
-    """How many answers had come by then."""
+    """Number of answers received by then."""
     sheets: Sequence[Sheet]
     tables: Tables
     opened: OpenRun
 
     @cached_property
     def noted(self) -> list[tuple[str, str, str, int]]:
-        """What else than right and wrong answers there is."""
+        """Outcomes other than right and wrong (`noteworthy`)."""
         return noteworthy([row for sheet in self.sheets for row in sheet.rows])
 
     @cached_property
     def index(self) -> Answers:
-        """The answers by what they are listed."""
+        """The index of the answers."""
         return Answers(self.sheets)
 
 
 class Work(Struct):
-    """What the thread is doing."""
+    """The state of the thread's work."""
 
     what: str = ""
     done: int = 0
@@ -81,7 +83,7 @@ class Work(Struct):
 
 
 class RunView:
-    """A run folder. Safe in several threads."""
+    """The view of a run folder. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -101,12 +103,12 @@ class RunView:
         self.work = Work()
         self.graded: Graded | None = None
         self.problem = ""
-        """Why there are no rows, or none that are newer."""
+        """Why there are no rows, or no newer ones."""
 
     # What is quick
 
     def record(self) -> RunRecord:
-        """Return what run.json says now. Raises StorageError."""
+        """Return the current run.json. Raises StorageError."""
         with self._guard:
             stamp = following.sizes(self.path, ("run.json",))
             if self._record is None or stamp != self._record_file:
@@ -119,7 +121,7 @@ class RunView:
             return self._record
 
     def count(self, most: int) -> bool:
-        """Take in what is new in the journals; whether all was read."""
+        """Read up to `most` new bytes of the journals; return whether all was read."""
         with self._guard:
             whole = self.answers.refresh(most)
             for followed in self._stages.values():
@@ -127,8 +129,9 @@ class RunView:
             return whole
 
     def progress(self, most: int, results: Sequence[Result] = ()) -> Progress:
-        """Return how far the run is, now; `results`: those of its scores, by which it is counted. Raises
-        StorageError."""
+        """Return the run's current progress; `results`: those of its scores, used for the counts. Raises
+        StorageError.
+        """
         with self._guard:
             record, whole = self.record(), self.count(most)
             return progress_of(
@@ -145,8 +148,8 @@ class RunView:
             )
 
     def _parts(self) -> list[Part]:
-        """Return what became of the answers sheet by sheet: by their keys, or by rows of all there is; nothing where
-        one has neither.
+        """Return the outcomes of answers by sheet: by keys, or by rows if they cover all answers; nothing if neither is
+        known.
         """
         rows = self.graded is not None and self._now()[0] == self._seen[0]
         parts = []
@@ -173,8 +176,8 @@ class RunView:
     # What takes its time
 
     def look(self, patience: float = 0.0) -> Graded | None:
-        """Return the last grading; begins a newer one where there is something new, and waits for it up to `patience`
-        s.
+        """Return the last grading; starts a newer one if there is new data, and waits for it up to `patience`
+        seconds.
         """
         with self._guard:
             self.record()
@@ -185,7 +188,9 @@ class RunView:
             return self.graded
 
     def forget(self) -> bool:
-        """Give the memory of questions and rows back, unless they are being worked on; whether there were any."""
+        """Release the memory of questions and rows, unless the thread is working on them; return whether there were
+        any.
+        """
         with self._guard:
             if self._thread is not None or not self._sheets:
                 return False
@@ -214,7 +219,7 @@ class RunView:
         except OSError as failure:
             problem, rest = f"{failure.filename or self.path}: {failure.strerror}", _AGAIN
         except Exception:
-            # The pages must go on; the traceback says what is to be mended.
+            # The pages must keep working; the traceback shows the defect.
             traceback.print_exc(file=sys.stderr)
             problem, rest = "Viva failed at these answers; its terminal says more.", _AGAIN
         with self._guard:
@@ -227,7 +232,7 @@ class RunView:
 
     def _grade(self) -> None:
         self._does("counting answers", 0)
-        while not self.count(STEP):  # the guard is free between two steps: pages are served meanwhile
+        while not self.count(STEP):  # the lock is free between steps, so that pages are served
             pass
         with self._guard:
             seen = self._now()
@@ -277,7 +282,9 @@ def list_cost(
     *,
     batched: bool = False,
 ) -> float | None:
-    """US dollars at the run's prices, else the vendors' list prices; None where one or a count of tokens is unknown."""
+    """Return the cost in US dollars at the run's prices, else the vendors' list prices; None if a price or count is
+    unknown.
+    """
     total = 0.0
     for model in models:
         own = [tokens for (name, _), tokens in used.items() if name in (model.shown, model.name)]
@@ -291,9 +298,9 @@ def list_cost(
 
 
 HELD = 4
-"""Runs whose questions and rows are kept at once; those looked at longest ago are opened again when wanted."""
+"""The most runs whose questions and rows are kept; the least recently used are reopened on demand."""
 COUNTING = 1.0
-"""Seconds that a list may take to count journals; it says which are not counted yet, and the next look goes on."""
+"""Seconds that a list may take to count journals; uncounted runs are marked, and the next request continues."""
 
 
 class _Reading(threading.Thread):
@@ -308,7 +315,7 @@ class _Reading(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """Read them; none where that fails: the run's own page says what is wrong with it."""
+        """Read the results; empty if that fails: the run's own page shows the error."""
         results: Sequence[Result] = ()
         with self.turn:
             try:
@@ -316,12 +323,12 @@ class _Reading(threading.Thread):
             except (VivaError, OSError):
                 pass
             except Exception:
-                traceback.print_exc(file=sys.stderr)  # the other runs are read all the same
+                traceback.print_exc(file=sys.stderr)  # go on with the other runs
             self.results = results
 
 
 class RunViews:
-    """The runs in `root`, or `root` itself where it is one."""
+    """The views of the runs in `root`, or of `root` itself if it is a run."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -331,11 +338,11 @@ class RunViews:
 
     @property
     def alone(self) -> bool:
-        """Whether there is one run, and no folder of them."""
+        """Whether `root` is a run, not a folder of runs."""
         return following.is_run(self.root)
 
     def begin(self) -> None:
-        """Open the run while its reader's browser starts, where there is only one; what is wrong, its page says."""
+        """Open the run, if there is only one, while the browser starts; its page shows errors."""
         if self.alone:
             with suppress(VivaError):
                 self.view(self.found()[0].slug).look()
@@ -345,14 +352,14 @@ class RunViews:
         return following.runs_in(self.root)
 
     def view(self, slug: str) -> RunView:
-        """Return the run of that name in addresses. Raises StorageError where there is none (any more)."""
+        """Return the run with this name in URLs. Raises StorageError if there is none (any more)."""
         known = {entry.slug: entry for entry in self.found()}
         with self._guard:
             if slug not in known:
                 self._views.pop(slug, None)
                 raise StorageError("there is no such run here; it may have been removed or renamed meanwhile")
             view = self._view_of(known[slug])
-            self._views[slug] = self._views.pop(slug)  # the last one used comes last
+            self._views[slug] = self._views.pop(slug)  # most recently used last
             held = 0
             for other in reversed(list(self._views.values())):
                 held += other.graded is not None
@@ -366,12 +373,12 @@ class RunViews:
         return self._views[entry.slug]
 
     def with_words(self, entries: Sequence[RunEntry], text: str) -> list[RunEntry]:
-        """Of these the runs in whose name, exams and models every word of `text` stands, in any case."""
+        """Return the runs whose name, exams and models contain every word of `text`, ignoring case."""
         words = text.casefold().split()
         return [entry for entry in entries if not words or all(map(self._named(entry)[1].words.__contains__, words))]
 
     def _named(self, entry: RunEntry) -> tuple[RunView, Card]:
-        """Return a run, and what is known of it without counting."""
+        """Return a run, and its card without counts."""
         with self._guard:
             view = self._view_of(entry)
         name = entry.path.resolve().name
@@ -381,9 +388,7 @@ class RunViews:
             return view, Card(found=entry, name=name, problem=str(problem))
 
     def cards(self, entries: Sequence[RunEntry], *, wait: bool = False) -> list[Card]:
-        """Return what a list says of these runs; counting stops after `COUNTING` seconds, unless it may `wait` for
-        all.
-        """
+        """Return the cards of these runs; counting stops after `COUNTING` seconds, unless `wait`."""
         until = float("inf") if wait else time.monotonic() + COUNTING
         cards = [self._card(entry, until) for entry in entries]
         for reading in self._read.values() if wait else ():
@@ -406,7 +411,7 @@ class RunViews:
         return card
 
     def _results_of(self, entry: RunEntry) -> Sequence[Result] | None:
-        """Return its results, none where it is not graded; None while they are being read, which is begun here."""
+        """Return a run's results, empty if it is not graded; None while they are being read, which this starts."""
         if not entry.graded:
             return ()
         with self._guard:
@@ -417,7 +422,7 @@ class RunViews:
 
 
 class Card(Struct, kw_only=True):
-    """One run in a list: what was asked and how far it is, or why that cannot be said."""
+    """One run in a list: its models, exams and progress, or the reason why they are unknown."""
 
     found: RunEntry
     name: str
@@ -425,27 +430,27 @@ class Card(Struct, kw_only=True):
     progress: Progress | None = None
     problem: str = ""
     results: Sequence[Result] | None = ()
-    """None while they are being read."""
+    """None while being read."""
     paid: float | None = None
 
     @property
     def exams(self) -> Sequence[str]:
-        """What tables call its exams."""
+        """Labels of its exams in tables."""
         return self.record.labels if self.record else ()
 
     @property
     def models(self) -> Sequence[str]:
-        """What tables call its models."""
+        """Names of its models in tables."""
         return [model.called for model in self.record.models] if self.record else ()
 
     @property
     def words(self) -> str:
-        """What a search looks at."""
+        """The text that a search covers."""
         return "\n".join((self.name, *self.exams, *self.models)).casefold()
 
     @property
     def outcomes(self) -> dict[str, int]:
-        """What became of the answers, over all results."""
+        """Outcome → number of answers, over all results."""
         counted: Counter[str] = Counter()
         for scored in self.results or ():
             counted.update(scored.overall.outcomes)
@@ -453,7 +458,7 @@ class Card(Struct, kw_only=True):
 
     @property
     def scores(self) -> list[tuple[str, Result, Result | None]]:
-        """Of every exam: the best result, and the worst where there are several models."""
+        """For every exam its label, the best result, and the worst if there are several models."""
         by_exam: dict[str, list[Result]] = {}
         for scored in self.results or ():
             by_exam.setdefault(scored.exam, []).append(scored)

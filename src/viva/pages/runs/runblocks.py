@@ -1,4 +1,4 @@
-"""What the page of a run and a report show of results: the first picture, tables, charts, notes."""
+"""Tables, charts and notes of results, for the page of a run and for reports."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from viva.types import ScoreRow
 from viva.visible import one_line
 
 _LONG = 120
-"""Parts of a table that a chart can show."""
+"""The most parts of a table in a chart."""
 _SHORT = 14
-"""Parts beyond which a chart has the whole width."""
+"""The most parts of a chart of half width."""
 _MANY = 24
-"""Results beyond which the tables of single models stay out of the page: those with a row a model hold their means."""
+"""The most results with tables of single models on the page; with more, tables with a row a model have their means."""
 _PANEL = 12
-"""Models of an exam up to which the first picture shows what a chart of scores would."""
+"""The most models of an exam for which the first picture replaces a chart of scores."""
 
 
 class Chart(Struct, frozen=True):
-    """A chart as a page draws it."""
+    """A chart on a page."""
 
     spec: str
     caption: str
     file: str
-    """What it is saved as."""
+    """The name of its file when saved."""
     broad: bool
 
 
@@ -56,35 +56,35 @@ class ExamTables(Struct, frozen=True, kw_only=True):
     across: Sequence[Table]
     """Over its models."""
     models: Sequence[tuple[str, Sequence[Table]]]
-    """Model by model; none where there are too many for a page."""
+    """Tables by model; empty if there are too many for a page."""
     charts: Sequence[Chart]
 
 
 class Tables(Struct, frozen=True, kw_only=True):
-    """The tables of a run, or of several: over all models, exam by exam, and what belongs below."""
+    """The tables of one or several runs: over all models, by exam, and notes."""
 
     results: Sequence[Result]
     drawn: Sequence[Result]
-    """Those with answers, exam by exam, the best model first."""
+    """Results with answers, by exam, the best model first."""
     states: Collection[str]
-    """What became of answers."""
+    """The outcomes that occur."""
     summary: Table
     legend: str
     charts: Sequence[Chart]
-    """Scores exam by exam, and languages."""
+    """Charts of scores by exam, and of languages."""
     took: Table
-    """What answers took; without rows where nobody counted."""
+    """Consumption of the answers; without rows if not counted."""
     exams: Sequence[ExamTables]
     whole: bool
-    """Whether the tables of single models are there."""
+    """Whether the tables of single models are included."""
     canaries: Table
     languages: Sequence[Table]
-    """Models that were asked in several languages, language beside language."""
+    """Tables of models asked in several languages, a column for each."""
     notes: Sequence[str]
 
 
 def live_tables(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]]) -> Tables:
-    """Return the tables that `viva score` would print of these rows, one list of them an evaluation."""
+    """Return the tables that `viva score` would print; `rows`: a list for each evaluation."""
     try:
         known = known_results(opened)
     except StorageError:  # the page lists the damaged lines
@@ -94,7 +94,7 @@ def live_tables(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]]) -> Tables:
         for evaluation, counts, own in zip(opened.evaluations, known, rows, strict=True)
     ]
     report, _, _ = report_of(opened.folder, opened.exams[0].headline(), results, opened, rows=rows)
-    # What draws charts takes half a second to begin.
+    # Importing the charts' library takes half a second.
     return tables_of(report.results, report.notes, report.canaries, charted=False)
 
 
@@ -105,7 +105,7 @@ def tables_of(
     *,
     charted: bool = True,
 ) -> Tables:
-    """Return what a page shows of results; `notes` come before those on single figures."""
+    """Return a page's tables of results; `notes` come before those on single figures."""
     exams = list(dict.fromkeys(result.exam for result in results))
     answered = {exam: [r for r in results if r.exam == exam and r.answered] for exam in exams}
     published = published_scores(results)
@@ -138,12 +138,12 @@ def tables_of(
 
 
 def _chart(drawn: Drawn, caption: str, *named: str, broad: bool = False) -> Chart:
-    """Return a chart as a page draws it; `named`: what tells it from the others of the page."""
+    """Return a chart for a page; `named`: parts of its unique file name."""
     return Chart(as_json(spec(drawn)), caption, slug("-".join(named), 60), broad)
 
 
 def _overall(results: Sequence[Result]) -> Iterator[Chart]:
-    """Yield scores exam by exam, and languages."""
+    """Yield charts of scores by exam, and of languages."""
     for exam in dict.fromkeys(result.exam for result in results):
         of_exam = [result for result in results if result.exam == exam and shown(result.overall)]
         rows = beside_of(of_exam)
@@ -157,7 +157,7 @@ def _overall(results: Sequence[Result]) -> Iterator[Chart]:
 
 
 def _parts(results: Sequence[Result]) -> Iterator[Chart]:
-    """Yield the tables of one exam that have parts to compare."""
+    """Yield charts of the tables with parts to compare."""
     for index, table in enumerate(results[0].tables):
         if table.across or not 1 < len(table.rows) <= _LONG:
             continue

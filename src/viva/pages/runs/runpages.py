@@ -1,4 +1,6 @@
-"""The pages: every text is made visible and escaped, everything works without JavaScript, nothing is written."""
+"""Pages of runs: every text is escaped, with invisible characters shown; all works without JavaScript; nothing is
+written.
+"""
 
 from __future__ import annotations
 
@@ -59,11 +61,11 @@ class Pages(PairPages):
         )
 
     def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
-        """Return a page, made now."""
+        """Return a page, with the current time."""
         return super().page(request, template, status, now=time.time(), **values)
 
     def home(self, request: Request) -> Response:
-        """Return the list of runs; where there is only one to look at, that one."""
+        """Return the list of runs, or the only run."""
         entries = self._views.found()
         if self._views.alone and entries:
             return RedirectResponse(f"/run/{entries[0].slug}", 303)
@@ -80,7 +82,7 @@ class Pages(PairPages):
         )
 
     def leaderboard(self, request: Request) -> Response:
-        """Return a file of the leaderboard of all runs here, as `viva leaderboard` writes it; scores lead to
+        """Return a file of the leaderboard of all runs here, as `viva leaderboard` writes it; scores link to
         answers.
         """
         entries = self._views.found()
@@ -103,7 +105,7 @@ class Pages(PairPages):
         shows: Callable[[Request, RunView, Graded, Chosen], dict[str, object]],
         request: Request,
     ) -> Response:
-        """Return a page of a run: what all of them show of it, and once it is graded what `shows` returns."""
+        """Return a page of a run: the common values, and once it is graded those from `shows`."""
         view, chosen = self._view(request), Chosen.read(request.query_params)
         graded = view.look(PATIENCE)
         return self.page(
@@ -123,7 +125,7 @@ class Pages(PairPages):
         )
 
     def run(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
-        """Return what was asked, how far it is, its tables."""
+        """Return the values of the run's main page: its tables."""
         return {"several": len({sheet.evaluation.model.name for sheet in graded.sheets}) > 1}
 
     def _search(self, view: RunView, graded: Graded, chosen: Chosen) -> Sequence[Place]:
@@ -136,13 +138,13 @@ class Pages(PairPages):
         return self._found.get((view.path, graded.number, chosen.query(view="")), find)
 
     def live(self, request: Request) -> Response:
-        """Return how far the run is, for the script of a page that is open while it is running."""
+        """Return the run's progress, for the script of a page that is open during the run."""
         view = self._view(request)
         run = request.path_params["run"]
         return self.page(request, "live.html", run=run, path=str(view.path), progress=view.progress(STEP))
 
     def record(self, request: Request) -> Response:
-        """run.json as it is on the disk."""
+        """Return run.json as it is on the disk."""
         view = self._view(request)
         try:
             content = read_regular(view.path / "run.json")
@@ -153,12 +155,12 @@ class Pages(PairPages):
     # Answers
 
     def answers(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
-        """Return the answers of a filter, a page at a time."""
+        """Return the values of a page of the filtered answers."""
         places, listed = paged(self._search(view, graded, chosen), chosen.page)
         return {"facets": graded.index.facets, "places": places, **listed}
 
     def item(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
-        """Return one answer."""
+        """Return the values of the page of one answer."""
         place, item = self._place(request, view, graded)
         sheet = graded.sheets[place.sheet]
         first = place.at - item.answer.row.sample
@@ -178,7 +180,7 @@ class Pages(PairPages):
     # Questions by models
 
     def matrix(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
-        """Return the questions of an exam by models."""
+        """Return the values of the page of an exam's questions by models."""
         answers, results = graded.index, graded.tables.results
         made = self._matrices.get(
             (view.path, graded.number, chosen.query()), lambda: matrix(answers, graded.sheets, results, chosen)
@@ -202,7 +204,7 @@ class Pages(PairPages):
         return Place(sheet, place), item_of(graded.sheets[sheet], place, graded.opened, view.answers)
 
     def text(self, request: Request) -> Response:
-        """Return a text of an answer, whole: as visible characters to look at, or exactly as it came to keep."""
+        """Return a whole text of an answer: with invisible characters shown, or unchanged as a download."""
         view, part = self._view(request), request.path_params["part"]
         graded = view.look(PATIENCE)
         if graded is None:
@@ -224,12 +226,12 @@ class Pages(PairPages):
         return self._views.view(request.path_params["run"])
 
     def status(self, problem: Exception) -> int:
-        """Of what is not there (any more) 404."""
+        """Return 404 for runs and answers that do not exist (any more)."""
         return 404 if isinstance(problem, VivaError) else super().status(problem)
 
 
 def listing(cards: Sequence[Card]) -> dict[str, object]:
-    """Return what a list of runs shows."""
+    """Return the values of a list of runs."""
     return {
         "cards": cards,
         "states": {state for card in cards for state in card.outcomes},
@@ -239,7 +241,7 @@ def listing(cards: Sequence[Card]) -> dict[str, object]:
 
 
 def _as_text(content: str, name: str, *, download: bool) -> Response:
-    """Plain text under a name of ours. To look at: with what cannot be seen spelled out. To keep: as it is."""
+    """Return plain text under a safe name, with invisible characters shown; unchanged for a `download`."""
     how = "attachment" if download else "inline"
     headers = {"Content-Disposition": f'{how}; filename="{name}"', "X-Download-Options": "noopen"}
     shown = (content if download else escape_invisible(content)).encode("utf-8", "replace")
@@ -247,14 +249,14 @@ def _as_text(content: str, name: str, *, download: bool) -> Response:
 
 
 def tokens(counted: int, uncounted: int) -> str:
-    """Return `12,345`, and of how many answers nobody knows; `unknown` where that is all of them."""
+    """Return `12,345`, and the number of answers without a count; `unknown` if none has one."""
     if not uncounted:
         return number(counted)
     return f"{number(counted)} + unknown of {number(uncounted)} answers" if counted else "unknown"
 
 
 def duration(seconds: float) -> str:
-    """About how long: 40 s, 12 min, 3 h 20 min; "" for nothing."""
+    """Return a rounded duration: 40 s, 12 min, 3 h 20 min; "" for 0."""
     if seconds <= 0:
         return ""
     if seconds < 90:
@@ -264,7 +266,7 @@ def duration(seconds: float) -> str:
 
 
 def ago(then: float, now: float) -> str:
-    """Return how long ago, or the day."""
+    """Return the time passed, or the date if long ago."""
     if not then:
         return "–"
     if now - then < 86_400:

@@ -1,1 +1,1 @@
-"""What every served page shares: the guard before it, and the server."""
+"""Shared parts of served pages: the guard and the server."""

@@ -1,8 +1,8 @@
-"""What stands before every page: who may ask, from where, how much, and what a browser may do with the answer.
+"""Guard of all pages: checks hosts, tokens, origins and sizes of requests, and sets security headers.
 
-A server has no secrets of its own. A session is a random cookie, and the token in its forms is a hash of it: a page
-that was open when the server was killed can still be posted after a restart. The cookies of a host are shared by all
-its ports, so on a machine with other users give a token and mind who else serves pages there.
+A server stores no secrets. A session is a random cookie, and the token in its forms is a hash of it: a page that was
+open when the server was killed can still be posted after a restart. The cookies of a host are shared by all its ports,
+so on a machine with other users set a token, and note that other servers there get the cookies.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from viva.errors import VivaError
 
 HEADERS_LIMIT = 32_768
-"""Bytes of all request headers."""
+"""The most bytes of all request headers."""
 QUERY_LIMIT = 4_096
 BODY_LIMIT = 1_048_576
-"""Bytes of a posted form."""
+"""The most bytes of a posted form."""
 SHORTEST_TOKEN = 16
 COOKIE_SECONDS = 90 * 24 * 3600
 _METHODS = {"GET", "HEAD", "POST"}
@@ -40,8 +40,8 @@ _POLICY = (
 _RESPONSE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Not no-referrer: under it, browsers post `Origin: null`, and the origin of a form could not be checked. Addresses
-    # still go to no other origin.
+    # Not no-referrer: under it, browsers post `Origin: null`, and the origin of a form could not be checked. URLs are
+    # still sent to no other origin.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -51,10 +51,11 @@ _RESPONSE_HEADERS = {
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """Who may ask. `host` is what the server is bound to, `names` what else it may be called; `token` "" for none.
+    """Access rules. `host`: the address that the server is bound to; `names`: its other host names; `token`: "" for
+    none.
 
-    `port` tells the cookies of two servers on one host apart. `people` are tokens of their own, each for the name that
-    who brings it goes by, whatever a form says.
+    `port` distinguishes the cookies of two servers on one host. `people`: personal token → name of its holder, which
+    forms cannot change.
     """
 
     host: str = "127.0.0.1"
@@ -74,16 +75,16 @@ class Access(Struct, frozen=True, kw_only=True):
             )
 
     def cookie(self, name: str) -> str:
-        """Return what a cookie of this server is called."""
+        """Return the name of this server's cookie for a purpose."""
         return f"viva_{name}_{self.port}"
 
     @property
     def tokens(self) -> dict[str, str]:
-        """Every token that is good, and whose it is: "" for the one that many may share."""
+        """Valid token → name of its holder; "" for the shared one."""
         return {**({self.token: ""} if self.token else {}), **self.people}
 
     def key_of(self, token: str) -> str:
-        """Return what the cookie of who brought a token holds; "" for a token that is none."""
+        """Return the cookie's value for a token; "" for an invalid one."""
         given = token.encode("utf-8", "replace")
         known = [
             each_token
@@ -93,7 +94,7 @@ class Access(Struct, frozen=True, kw_only=True):
         return hmac.new(known[0].encode(), b"viva", hashlib.sha256).hexdigest() if known else ""
 
     def person(self, cookies: Mapping[str, str]) -> str | None:
-        """Whose token the cookies of a request vouch for ("" for the shared one); None for nobody's."""
+        """Return the holder of the token in a request's cookies ("" for the shared one); None without a valid one."""
         given = cookies.get(self.cookie("key"), "").encode("utf-8", "replace")
         names = [name for token, name in self.tokens.items() if hmac.compare_digest(given, self.key_of(token).encode())]
         return names[0] if names else None
@@ -112,7 +113,7 @@ class Access(Struct, frozen=True, kw_only=True):
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches it."""
+    """Return whether only this machine can reach `host`."""
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
@@ -125,38 +126,38 @@ def _is_address(host: str) -> bool:
 
 
 def form_token(session: str) -> str:
-    """Return the token that the forms of a session carry."""
+    """Return the token in the forms of a session."""
     return hashlib.blake2b(session.encode(), digest_size=16, person=b"viva form").hexdigest()
 
 
 def is_form_token(session: str, token: str) -> bool:
-    """Return whether a form is of this session; in constant time."""
+    """Return whether a form belongs to this session; in constant time."""
     return bool(session) and hmac.compare_digest(form_token(session).encode(), token.encode("utf-8", "replace"))
 
 
 def session_of(cookies: dict[str, str], name: str) -> str:
-    """Return the session of a request; "" where there is none."""
+    """Return the session of a request; "" if there is none."""
     cookie = cookies.get(name, "")
     return cookie if _SESSION.match(cookie) else ""
 
 
 def set_cookie(response: Response, name: str, value: str) -> None:
-    """A cookie that no script reads and no other site makes the browser send."""
+    """Set a cookie that scripts cannot read and that other sites' requests do not carry."""
     response.set_cookie(name, value, max_age=COOKIE_SECONDS, path="/", httponly=True, samesite="strict")
 
 
 class Guard:
-    """ASGI: refuses what it must before the pages see it, and sets the headers of every answer, refusals too."""
+    """ASGI middleware that refuses requests before they reach the pages, and sets the headers of every response."""
 
     def __init__(self, app: ASGIApp, access: Access, *, asking: bool = False) -> None:
-        """With `asking` a page's script may ask this server for what is new."""
+        """Wrap an application; with `asking` a page's script may send requests to this server."""
         self._app = app
         self._access = access
         policy = _POLICY.format(asking="connect-src 'self'; " if asking else "")
         self._headers = {"Content-Security-Policy": policy, **_RESPONSE_HEADERS}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Answer one request."""
         if scope["type"] != "http":
             return
 
@@ -186,7 +187,9 @@ class Guard:
         return self._stranger(scope, headers) or self._tokenless(scope, headers)
 
     def _stranger(self, scope: Scope, headers: Headers) -> Response | None:
-        """Refuse what another site made the browser send; a link from elsewhere gets a page with a link."""
+        """Return a refusal of a cross-site request, or for a link from another site a page with a link; None if
+        allowed.
+        """
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")
         if scope["method"] == "POST":
             foreign = site not in (None, "same-origin", "none")
@@ -195,12 +198,12 @@ class Guard:
         if site == "cross-site":
             if headers.get("sec-fetch-mode") not in (None, "navigate") or headers.get("sec-fetch-dest") == "iframe":
                 return _no(403, "This page cannot be part of another site.")
-            # Cookies of ours do not come with a link from elsewhere; with the next step, from here, they do.
+            # Links from other sites do not carry our cookies; the link on this page does.
             return self._entrance(scope)
         return None
 
     def _entrance(self, scope: Scope) -> Response:
-        """Return a page that only says go on; where the address holds the right token, with the cookie for it."""
+        """Return a page with a link to continue, and the cookie if the URL has the right token."""
         rest, token = _without_token(scope)
         rest = html.escape(rest)
         body = (
@@ -214,7 +217,9 @@ class Guard:
         return response
 
     def _tokenless(self, scope: Scope, headers: Headers) -> Response | None:
-        """Refuse who does not know the token; who brings it in the address gets a cookie, and an address without it."""
+        """Return a refusal without a valid token, or for a URL with it a redirect without it and the cookie; None if
+        allowed.
+        """
         rest, token = _without_token(scope)
         if not self._access.tokens:
             return RedirectResponse(rest, 303) if token is not None and scope["method"] != "POST" else None
@@ -229,7 +234,7 @@ class Guard:
 
 
 def _without_token(scope: Scope) -> tuple[str, str | None]:
-    """Return the address without its token, safe in a header, and the token."""
+    """Return the URL without its token, safe in a header, and the token."""
     pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="replace")
     token = next((value for name, value in pairs if name == "token"), None)
     rest = urlencode([(name, value) for name, value in pairs if name != "token"], errors="replace")

@@ -1,4 +1,4 @@
-"""A page as a program: a socket that only this machine reaches unless told otherwise, a guard, a clean end."""
+"""Server of pages: a socket, by default for this machine only, with limits on connections and a clean shutdown."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _ANYWHERE = ("0.0.0.0", "::")  # noqa: S104
 
 MOST_CONNECTIONS = 128
 REQUEST_SECONDS = 20.0
-"""From a connection, or the first byte of a request, to its last: headers and form."""
+"""The most seconds from a connection, or a request's first byte, to its last: headers and form."""
 
 
 class BoundedProtocol(H11Protocol):
-    """A connection of uvicorn's that must say what it wants in time; of too many, the one that is idle longest goes.
+    """A uvicorn connection with a time limit for requests; if there are too many, the one idle longest is closed.
 
     uvicorn itself waits for ever for the end of headers: a few hundred such connections keep everybody else out.
     """
@@ -32,7 +32,7 @@ class BoundedProtocol(H11Protocol):
     _since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A new connection: a request is waited for."""
+        """Start the time limit of the first request."""
         super().connection_made(transport)
         self._wait()
         if len(self.connections) > MOST_CONNECTIONS:
@@ -44,7 +44,7 @@ class BoundedProtocol(H11Protocol):
             min(waiting, key=lambda connection: connection._since, default=self).transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Bytes of a request: the last of them ends the waiting."""
+        """Take bytes of a request; the last of them ends the time limit."""
         if self._late is None and not self.is_answering:
             self._wait()
         super().data_received(data)
@@ -52,13 +52,13 @@ class BoundedProtocol(H11Protocol):
             self._forget()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is waited for any more."""
+        """End the time limit."""
         self._forget()
         super().connection_lost(exc)
 
     @property
     def is_answering(self) -> bool:
-        """Whether a whole request came, and its answer is not finished."""
+        """Whether a whole request was received, and its response is unfinished."""
         return self.conn.their_state in (h11.DONE, h11.MUST_CLOSE)
 
     def _wait(self) -> None:
@@ -84,15 +84,15 @@ def serve(
     people: Mapping[str, str] = {},
     announce: Callable[[str], None] = print,
 ) -> None:
-    """Serve until Ctrl-C. `announce` gets the address to open, of `people` everybody's; port 0 takes a free one.
+    """Serve until Ctrl-C. `announce` gets the URL to open, with `people` one for each; port 0 takes a free one.
 
-    For a host that others reach, a token is made where none is given. Raises VivaError where nothing can be served.
+    For a host that others can reach, a missing token is generated. Raises VivaError if it cannot be served.
     """
     if not token and not people and not is_loopback(host):
         token = secrets.token_urlsafe(24)
     here = socket.gethostname()
     names = (here,) if host in _ANYWHERE else ()
-    Access(host=host, token=token, people=people)  # refused before a socket is opened
+    Access(host=host, token=token, people=people)  # raises before a socket is opened
     listening = _listen(host, port)
     with listening:
         port = listening.getsockname()[1]

@@ -1,6 +1,6 @@
 # mypy: ignore-errors
 # ruff: noqa: S102, PTH123
-"""The answerer of a Python program (see calls.py): runs the program, then calls its functions as it is asked to.
+"""The answerer of a Python program (see calls.py): runs the program, then calls its functions on request.
 
 Nothing here is a secret, and nothing here decides: what comes back is compared by Viva.
 """
@@ -15,7 +15,7 @@ import values
 
 
 def _found(space, name):
-    """Return the function of that name, or the method of a class's ("Class.method"); None where there is none."""
+    """Return the function of that name, or the method of a class ("Class.method"); None where there is none."""
     first, *rest = name.split(".")
     value = space.get(first)
     for part in rest:
@@ -47,7 +47,7 @@ def _reply(space, request):
 
 
 def _raised(error):
-    """Return an exception as a reply names it."""
+    """Return an exception in the form of a reply."""
     try:
         message = str(error)[:1000]
     except Exception:

@@ -1,11 +1,11 @@
 # mypy: ignore-errors
 # ruff: noqa: PLR0911, PLR0912, SIM905
-"""How values of Python's are written for the process on the other side of a link, and made again there.
+"""Python values encoded for the process on the other side of a link, and decoded there.
 
 JSON; an object is always a tag with one value. Nothing is pickled, and what is made of hostile JSON are values of
 known types. On the test's side exceptions become the classes that are loaded there under the same name, or classes made
-for them. What is no value (a function, a generator, an instance of a program's class) crosses as a number, and becomes
-a stub that sends calls and reads fields (link.py).
+for them. Anything but a value (a function, a generator, an instance of a program's class) crosses as a number, and
+becomes a stub that sends calls and reads fields (link.py).
 """
 
 import base64
@@ -39,12 +39,12 @@ ARITHMETIC = frozenset(SPECIALS[SPECIALS.index("__add__") : SPECIALS.index("__ai
 READABLE = frozenset(
     ("__name__", "__qualname__", "__doc__", "__dict__", "__wrapped__", "__members__", "__annotations__")
 )
-"""Names with underscores that a test may ask for; numpy and pandas ask for others, and believe what they are told."""
+"""Names with underscores that a test may ask for; numpy and pandas ask for others, and believe any answer."""
 CONTAINERS = tables.CONTAINERS
 ALONE = 3
 """References to a container that only a Coder has: in `kept`, in a variable, and as an argument."""
 RUNNERS = ("unittest", "_pytest", "pytest")
-"""Their exceptions tell what runs a test to skip or to stop it: the program has classes of the same name."""
+"""Modules whose exceptions tell a runner to skip or stop a test; the program has classes of the same name."""
 EXACTLY = {
     tuple: tuple,
     int: int.__int__,
@@ -53,26 +53,26 @@ EXACTLY = {
     bytes: bytes,
     frozenset: frozenset,
 }
-"""What makes a value of a program's class over one of these, with methods of that class, an ordinary one."""
+"""Class → what turns an instance of a program's subclass into a plain value, past the subclass's methods."""
 BIG = 10**4000
 TEXTS = ("__str__",)
-"""What a value of a program's class is asked for itself."""
+"""Methods of a subclass that are called on its instance even though it crosses as a plain value."""
 HARNESS = frozenset(__file__.replace("crossing", name) for name in ("crossing", "link", "program"))
 FILLING = object()
-"""In place of what was in a container that is being read."""
+"""Placeholder for the content of a container that is being decoded."""
 MODULES = frozenset(
     "array bisect cmath collections copy datetime decimal enum fractions functools heapq io itertools json math numbers"
     " numpy operator pandas random re statistics string sys textwrap time types typing unittest".split()
 )
-"""What the test means, in its own process, by the name of a module that only the program imported."""
+"""Modules that a test may use, in its own process, though only the program imported them."""
 
 
 MISSING = object()
-"""In place of a name that the program does not define."""
+"""Placeholder for a name that the program does not define."""
 
 
 class Remote:
-    """A stub of a thing of the other side's: who compares it is told nothing but by Tester.special."""
+    """A stub of an object on the other side; only Tester.special answers comparisons with it."""
 
     __slots__ = ("__weakref__", "_viva")
 
@@ -95,7 +95,7 @@ class Remote:
 
 
 def theirs(value):
-    """Return the number of a thing of the other side's; None for a value."""
+    """Return the number of a stub's object; None for a value."""
     return value._viva[1] if isinstance(value, Remote) else type(value).__dict__.get("_viva_based")
 
 
@@ -120,7 +120,7 @@ _KINDS = {}
 
 
 def _kind(name, specials):
-    """Return the class of handles for things with these special methods."""
+    """Return the class of stubs for objects with these special methods."""
     kind = _KINDS.get((name, specials))
     if kind is None:
         documented = property(lambda self: self._viva[0].ask("get", self, "__doc__"))
@@ -135,7 +135,7 @@ def _kind(name, specials):
 
 
 def defined(kind, name):
-    """Return the class's own method of that name, or one that it inherits; None for the one that every object has."""
+    """Return the class's own or inherited method of that name; None for that of `object`."""
     for base in kind.__mro__[:-1]:
         if name in base.__dict__:
             return base.__dict__[name]
@@ -143,7 +143,7 @@ def defined(kind, name):
 
 
 def changed(kind, base):
-    """Return the names of a base that a class of the program's has methods of its own for."""
+    """Return the names of a base's methods that a class of the program's overrides."""
     below = kind.__mro__[: kind.__mro__.index(base)]
     names = {
         name for each in below for name in vars(each) if name in SPECIALS or (name[:1] != "_" and hasattr(base, name))
@@ -161,7 +161,7 @@ def _from_remote(name, remote, self):
 
 
 def resolved(module, path):
-    """Return what a module's dotted name means, without one the module itself; None where it means nothing."""
+    """Resolve a dotted name in a module, or without one the module itself; None where there is no such name."""
     value = sys.modules.get(module)
     for part in path.split(".") if path else ():
         value = getattr(value, part, None)
@@ -169,7 +169,7 @@ def resolved(module, path):
 
 
 def harmless(module, path):
-    """Whether the program may name this: a module that the test means as well, or a class of Python's or NumPy's."""
+    """Tell whether the program may name this: a module that the test may use, or a class of Python's or NumPy's."""
     thing = resolved(module, path)
     if module == "numpy" and path:
         return isinstance(thing, type) and issubclass(thing, tables.numpy.generic)
@@ -177,7 +177,7 @@ def harmless(module, path):
 
 
 class Coder:
-    """One side's writing and reading; it knows what has crossed."""
+    """One side's encoder and decoder, which remembers what has crossed."""
 
     def __init__(self, link):
         self.link = link
@@ -194,7 +194,7 @@ class Coder:
     # -- writing
 
     def encode(self, value):
-        """JSON. Raises TypeError for what cannot cross."""
+        """Return a value as JSON. Raises TypeError for what cannot cross."""
         kind = type(value)
         if value is None or kind is bool or kind is str:
             return value
@@ -231,7 +231,7 @@ class Coder:
         return self._handle(value) if table is None else self._container(table)
 
     def _over(self, value, kind, base):
-        """Return an instance of a program's class over a plain one: its number, what it is over, and its methods."""
+        """Return an instance of a program's subclass of a plain class: its number, its plain value, and its methods."""
         handle = self._handle(value)["mine"]
         if base in EXACTLY:
             others = changed(kind, base) if self.link.making else [text for text in TEXTS if defined(kind, text)]
@@ -250,7 +250,7 @@ class Coder:
         return {"new": [number, type(value).__name__, written]}
 
     def _taken(self, value):
-        """Return what is in a container, to be compared with what is in it later: of a table, as it is written."""
+        """Return a snapshot of a container's content for later comparison; of a table, its encoding."""
         return self._content(value) if tables.is_table(value) else tables.taken(value)
 
     def keep(self, number, value):
@@ -265,7 +265,7 @@ class Coder:
         self.kept_numbers[id(value)] = number
 
     def forget(self, number):
-        """From now on the two sides have each their own."""
+        """Stop sharing a container: the two sides no longer exchange changes of it."""
         if number in self.kept:
             value, _ = self.kept.pop(number)
             self.kept_numbers.pop(id(value), None)
@@ -295,19 +295,19 @@ class Coder:
             if not tables.same(before, now):
                 self.kept[number] = (value, now)
                 changed_objects.append([number, now if tables.is_table(value) else self._content(value)])
-            if sys.getrefcount(value) == ALONE:  # nobody here will see or do anything to it any more
+            if sys.getrefcount(value) == ALONE:  # nothing on this side refers to it any more
                 self.forget(number)
                 changed_objects.append([number, None])
             del value, before
         return changed_objects
 
     def by_value(self, kind, base):
-        """Whether an instance of a class over a plain one is compared by its value: not where the test made it by a
-        class of the program's with a comparison of its own."""
+        """Tell whether an instance of a plain class's subclass is compared by value: not where the test made it by a
+        class of the program's that defines a comparison."""
         return not self.link.making or defined(kind, "__eq__") is base.__dict__["__eq__"]
 
     def _named(self, value):
-        """The module and the name by which the other side has the same; None for what it must not or cannot look up."""
+        """Return module and name by which the other side can look up a value; None where it must not or cannot."""
         if isinstance(value, types.ModuleType):
             module, name = value.__name__, ""
         elif self.link.trusting and not isinstance(value, type):
@@ -365,7 +365,7 @@ class Coder:
     # -- reading
 
     def decode(self, node):
-        """Return the value of JSON. Raises whatever it is worth: hostile JSON ends the conversation."""
+        """Return the value of JSON. May raise anything: hostile JSON ends the conversation."""
         if not isinstance(node, dict):
             return node
         ((tag, inner),) = node.items()
@@ -411,7 +411,7 @@ class Coder:
             tables.fill(value, content if simple else [self.decode(item) for item in content])
 
     def change(self, changes):
-        """Do to our containers what the other side did to its own."""
+        """Apply the other side's changes to our containers."""
         for number, content in changes:
             if content is None or number not in self.kept or self.kept[number][1] is FILLING:
                 self.forget(number)
@@ -495,4 +495,4 @@ READING = {
     "error class": Coder._class_of_error,
     "named": Coder._looked_up,
 }
-"""What reads each form of more than a value."""
+"""Decoders of the forms that are more than a plain value."""

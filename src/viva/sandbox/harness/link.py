@@ -39,7 +39,7 @@ OPAQUE = (
     types.TracebackType,
     types.ModuleType,
 )
-"""Things of the test's that lead to all others: they can be called, and that is all."""
+"""Types of the test's objects that lead to all others: the program may call them, and nothing else."""
 NAMES, RUNNING = ("__name__", "__doc__", "__qualname__"), ("__next__", "__iter__", "__call__", "__repr__", "__str__")
 
 
@@ -56,14 +56,14 @@ OPERATIONS = {
     "del": delattr,
     "await": None,
 }
-"""What may be asked of a thing by its number."""
+"""Operations on an object that is named by its number."""
 
 
 class Link:
-    """One side."""
+    """One side of the link."""
 
     making = False
-    """Whether the test makes an object by a class of the program's."""
+    """Whether the test is making an object of a program's class."""
 
     def __init__(self, incoming, outgoing):
         self.incoming, self.outgoing = open(incoming, "rb", closefd=False), open(outgoing, "wb", closefd=False)
@@ -72,11 +72,11 @@ class Link:
         self.encode, self.decode = self.coder.encode, self.coder.decode
         self.body = None
         self.turn = threading.RLock()
-        """Who has it reads and writes: who asks, until the reply. Threads of the program's call functions of the test's
-        as well, so it is given away while something is answered; the reply waits for those that asked meanwhile."""
+        """Held by the thread that reads and writes: one that asks, until the reply. The program's threads may call
+        functions of the test's, so it is released while a request is answered; the reply waits for those that asked."""
 
     def send(self, kind, body):
-        """One message, with what has changed meanwhile; `body` is encoded."""
+        """Send a message with an encoded `body`, and with what has changed meanwhile."""
         text = json.dumps([kind, body, self.coder.changes(), self.renamed()]).encode("ascii")
         if len(text) > MOST:
             raise ValueError(f"a value of {len(text):,} bytes cannot cross; at most {MOST:,}")
@@ -85,11 +85,11 @@ class Link:
             self.outgoing.flush()
 
     def renamed(self):
-        """Return names of the program's that mean something else now than when the test looked them up."""
+        """Return names of the program's whose meaning changed since the test looked them up."""
         return []
 
     def receive(self):
-        """Return the kind of the next message; its body waits in `body`, so that nothing else holds what is in it."""
+        """Return the kind of the next message; only `body` has its body, so that nothing else refers to its content."""
         text = self.incoming.readline(MOST + 1)
         if not text.endswith(b"\n"):
             raise (
@@ -106,7 +106,7 @@ class Link:
         return kind
 
     def ask(self, kind, *body):
-        """A request, and its reply: a value, or an exception that is raised. Requests that come first are answered."""
+        """Send a request and return its reply, or raise its exception; requests that come first are answered."""
         with self.turn:
             request = self.encode(body)
             iterating = kind == "special" and body[1] == "__next__"
@@ -124,11 +124,11 @@ class Link:
         return body
 
     def raised(self, error):
-        """Return what the other side raised, as it is raised here, where no iterator was asked for its next item."""
+        """Return the exception to raise here for one of the other side's; not used for an iterator's next item."""
         return error
 
     def truth(self, handle):
-        """Return whether a thing of the other side's that says nothing of truth holds."""
+        """Return the truth value of a stub without `__bool__`: that of its length, if it has one."""
         return not hasattr(type(handle), "__len__") or len(handle) > 0
 
     def serve(self, kind):
@@ -152,10 +152,10 @@ class Link:
         self.send(kind, result)
 
     def told(self, error):
-        """The other side is told of an error."""
+        """Handle an error that the other side is about to be told of."""
 
     def answer(self, kind, target=None, *given):
-        """Return what was asked for."""
+        """Return the result of a request."""
         if kind not in OPERATIONS:
             raise ValueError(f"a request that is none: {kind!r}")
         self.may(kind, target, given[0] if given and isinstance(given[0], str) else "")
@@ -164,12 +164,12 @@ class Link:
     # -- what handles do
 
     def special(self, name, handle, given, named):
-        """Return a special method of a thing of the other side's."""
+        """Call a special method of a stub's object."""
         return self.ask("special", handle, name, given, tuple(named.items()))
 
 
 class Program(Link):
-    """The program's side: it has nothing to lose."""
+    """The program's side, which has nothing to protect."""
 
     trusting = True
 
@@ -180,14 +180,14 @@ class Program(Link):
         self.lock = threading.RLock()
 
     def may(self, kind, target, name):
-        """Anything."""
+        """Allow everything."""
 
     def broken(self, error):
-        """The test is over."""
+        """End the process: the test is over."""
         os._exit(0 if isinstance(error, EOFError) else 1)
 
     def send(self, kind, body):
-        """What was printed before goes first."""
+        """Send a message, after what was printed before it."""
         with self.lock:
             for stream in (sys.stdout, sys.stderr):
                 if stream is not None and not stream.closed:
@@ -195,7 +195,7 @@ class Program(Link):
             super().send(kind, body)
 
     def renamed(self):
-        """Return the names of the program's that the test has looked up, and that mean something else now."""
+        """Return the names that the test has looked up and whose meaning has changed."""
         space, known = self.space, self.names
         names = [name for name, value in known.items() if space.get(name, crossing.MISSING) is not value]
         for name in names:
@@ -203,12 +203,12 @@ class Program(Link):
         return names
 
     def printed(self, stream, text):
-        """Something was printed."""
+        """Send printed text to the test's side."""
         with self.lock:
             super().send("printed", self.encode((stream, text)))
 
     def answer(self, kind, target=None, *given):
-        """Return what was asked for; also the program's own names."""
+        """Return the result of a request; also of one for the program's own names."""
         if kind == "name":
             if target not in self.space:
                 return False, None
@@ -257,20 +257,20 @@ class Tester(Link):
         super().__init__(incoming, outgoing)
         self.fail = fail
         self.ends_iterations = ends_iterations
-        """Whether the test speaks of StopIteration, so that a function of the program's may raise it."""
+        """Whether the test mentions StopIteration, so that a function of the program's may raise it."""
         self.asked = False
         """Whether code of the program's decided a comparison."""
         self.settings = {}, {}
-        """Names of the test's that are for the program, each with what it was told, and the names of the test."""
+        """Names that the test sets for the program, each with the value last sent, and the test's own names."""
         self.made = set()
         """The numbers of the program's classes, as the test names them, and of what it made by them."""
 
     def broken(self, error):
-        """No test goes on without its program, and none can catch this."""
+        """End the test: it cannot go on without its program, and cannot catch this."""
         self.fail(error if isinstance(error, EOFError) else ValueError(f"the program's process: {error}"))
 
     def serve(self, kind):
-        """What the program printed goes where the test's output goes."""
+        """Answer one request; what the program printed goes to the test's output."""
         if kind == "printed":
             stream, text = self.body
             (sys.stderr if stream == "err" else sys.stdout).write(str(text))
@@ -278,15 +278,15 @@ class Tester(Link):
             super().serve(kind)
 
     def told(self, error):
-        """An assertion of the test's that fails where the program could see it would tell it what is right, and the
-        program might swallow it."""
+        """End the test at a failed assertion that would reach the program: it would learn what is right, and might
+        swallow it."""
         if isinstance(error, AssertionError) and not hasattr(error, "_viva_error"):
             self.fail(error)
 
     def may(self, kind, target, name):
-        """Whether the program may do this to a thing of the test's: to call and go through what it was given, and to
-        read attributes of instances. What it only names (a class of Python's, a value) it was not given: by `type` or
-        by the methods of a class it would make things on this side that compare as it likes."""
+        """Raise AttributeError unless the program may do this to an object of the test's: call or iterate what it was
+        given, read attributes of instances. What it only names (a class of Python's, a value) was not given: by `type`
+        or by the methods of a class it would make objects on this side that compare as it likes."""
         running = isinstance(target, OPAQUE) or (callable(target) and not isinstance(target, type))
         if kind == "get":
             allowed = name in NAMES if running else name[:1] != "_" and not hasattr(target, "assertEqual")
@@ -299,18 +299,18 @@ class Tester(Link):
             raise AttributeError(f"{name or kind} is the test's")
 
     def raised(self, error):
-        """An exception of the program's. One that ends an iteration would end those of the test, map() and all() among
-        them, so that what was left is never looked at."""
+        """Return an exception of the program's; RuntimeError for StopIteration, which would end iterations of the test
+        (map() and all() among them) before all is looked at."""
         if isinstance(error, StopIteration) and not self.ends_iterations:
             return RuntimeError("a function of the program's raised StopIteration")
         return error
 
     def run(self, awaitable):
-        """A coroutine of the test's cannot be awaited by the program."""
+        """Refuse: the program cannot await a coroutine of the test's."""
         raise TypeError("the test's coroutines cannot be awaited by the program")
 
     def ask(self, kind, *body):
-        """As above. What comes from an object that the test made is as good as made."""
+        """Send a request, after new settings. An object that comes from one that the test made counts as made."""
         told, space = self.settings
         for name, before in told.items():
             if (value := space.get(name, crossing.MISSING)) is not before:
@@ -323,12 +323,12 @@ class Tester(Link):
         return reply
 
     def judge(self, value):
-        """Return the value itself; a thing of the program's is asked what decides."""
+        """Return the value itself; note that the program decides where it is a stub."""
         self.asked = self.asked or crossing.theirs(value) is not None
         return value
 
     def name(self, name):
-        """Return what the program calls so."""
+        """Return the program's value of a name. Raises KeyError."""
         if name not in self.names:
             defined, value = self.ask("name", name)
             if not defined:
@@ -337,8 +337,8 @@ class Tester(Link):
         return self.names[name]
 
     def special(self, name, handle, given, named):
-        """The program's answer, of its own things alone. Of a value of the test's only an object is told that the test
-        made by its class: what a function returned could be all that it is compared with."""
+        """Call a special method, by the program only for its own objects. A value of the test's is shown only to an
+        object that the test made by its class: what a function returned could be all that it is compared with."""
         if name in ("__exit__", "__aexit__"):
             self.told(next(iter(given[1:]), None))
         operating = name in crossing.COMPARISONS or name in crossing.ARITHMETIC

@@ -1,6 +1,6 @@
 # mypy: ignore-errors
 # ruff: noqa: S102, PTH123
-"""The program's process where its test has one of its own: runs the program, then does what the test asks (link.py).
+"""The program's process where its test runs in another one: runs the program, then does what the test asks (link.py).
 
 Nothing here is a secret, and nothing here decides.
 """
@@ -15,18 +15,18 @@ import python
 
 
 class _Printing(io.RawIOBase):
-    """What the program prints, on its way to the test's output."""
+    """A stream that sends what the program prints to the test's output."""
 
     def __init__(self, name, side):
         self.stream, self.side = name, side
         self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def writable(self):
-        """It is."""
+        """Return True."""
         return True
 
     def write(self, data):
-        """Send it."""
+        """Send printed bytes; return their number."""
         text = self.decoder.decode(bytes(data))
         try:
             self.side.printed(self.stream, text)

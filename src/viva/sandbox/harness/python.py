@@ -8,8 +8,7 @@ interpreter (zygote.py) calls the same functions. Our own code, for any Python f
 For proof, the test is compiled before the program starts, and C code then goes through the steps (program, test), the
 last of which releases a lock. Only a thread of the harness waits for that lock, with the key (see
 proof.py) in its local variables. The frames below the program's own hold nothing of use any more: what they could
-reach was handed over and deleted. What leads to another thread's frames, to objects at large, or into memory, an audit
-hook refuses.
+reach was handed over and deleted. An audit hook refuses access to other threads' frames, to all objects, and to memory.
 """
 
 import _thread
@@ -48,22 +47,22 @@ MODES = {
     "test": ("tester", "examine"),
     "program": ("program", "run_program"),
 }
-"""What a process is for: a module and a function, which never returns."""
+"""Mode of a process → a module and its function, which never returns."""
 HARNESS = ("zygote", "python", "answer", "program", "tester", "link", "crossing", "tables", "values")
-"""Modules that no program finds."""
+"""Modules that programs cannot import."""
 PR_SET_DUMPABLE = 4
 PIECES = 8
 """The key is kept as this many numbers: it never lies in memory as the text that Viva sent."""
 
 
 def stand_in(names):
-    """Make empty modules for names that programs import by habit and that nothing installs any more."""
+    """Make empty modules for names that programs import by habit though no package provides them any more."""
     for name in names:
         sys.modules.setdefault(name, types.ModuleType(name))
 
 
 def start(mode):
-    """Begin as the process of a mode: what serves it, out of a program's sight, and whether it gets Viva's pipes."""
+    """Prepare the process of a mode: hide the harness; return its function, and whether it gets Viva's pipes."""
     import ctypes
 
     module, name = MODES[mode]
@@ -78,7 +77,7 @@ def start(mode):
 
 
 def read_line(source, read=os.read, leave=os._exit):
-    """Return a line from a descriptor, byte by byte: what follows it belongs to somebody else."""
+    """Return a line from a descriptor, byte by byte, since what follows it is not for this reader."""
     text = b""
     while not text.endswith(b"\n"):
         more = read(source, 1)
@@ -89,7 +88,7 @@ def read_line(source, read=os.read, leave=os._exit):
 
 
 def exactly(source, size, read=os.read, leave=os._exit):
-    """So many bytes from a descriptor."""
+    """Read `size` bytes from a descriptor."""
     text = b""
     while len(text) < size:
         more = read(source, size - len(text))
@@ -100,7 +99,7 @@ def exactly(source, size, read=os.read, leave=os._exit):
 
 
 def fail(error, leave=os._exit, write=os.write):
-    """Say what went wrong, and end with status 1 whatever the program made of printing."""
+    """Print what went wrong, and end with status 1, whatever the program did to printing."""
     try:
         import traceback
 
@@ -121,13 +120,13 @@ def flush(sys=sys):
 
 
 def module():
-    """Return the names of a new module, where what pickles a function of the program's (multiprocessing) finds it."""
+    """Return the namespace of a new module, where pickling (multiprocessing) finds functions of the program's."""
     sys.modules["main"] = types.ModuleType("main")
     return vars(sys.modules["main"])
 
 
 def as_published(path="main.py", leave=os._exit):
-    """The published runner: passed if and only if no exception comes out, SystemExit included."""
+    """Run as published: passed if and only if no exception comes out, SystemExit included."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             source = file.read()
@@ -167,7 +166,7 @@ def _hook(allowed, ident=_thread.get_ident, denied=DENIED, error=RuntimeError):
 
 
 def _supervise(source, answers, sources, received, finished):
-    """The life of the thread that has the key: take it, wait for the last step, and answer. Nobody else can."""
+    """Run the only thread that has the key: take it, wait for the last step, and answer."""
     take, read, write, leave, hexadecimal = exactly, read_line, os.write, os._exit, "{:08x}".format
     pieces = [int(take(source, 64 // PIECES), 16) for _ in range(PIECES)]
     sources.extend([take(source, int(size)) for size in read(source).split()])
@@ -210,7 +209,7 @@ def examine(source, answers):
 
 
 def main():
-    """Cold start: one program in a process of its own."""
+    """Run one program in a new process."""
     mode, names, *link = sys.argv[1:]
     begin, told = start(mode)
     sys.path[0] = ""

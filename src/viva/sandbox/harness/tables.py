@@ -1,6 +1,6 @@
 # mypy: ignore-errors
 # ruff: noqa: PLW0108
-"""What values of Python's, NumPy's and pandas' are made of: a name and plainer parts, and the way back.
+"""Values of Python, NumPy and pandas taken apart into a name and plainer parts, and put together again.
 
 No pickle, no classes but those named here. Arrays and frames are dtypes, raw bytes, labels and columns; an array of
 objects is a list of them.
@@ -21,7 +21,7 @@ CONTAINERS = {kind.__name__: kind for kind in (list, dict, set, bytearray)} | {
     name: getattr(collections, name) for name in ("deque", "OrderedDict", "Counter", "defaultdict")
 }
 BASES = CONTAINERS | {kind.__name__: kind for kind in (tuple, int, float, str, bytes, frozenset)}
-"""What a class of a program's may be over, and its instances cross by value all the same."""
+"""Plain classes whose subclasses in a program still cross by value."""
 
 
 TABLES = {"ndarray": "numpy", "DataFrame": "pandas", "Series": "pandas"}
@@ -29,7 +29,7 @@ TABLES = {"ndarray": "numpy", "DataFrame": "pandas", "Series": "pandas"}
 
 
 class Library:
-    """A library that is imported where something of it is asked for."""
+    """A library that is imported when one of its names is used."""
 
     def __init__(self, name):
         self.name = name
@@ -70,13 +70,13 @@ KINDS = {
     types.SimpleNamespace: (lambda value: _items(vars(value).items()), _space),
     types.MappingProxyType: (lambda value: tuple(value.items()), lambda *items: types.MappingProxyType(dict(items))),
 }
-"""Class → what takes its instances apart, and what puts them together."""
+"""Class → functions that take its instances apart and put them together."""
 for kind in (range, slice, decimal.Decimal, fractions.Fraction, datetime.timedelta):
     KINDS[kind] = (lambda value: value.__reduce_ex__(2)[1], kind)
 
 
 def base_of(kind):
-    """Return the class of BASES that it is over; None for none."""
+    """Return the class of BASES that a class is derived from; None for none."""
     for each in kind.__mro__:
         if BASES.get(each.__name__) is each:
             return each
@@ -84,14 +84,14 @@ def base_of(kind):
 
 
 def is_table(value):
-    """Return whether it is a table or array, which is known to both sides once it crossed."""
+    """Return whether a value is a table or array, which both sides know once it has crossed."""
     kind = type(value)
     module = TABLES.get(kind.__name__)
     return module is not None and getattr(sys.modules.get(module), kind.__name__, None) is kind
 
 
 def plain(value):
-    """Return an instance of a class over an array or a table as what it is over; None for anything else."""
+    """Return an instance of a subclass of an array or table as the plain one; None for anything else."""
     for base in type(value).__mro__:
         name = base.__name__
         if name == "MaskedArray":
@@ -124,7 +124,7 @@ def _zone(zone):
 
 
 def _array(values):
-    """Return an array, NumPy's or pandas' own: its kind, and more."""
+    """Return the kind and the parts of an array of NumPy's or pandas'."""
     name = type(values).__name__
     if name in ("NumpyExtensionArray", "PandasArray"):
         values = values.to_numpy()
@@ -166,7 +166,7 @@ def table_apart(value):
 
 
 def items(value):
-    """Return what is in a container: bytes, pairs or items."""
+    """Return the content of a container: bytes, pairs or items."""
     base = base_of(type(value))
     if base is bytearray:
         return bytes(value)
@@ -174,7 +174,7 @@ def items(value):
 
 
 def fill(value, content):
-    """Put what shall be in a container there, pairs or items, in the place of what was."""
+    """Replace the content of a container by these pairs or items."""
     base = base_of(type(value))
     base.clear(value)
     if issubclass(base, dict):
@@ -185,23 +185,23 @@ def fill(value, content):
 
 
 def size(value):
-    """Return how many items it has, in all its dimensions."""
+    """Return the number of items of a container, in all its dimensions."""
     return int(value.size) if is_table(value) else base_of(type(value)).__len__(value)
 
 
 def taken(value):
-    """Return what is in a container, to be compared with what is in it later."""
+    """Return a snapshot of a container's content for later comparison."""
     parts = items(value)
     return [part for pair in parts for part in pair] if isinstance(value, dict) else parts
 
 
 def same(before, now):
-    """Return whether the very same things are in a container at two moments, or what is written of it is equal."""
+    """Return whether two snapshots of a container hold the same objects, or its two encodings are equal."""
     return len(before) == len(now) and all(map(operator.is_, before, now)) if isinstance(now, list) else before == now
 
 
 def become(value, other):
-    """Make a table or array what the other one is."""
+    """Give a table or array the content of the other one."""
     if type(value).__name__ != "ndarray":
         value._update_inplace(other)
         if not hasattr(value, "columns"):
@@ -303,6 +303,6 @@ LIBRARIES = {
     "pandas.CategoricalDtype": (lambda value: None, None),
     "pandas.ExtensionDtype": (lambda value: (str(value),), lambda text: pandas.api.types.pandas_dtype(text)),
 }
-"""The same by the library and the name of a class or of one that it inherits from; no parts: it does not cross."""
+"""The same for libraries, by library and name of a class or its base; without parts, a value does not cross."""
 TOGETHER = {kind.__name__: make for kind, (_, make) in KINDS.items()}
 TOGETHER.update({name: make for name, (_, make) in LIBRARIES.items()})

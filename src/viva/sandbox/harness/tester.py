@@ -25,14 +25,14 @@ LIBRARIES = (
     "math", "collections", "copy", "datetime", "decimal", "fractions", "functools", "itertools",
     "statistics", "numpy.testing", "pandas.testing", "pytest",
 )  # fmt: skip
-"""Modules whose names a test may leave to the imports of the program."""
+"""Modules that a test may use through the imports of the program."""
 CHECKING = re.compile("assert|check|equal|expect|match|same|should|test|verify", re.IGNORECASE)
-"""What functions are called that tell whether something holds; any other may change what it is given."""
+"""Names of functions that check something; any other may change what it is given."""
 ALWAYS_OWN = frozenset(("type", "isinstance", "issubclass", "__import__", "super", "object"))
 
 
 def _imported(name):
-    """Return a library by its name, which the test may leave to its program to import; None where it is missing."""
+    """Return a library that only the program need import; None where it is missing."""
     try:
         __import__(name)
     except ImportError:
@@ -41,7 +41,7 @@ def _imported(name):
 
 
 def known(name):
-    """Return what Python or a library calls so; None for nothing. To import all for any name would be dear."""
+    """Return the value of a name in Python or a library, or None. Importing every library each time would be slow."""
     value = getattr(builtins, name, None)
     library = _imported if name[:7] == "assert_" else sys.modules.get
     for module in LIBRARIES if value is None and name[:1] != "_" else ():
@@ -50,7 +50,7 @@ def known(name):
 
 
 class Names(dict):
-    """What a test finds when it has no name of its own for something: Python's own, a library's, then the program's.
+    """Names that a test does not define itself: Python's, a library's, then the program's.
 
     `libraries` are names that a test leaves to the imports of the program and uses as a library: it does not ask the
     program what numbers are close. `classes` are those by which it makes objects.
@@ -70,8 +70,8 @@ class Names(dict):
 
 
 class _Rewriter(ast.NodeTransformer):
-    """`type(x)` is also asked about things of the program's; of functions that have a name of Python's, the program's
-    is called where `subjects` says so; what the `methods` are called on is noted; and of `values` copies are given."""
+    """Rewrite a test: `type(x)` also works on stubs; a function with a name of Python's is the program's where
+    `subjects` says so; the objects of `methods` are noted; and of `values` copies are given."""
 
     def __init__(self, subjects, own, methods, values):
         self.subjects, self.own, self.methods, self.values = subjects, own, methods, values
@@ -98,7 +98,7 @@ class _Rewriter(ast.NodeTransformer):
 
 
 def _id(node):
-    """Return the name that a node is; None for any other."""
+    """Return the name of a node; None where it is no name."""
     return getattr(node, "id", None)
 
 
@@ -117,7 +117,7 @@ def _loaded(tree):
 
 
 def _statements(tree):
-    """The statements without others in them; of an assertion what it asserts, one by one, of a call the call, and
+    """Return the statements without others in them; of an assertion each part that it asserts, of a call the call, and
     decorators."""
     for node in ast.walk(tree):
         yield from getattr(node, "decorator_list", ())
@@ -134,7 +134,7 @@ def subjects(tree, own, defined):
     """Return the ids of those calls in a test that mean functions of the program's which have a name of Python's or of
     a library's, as in `assert round(2.5) == 3`: they are given plain values in a statement of their own, or the test is
     about nothing else; and of the names that such a test hands to a function of its own, as in `check(median)`. In
-    `assert answer(2) == set([2])` the name is Python's: who is asked there is told what is expected.
+    `assert answer(2) == set([2])` the name is Python's: the program must not be given what is expected.
     """
     imported = bound(ast.Module(_every(tree, ast.Import, ast.ImportFrom), []))
     loaded = _loaded(tree)
@@ -162,8 +162,8 @@ def subjects(tree, own, defined):
 
 
 def _classes(tree):
-    """The names by which a test makes objects: one word with a capital (`Money`); several (`DaysInYear`: it may be a
-    function's), where it uses what it makes as an object."""
+    """Return the names by which a test makes objects: one word with a capital (`Money`); several (`DaysInYear`, perhaps
+    a function's) where it uses what it makes as an object."""
     made, used = {}, {name for name in _names(tree) if name.istitle()}
 
     def maker(node):
@@ -189,12 +189,12 @@ def bound(tree):
 
 
 def _imports(tree):
-    """Return what the test imports at its top, for the program, which shared these names with its test before."""
+    """Return the imports at the test's top, for the program, which would have them if they were one file."""
     return ast.unparse([node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))])
 
 
 def _libraries(tree):
-    """Return the modules that a test means by names of which it only uses what these modules have, by name."""
+    """Return name → module, for names of modules of which a test uses only what the module has."""
     fields = [node for node in _every(tree, ast.Attribute) if isinstance(node.value, ast.Name)]
     owners = {id(node.value) for node in fields}
     used = {node.value.id for node in fields} - {node.id for node in _every(tree, ast.Name) if id(node) not in owners}
@@ -208,12 +208,12 @@ def _libraries(tree):
 
 
 def _type_of(value):
-    """Return the class of a value, or a handle of the class of a thing of the program's."""
+    """Return the class of a value, or of a stub a stub of its class."""
     return value._viva[0].ask("get", value, "__class__") if isinstance(value, Remote) else type(value)
 
 
 def _settings(tree):
-    """The names that a test sets at its top and does not read, or changes without having made them: the program's."""
+    """Return the names that a test sets for the program: not read by the test itself, or changed but not made by it."""
     loaded = _loaded(tree)
     targets = [target for node in _every(tree, ast.Assign) for target in node.targets]
     targets += [node.target for node in _every(tree, ast.AnnAssign)]
@@ -223,12 +223,12 @@ def _settings(tree):
 
 
 def _asked(tree, asking):
-    """Return the program's names that something comes from; `asking` are those of the names that are known."""
+    """Return the program's names that an expression depends on; `asking` has those of known names."""
     return set().union(*(asking.get(name, ()) for name in _names(tree)))
 
 
 def asking_names(tree, theirs):
-    """What each name of a test's is made of, and the program's names that it comes from. `theirs` are the program's."""
+    """Return each test's name with its expression, and with the program's names (of `theirs`) that it depends on."""
     made = {
         node.targets[0].id: node.value for node in _every(tree, ast.Assign) if isinstance(node.targets[0], ast.Name)
     }
@@ -257,7 +257,7 @@ def values(tree, made, asking):
     made = made | {loop.target.id: loop.iter for loop in _every(tree, ast.For) if hasattr(loop.target, "id")}
 
     def sources(node, above=()):
-        """Return the names that something is computed from without the program."""
+        """Yield the names that an expression is computed from without the program."""
         name = _id(node)
         inner = made.get(name)
         parts = list(ast.iter_child_nodes(node.func if node in called else node))
@@ -279,7 +279,7 @@ def values(tree, made, asking):
 
 
 def _copied(value):
-    """Return a copy of a value of the test's; what has none is given as it is."""
+    """Return a copy of a value of the test's, or the value itself where it cannot be copied."""
     try:
         return copy.deepcopy(value)
     except TypeError:
@@ -287,9 +287,9 @@ def _copied(value):
 
 
 def trusted(tree, theirs, made, asking):
-    """Whether the word of a function of the program's is all that is asserted, about what another came to: it is asked,
-    or what it came to is what is expected, which it may have been told before; and the ids
-    of calls of methods with arguments, whose word is all that is asserted as well. `theirs` are the program's names."""
+    """Return whether an assertion rests on the program's word alone: one of its functions is asked about the result of
+    another, or its result is the expected one, which it may have been told before; and the ids of calls of methods
+    with arguments, which assert no more either. `theirs` are the program's names."""
     words, methods, trusting = [], set(), False
     for node in ast.walk(tree):
         if isinstance(node, (ast.Assert, ast.If, ast.IfExp)):
@@ -344,7 +344,7 @@ def examine(source, answers, incoming, outgoing):
         defined, held = side.ask("import", _imports(tree))
         own = bound(tree)
         asked, shadowing = subjects(tree, own, defined)
-        # A list that the program calls as a library calls a function (log) is not the library's.
+        # A value of the program's with the name of a library's function (log) is not taken for that function.
         held = {name for name in shadowing.intersection(held) if callable(known(name))}
         libraries = {name: known(name) for name in shadowing - held if not hasattr(builtins, name)}
         names = Names(side, _libraries(tree) | libraries, _classes(tree))

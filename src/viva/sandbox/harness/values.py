@@ -1,6 +1,6 @@
 # mypy: ignore-errors
 # ruff: noqa: PLR0911
-"""Values of Python's as the JSON of calls.py, and back; our own code, for any Python from 3.9 on."""
+"""Python values as the JSON of calls.py, and back; for any Python from 3.9 on."""
 
 import base64
 import collections.abc
@@ -22,7 +22,7 @@ VIEWS = (
     collections.abc.ItemsView,
     collections.abc.Generator,
 )
-"""What is a list to whoever reads it."""
+"""Classes that are encoded as lists."""
 
 
 COLLECTIONS = {"$tuple": tuple, "$set": set, "$map": dict}

@@ -42,7 +42,7 @@ HUGE, MADV_COLLAPSE = 1 << 21, 25
 
 
 def call(function, *arguments):
-    """Return what a function of the C library does; raises OSError."""
+    """Call a function of the C library and return its result. Raises OSError."""
     returned = getattr(LIBC, function)(*arguments)
     if returned < 0:
         number = ctypes.get_errno()
@@ -51,7 +51,7 @@ def call(function, *arguments):
 
 
 def fork():
-    """Fork for a process of ours: os.fork() does what many threads need, and touches a megabyte of what is shared."""
+    """Fork without os.fork(), whose work for threads touches a megabyte of shared pages."""
     return call("fork")
 
 
@@ -60,13 +60,13 @@ def mount(kind, where, options, flags=NOSUID | NODEV):
 
 
 def loopback_up():
-    """A network of one machine, so that a program may talk to itself, as it could anywhere."""
+    """Enable the loopback interface, so that a program may connect to itself."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         fcntl.ioctl(asking, 0x8914, struct.pack("16sh14x", b"lo", 0x1 | 0x40))
 
 
 def leave_for_new_namespaces(uid, gid):
-    """New namespaces of every kind, in which this process keeps its uid: there it may mount, and nothing else."""
+    """Enter new namespaces of every kind, in which this process keeps its uid and may only mount."""
     call("unshare", NEW_EVERYTHING)
     for name, text in (
         ("setgroups", b"deny"),
@@ -78,7 +78,7 @@ def leave_for_new_namespaces(uid, gid):
 
 
 def build_walls(request):
-    """The program's own folders and its own view of processes. What was there before stays underneath, out of reach."""
+    """Mount the program's folders and its /proc over what was there, which stays out of reach."""
     call("mount", b"none", b"/", None, ctypes.c_ulong(PRIVATE), None)
     size = f"mode=0700,size={request['disk']},nr_inodes={request['inodes']}".encode()
     for folder in (b"/tmp", b"/box", b"/dev/shm"):
@@ -88,7 +88,7 @@ def build_walls(request):
 
 
 def drop_everything(request, rules):
-    """No capability, now or, without new privileges, ever; the limits; the system call filter last."""
+    """Give up all capabilities for good, set the limits, and last the system call filter."""
     header = struct.pack("=II", 0x20080522, 0)
     call("capset", header, bytes(24))
     call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
@@ -107,7 +107,7 @@ def put_files(names, descriptors):
 
 
 def keep_only(source, output, answers, *link):
-    """Standard streams for a program, and the pipes out of the way; everything else is closed."""
+    """Set up a program's standard streams and move the pipes out of the way; close everything else."""
     kept = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 100) for descriptor in (source, answers, *link)]
     null = os.open("/dev/null", os.O_RDONLY)
     os.dup2(null, 0)
@@ -119,11 +119,11 @@ def keep_only(source, output, answers, *link):
 
 
 def become(request, source, answers, *link):
-    """The last fork: wait for Viva's word, then become the program. Never returns."""
+    """Wait, in the last fork, for Viva's word, then become the program. Never returns."""
     if python.read_line(source) != b"go\n":
         os._exit(1)
     os.write(answers, b"run\n")
-    gc.enable()  # what was imported stays frozen: looking through it would copy every page of it
+    gc.enable()  # imported objects stay frozen: a collection would copy all their pages
     os.environ.clear()
     os.environ.update(request["environment"])
     random.seed()
@@ -138,7 +138,7 @@ def become(request, source, answers, *link):
 
 
 def first_process(request, descriptors, rules):
-    """The first process of the new pid namespace: when it ends, the kernel ends all others in it. Never returns."""
+    """Run as first process of the new pid namespace; when it ends, the kernel ends all others. Never returns."""
     os.setsid()
     build_walls(request)
     put_files(request["files"], descriptors[4 + request["link"] :])
@@ -161,7 +161,7 @@ def first_process(request, descriptors, rules):
 
 
 def monitor(request, descriptors, rules):
-    """Stay outside of the new pid namespace, and tell Viva over the status socket how it ended."""
+    """Wait outside of the new pid namespace, and report over the status socket how it ended."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     os.write(descriptors[0], b"{}")
     try:
@@ -225,7 +225,7 @@ def main():
         for level, kind, data in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
                 descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
-        request = json.loads(message)  # here: what a fork touches is copied for it
+        request = json.loads(message)  # here, because every page that a fork touches is copied
         if fork() == 0:
             try:
                 LIBC.signal(signal.SIGCHLD, 0)  # SIG_DFL

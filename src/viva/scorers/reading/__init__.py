@@ -1,12 +1,12 @@
-"""What is read in a reply: the answer, its place, the rule; and its score.
+"""Reading a reply: the answer, its place, the rule that found it, and its score.
 
 Whatever the format of an answer, it is in a slot: a box, a tag, a key, a heading, a statement, the reply's end.
 
     reply → what is visible (`read_visible`) → slots, each with strength, span, rule → a parser of the format → resolve
 
-A slot says where an answer is, not what it is: that is for the parser of a format, which returns the value of a slot's
-text, None where the text holds nothing of its kind (then a weaker slot may), or raises `Unsure` where it holds several
-or half of one: then nothing is read. The words are in `slots.toml`.
+A slot says where an answer is. Its value comes from the parser of a format, which returns None where a slot's text has
+no such value (then a weaker slot may), or raises `Unsure` where it has several or half of one: then nothing is read.
+The words are in `slots.toml`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REFUSED: Final = "refused"
 
 
 class Reading(Struct, frozen=True):
-    """What a reply commits to, with the evidence.
+    """The answer that a reply commits to, with the evidence.
 
     `read` is a letter, "true"/"false", or one of "unparsed", "empty", "refused". `span` are offsets into the reply as
     it came in (`reply[span[0]:span[1]]` is the text the reading rests on), None where nothing was read. `rule` says
@@ -48,17 +48,17 @@ class Reading(Struct, frozen=True):
         return self.read not in {UNPARSED, EMPTY, REFUSED}
 
     def moved(self, base: int) -> Reading:
-        """Return the reading of a part, which begins at `base`, as one of the whole reply."""
+        """Return the reading of a part that begins at `base` with offsets into the whole reply."""
         span = self.span and (self.span[0] + base, self.span[1] + base)
         return Reading(self.read, span, self.rule)
 
 
 CUT_OFF_WORDS: dict[StopReason, str] = {"length": "cut off in the answer", "thinking": "cut off while thinking"}
-"""Where the limit of tokens ended a reply, as people are told."""
+"""Names, for users, of the place where the token limit ended a reply."""
 _UNREAD: dict[str, Outcome] = {"unparsed": "unparsed", "empty": "empty", "refused": "refused"}
 _SPAN = re.compile(r" at (\d{1,9})-(\d{1,9})\b")
 _LONGEST = 100_000
-"""Characters of a reply that is searched for what was read."""
+"""Most characters of a reply that is searched for its answer."""
 
 
 def grade_reading(reading: Reading, gold: str, response: Response) -> Score:
@@ -77,12 +77,12 @@ def grade_reading(reading: Reading, gold: str, response: Response) -> Score:
 
 
 def because(explanation: str, response: Response) -> str:
-    """Return why nothing was read in a reply, with the reason where the model was cut off before it began to answer."""
+    """Return why nothing was read in a reply, and whether the model was cut off before it began to answer."""
     return f"{explanation}; {CUT_OFF_WORDS['thinking']}" if response.stop_reason == "thinking" else explanation
 
 
 def no_reply(failure: Failure) -> Score:
-    """Return the score of what has no reply: unscored, and no error where nobody asked."""
+    """Return the score of a missing reply: unscored, an error unless it was not asked for."""
     if failure.kind == NOT_ASKED:
         return Score(value=None, outcome=NOT_ASKED, explanation=failure.message)
     return Score(value=None, outcome="error", explanation=f"{failure.kind}: {failure.message}")
@@ -94,12 +94,12 @@ def scored(value: float, answer: str, why: str, parts: Mapping[str, float] = {})
 
 
 def outcome_of(value: float) -> Outcome:
-    """Full marks, some, or none."""
+    """Return the outcome of full marks, some, or none."""
     return "right" if value >= 1.0 else "partly" if value > 0.0 else "wrong"
 
 
 def reason(explanation: str, reply: str) -> str:
-    """Return why a verdict is what it is, for people: in place of offsets the words that were read."""
+    """Return an explanation for users: with the words that were read in place of their offsets."""
 
     def words(match: re.Match[str]) -> str:
         start, end = int(match[1]), int(match[2])
@@ -111,7 +111,7 @@ def reason(explanation: str, reply: str) -> str:
 
 
 def read_span(score: Score | ScoreRow, reply: str) -> tuple[int, int] | None:
-    """Return where in a reply stands what was read: as its reader says, else the one place that holds what was read."""
+    """Return the span of the answer in a reply: the one in the explanation, else its only occurrence; else None."""
     span = _SPAN.search(score.explanation)
     # A line "answer: ..." is about one field of a reply of several, and its offsets are of that field.
     if span and not score.explanation.startswith("answer:") and int(span[1]) < int(span[2]) <= len(reply):
@@ -119,13 +119,13 @@ def read_span(score: Score | ScoreRow, reply: str) -> tuple[int, int] | None:
     if not score.answer.strip() or len(reply) > _LONGEST:
         return None
     words = re.escape(score.answer.strip())
-    places = re.finditer(rf"{words}(?<!\w{words})(?!\w)", reply)  # words first: they are searched for as bytes are
+    places = re.finditer(rf"{words}(?<!\w{words})(?!\w)", reply)  # words first, so that the fast literal search applies
     first, second = next(places, None), next(places, None)
     return first.span() if first and not second else None
 
 
 _TEMPLATE = re.compile(r"(?:\s{0,4}(?:\[/INST\]|<s>|<\|(?!im_end|end|eo)[a-z_]{1,30}\|>)){1,4}")
-"""What a chat template leaves in front of a reply."""
+"""Remains of a chat template in front of a reply."""
 _LOOP = re.compile(
     r"\s{0,8}(?:([^\W\d_]{2,10})(?:[\s,.]{1,3}\1){2,2000}|([^\W\d_])(?:[\s,.]{1,3}\2){3,2000})[\s.]{0,3}\w{0,9}[\s.]{0,8}\Z"
 )
@@ -161,7 +161,7 @@ def read_visible(
 
 
 def _first_part(reply: str, start: int, read_part: Callable[[str], Reading], loops: bool, whole: bool) -> Reading:
-    """Return the first part that says something, without the template in front; a word repeated is read once."""
+    """Return the first part's reading that has a rule, without the template in front; a repeated word is read once."""
     if template := _TEMPLATE.match(reply, start):
         start = template.end()
     if loops and (loop := _LOOP.match(reply, start)):
@@ -180,7 +180,7 @@ def _first_part(reply: str, start: int, read_part: Callable[[str], Reading], loo
 
 _MOST_QUESTIONS = 4
 _BEGUN = 16_000
-"""Characters in which a first answer is expected to end; what starts later is not looked at."""
+"""Characters in which the first answer is expected to end; later questions are not looked for."""
 
 
 _NEW_QUESTION = (
@@ -191,7 +191,7 @@ _phrases = partial(pattern, "phrases.toml")
 
 
 def boundaries(reply: str, start: int) -> Iterator[int]:
-    """Ends of what may be the whole answer: before each of the first new questions, at last the reply's own end."""
+    """Yield possible ends of the answer: before each of the first new questions, then the reply's end."""
     questions = _phrases(_NEW_QUESTION).finditer(reply, start, start + _BEGUN)
     yield from (match.start() for match in islice(questions, _MOST_QUESTIONS))
     yield len(reply)
@@ -212,7 +212,7 @@ _DECLINES = re.compile(
     r"\bi[ ']|as an? (?:ai|lang|art|large)|(?:cannot|can't|unable to|not able to) |[无不拒没]|nicht|keine"
     r"|als (?:ki|sprach|kunst)|ich |je |suis pas|en tant qu|impossible"
 )
-"""What every refusal has one of; most replies have none, and that is quickly seen."""
+"""A fast test: every refusal has one of these, most replies have none."""
 
 
 def refusal(reply: str, start: int = 0) -> tuple[int, int] | None:
@@ -232,18 +232,18 @@ TAIL: Final = 4_000
 LONGEST: Final = 400
 """Characters of a stated answer."""
 _MOST: Final = 40
-"""Cues that are looked at, from the end."""
+"""Most cues that are examined, from the end."""
 
 
 class Strength(IntEnum):
-    """How plainly a slot is the answer's place; the strongest decides, and of equals the last."""
+    """Strength of the evidence that a slot has the answer; the strongest decides, and of equals the last."""
 
     LAST = 1
     """The end of the reply: a rule of last resort."""
     WHOLE = 2
     """A reply that is nothing but its answer."""
     CONCLUDED = 3
-    """What the last sentence concludes: "So it is 5"."""
+    """The conclusion of the last sentence: "So it is 5"."""
     STATED = 4
     """Behind "the answer is" or a heading."""
     MARKED = 5
@@ -258,13 +258,13 @@ class Slot(Struct, frozen=True):
     strength: Strength
     rule: str
     rest: str = ""
-    """What follows the cue up to the end of the reply, for answers of several lines."""
+    """Text from the cue to the end of the reply, for answers of several lines."""
     judging: bool = False
     """Whether the words are mostly said of an answer ("the answer is correct", "is false"), and seldom are one."""
 
 
 def held(match: re.Match[str], group: str | int, strength: Strength, rule: str) -> Slot:
-    """Return what a group of a match holds as a slot."""
+    """Return a group of a match as a slot."""
     return Slot(match[group].strip(), match.span(group), strength, rule)
 
 
@@ -276,7 +276,7 @@ _pattern = partial(pattern, "reading/slots.toml")
 
 
 _NOUNS = r"(?<![a-z\u00c0-\u024f\u0400-\u04ff\\])(?:(?P<answer>{}<noun>)|(?P<blank><blank_noun>)|<option>)<end>"
-"""What an answer is called; searched in lower case, which is five times as fast."""
+"""Names of an answer; searched in lower case, which is five times as fast."""
 _FILLS = r"(?<![a-z])<fill><end>\s{0,3}:?"
 _HEADED = (
     r"^[\s*#>_-]{0,8}(?:(?!(?i:<no_heading>)\b)[^\W\d_]{2,20}[ '-]?){1,3}[ *]{0,3}(?::|(?<=\s)[–—](?=\s))"
@@ -327,7 +327,7 @@ _DRESSING = ' \t\r\n*_`"“”„«»'
 
 
 def boxed(text: str) -> str | None:
-    """Return what the last box of a text holds, or the last boxes where they make a list; None where there is none."""
+    """Return the content of the last box in a text, or of the last boxes where they make a list; None without any."""
     boxes = _boxes(text)
     return boxes[-1].text if boxes else None
 
@@ -353,7 +353,7 @@ def _boxes(text: str) -> list[Slot]:
 
 
 class Box(Struct, frozen=True):
-    """An item of a list of boxes: what is behind it, and whether it is ticked."""
+    """An item of a list of tick boxes: its text, and whether it is ticked."""
 
     said: str
     span: tuple[int, int]
@@ -401,7 +401,7 @@ def _pairs(text: str, key: str, keys: Callable[[str], bool] | None) -> Iterator[
 
 
 def masked(text: str) -> str:
-    """Return a text as cues are looked for in it: folded, its formulas without marks of sentences; of the same
+    """Return a text prepared for the search of cues: folded, its formulas without marks of sentences; of the same
     length.
     """
     return fold(FORMULA.sub(lambda match: _BREAKS.sub("\x02", match[0]), text))
@@ -415,10 +415,10 @@ def stated(
     nouns: tuple[str, ...] = (),
     seen: str = "",
 ) -> list[Slot]:
-    """Return the slots behind words: headings, statements of the answer, what the last sentence concludes; in order.
+    """Return the slots behind words, in order: headings, statements of the answer, conclusions of the last sentence.
 
     With `letters` the answer is letters of options: "B and C are correct" states it, "the value is" does not. With
-    `judgements` those are among them that mostly say something of an answer.
+    `judgements` slots are included whose words are mostly said of an answer.
     """
     cut = max(0, len(text) - TAIL)
     shown = seen or "x" * cut + masked(text[cut:])  # "x": not the beginning of a sentence
@@ -449,7 +449,7 @@ def stated(
     if concluded and (concluded["drawn"] or concluded.start() == 0):
         slots += _behind(text, shown, concluded.end(), Strength.CONCLUDED, "conclusion")
     naming, begin = f"<{'named_options' if letters else 'named'}><ends>", max(0, last - 4)
-    behind = _pattern(naming).search(shown, begin)  # few replies have it, and that is quickly seen
+    behind = _pattern(naming).search(shown, begin)  # a fast test that most replies fail
     behind = behind and _pattern(f"<said>{naming}").search(shown, begin)
     if behind and (behind["drawn"] or firm(shown, behind.start())):
         span = behind.span("said")
@@ -463,7 +463,7 @@ def stated(
 
 
 def headed(text: str) -> list[Slot]:
-    """Return the letter on the last line behind a heading in any language, where no other letter has one."""
+    """Return the slot of a letter on the last line behind a heading in any language, if no other letter has one."""
     matches = list(_pattern(_HEADED, re.MULTILINE).finditer(plain(text), max(0, len(text) - TAIL)))
     if len({match[1] for match in matches}) != 1 or text[matches[-1].end() :].strip():
         return []
@@ -472,7 +472,7 @@ def headed(text: str) -> list[Slot]:
 
 def whole(text: str, *, short: bool) -> list[Slot]:
     """Return a `short` reply as its own answer: all of it, what its one sentence says of its subject, or the line
-    behind a colon. A reply that declines, corrects itself, or leads up to something that does not come, is none.
+    behind a colon. A reply that declines, corrects itself, or announces something that does not come has no such slot.
     """
     bare = text.strip()
     start = text.find(bare)
@@ -483,7 +483,7 @@ def whole(text: str, *, short: bool) -> list[Slot]:
         or not short
         or bare.endswith((":", "："))
         or refusal(text)
-        or found_retraction(fold(text), 0)
+        or found_retraction(fold(undressed(text)), 1)  # what it begins with takes nothing back
         or pattern("phrase.toml", r"[\W_]{0,4}<unsure>\b").match(text)
     ):
         return slots
@@ -500,7 +500,7 @@ def explained_from(text: str, start: int = 0) -> int:
 
 
 def firm(shown: str, start: int) -> bool:
-    """Return whether the sentence in front of a cue denies and supposes nothing that no conclusion follows."""
+    """Return whether the sentence before a cue neither denies nor supposes, or draws a conclusion after that."""
     base = max(0, start - 400)
     breaks = [base, *(match.end() for match in _SENTENCE.finditer(shown, base, start + 4) if match.start() <= start)]
     head = shown[breaks[-1] : start]
@@ -509,7 +509,7 @@ def firm(shown: str, start: int) -> bool:
 
 
 def _behind(text: str, shown: str, begin: int, strength: Strength, rule: str) -> Iterator[Slot]:
-    """Yield the slot behind a cue: to the end of the sentence, or the next line that says something."""
+    """Yield the slot behind a cue: to the end of the sentence, or the next line with content."""
     if gap := _GAP.match(shown, begin):
         begin = gap.end()
     stop = _STOP.search(shown, begin)
@@ -537,7 +537,7 @@ def _behind(text: str, shown: str, begin: int, strength: Strength, rule: str) ->
 
 
 def truth_in(text: str) -> str | None:
-    """Return T or F where that is all a text says, of a statement or alone, in a language without a grammar."""
+    """Return T or F where a text says nothing else, alone or of a statement, in a language without a grammar."""
     value = plain(undressed(text.strip().rstrip(".。!"))).strip()
     if lead := _pattern("<asserted>").match(value):
         value = value[lead.end() :]
@@ -559,8 +559,8 @@ def undressed(text: str) -> str:
 def resolve(
     slots: Sequence[Slot], parse: Callable[[Slot], T | None], *, ended: bool = True
 ) -> tuple[T | None, Slot] | None:
-    """Return the value of the strongest slot that holds one, the last of equals; None where no slot does, and in place
-    of a value where that is unsure.
+    """Return value and slot of the strongest slot that has a value, the last of equals; None without any. The value is
+    None where it is unsure.
 
     A reply that was cut off (not `ended`) has no last resort.
     """
@@ -585,7 +585,7 @@ def phrase_list(role: str) -> re.Pattern[str]:
 
 
 def found_in(role: str, text: str) -> re.Match[str] | None:
-    """Return where a phrase of the list occurs in a folded text."""
+    """Return the first match of the list's phrases in a folded text, or None."""
     return phrase_list(role).search(unaccented(text.lower()))
 
 
@@ -595,6 +595,6 @@ def finished(text: str) -> bool:
 
 
 def last_sentence(kinds: str) -> tuple[int, int]:
-    """Return the tokens of the last sentence, without the stop."""
+    """Return the range of tokens of the last sentence, without the stop."""
     end = len(kinds.rstrip(".n"))
     return max(kinds.rfind(stop, 0, end) for stop in ".n?") + 1, end

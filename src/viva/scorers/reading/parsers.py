@@ -1,6 +1,6 @@
-"""Numbers, formulas and terms: the parser of each format, and what a reply's slots hold by it.
+"""Numbers, formulas and terms: the parser of each format, and the readers that apply it to a reply's slots.
 
-A reader returns what was read as it was written; whether it is the right answer is decided by value elsewhere
+A reader returns the answer as it was written; whether it is right is decided by value elsewhere
 (number.py, mathanswer.py, term.py). What does not parse is unparsed: words that are no formula, a range, one
 number of several, a long reply that says nowhere which of its words are the answer.
 """
@@ -39,10 +39,10 @@ from viva.types import Response, Score
 
 T = TypeVar("T")
 VALUE = "value"
-"""What a reading says that holds a value; the value itself comes with it."""
+"""`Reading.read` where there is a value, which is returned with it."""
 _SENTENCE = re.compile(r"[^\n]*?(?:(?<!\.[A-Za-z])[.!?](?=[\s*_\"')]|$)|[。]|\n|$)")
 _BROKEN = re.compile(r"[.!?,]\s+(?:[^\W\d]+,? ){2,}[^\W\d]+\s*\Z")
-"""Words without an end behind others: a reply that was cut off."""
+"""An unfinished sentence after another one: a reply that was cut off."""
 _COMMAND = re.compile(r"\\(?:(?:text|mathrm|textbf|mbox|operatorname)\s?\{|[A-Za-z]+)")
 _WORD = re.compile(r"[^\W\d_¹²³⁰-₟]{2,}")
 _MATHS = re.compile(r"(?:\$\$?(?=[^$]+\$)|\\[(\[])(.{1,400}?)(?:\$\$?|\\[)\]])", re.DOTALL)
@@ -52,23 +52,27 @@ _LINKED = re.compile(r"\b(?:is|are|equals)\s+(?!\W*[A-Za-z]\W*\Z)((?:(?!\b(?:is|
 _MORE = re.compile(r"\d\s?(?:[*^=√π(]|[a-z](?![a-z]))")
 """A formula of more than a number."""
 _LEADING = re.compile(r"[\d\\($€£¥.+\-−\[{|√π]|[^\W\d_](?![^\W\d_¹²³⁰-₟])")
-"""How a formula begins that words follow: "5 apples"; not "divisible by 7"."""
+"""Beginning of a formula that words follow: "5 apples"; not "divisible by 7"."""
 _LONGEST_NAME = 6
 _DRESS = re.compile(r"[\s*`]|[.。]\s*\Z")
 _BOLD = re.compile(r"[^*]*\*\*(?!not\b)([^*\n]{1,80})(?<!:)\*\*(?!:)[^*]*")
 _FIRST = re.compile(r"\s*((?:\*\*)?[-−$€£¥]{0,2}\d[^\n:=]{0,40}?)[.!]?\s*\n\s*\n\s*[^\W\d]")
 """A number on the first line, and words below it."""
 _CONSEQUENCE = re.compile(r",? (?:so|therefore|thus|hence),? ", re.IGNORECASE)
+_APART = re.compile(
+    r"\A(\D*\d[\d.,/]*[^\d,;(]*)(?:[,;] ?|\()(?:(?:which|that|this) )?(?:giv|mak|yield)\w*\s.*", re.DOTALL
+)
+"""An answer, and what is made of it: "18 (giving 3 each)"."""
 _QUANTITY = re.compile(
     r"[\d?]|\b(?:half|halves|thirds?|quarters?|twice|times|points?|dozens?|minus|negative|plus|less|more|per|no one)\b"
     r"|(?:two|three|four|five|six|seven|eight|nine|ten) of\b|[a-z]{2}ths\b", re.IGNORECASE
 )  # fmt: skip
-"""What makes another number of a number's words, or none."""
+"""Words that change a number's value, or make it no number."""
 _NOUN = re.compile(r"\A(?:the )?(?:word|term|number|value|phrase|expression) (?=\S)", re.IGNORECASE)
 
 
 def value_slots(text: str, *, judgements: bool = False) -> list[Slot]:
-    """Return the slots of formats that have none of their own. `judgements`: see `stated`."""
+    """Return the slots of formats without special ones. `judgements`: see `stated`."""
     return [*marked(text), *stated(text, judgements=judgements), *_own(text[: explained_from(text)]), *_last(text)]
 
 
@@ -81,8 +85,8 @@ def read_value(
 ) -> tuple[T | None, Reading]:
     """Return the value of a reply's slots by a format's parser, None with a reading that says why there is none.
 
-    `ended`: whether the reply ended by itself; what was cut off has no last resort. `slots`: those of a format that has
-    its own.
+    `ended`: whether the reply ended by itself; without that, no last resort. `slots`: those of a format that has its
+    own.
     """
     values: list[T] = []
 
@@ -101,14 +105,14 @@ def read_value(
 
 
 def _own(text: str) -> list[Slot]:
-    """Return a short reply as its own answer, and what it sets apart: the only bold words, a number above the rest."""
+    """Return the slots of a short reply as a whole, and of what it sets apart: the only bold words, a number on top."""
     short = words_in(text.strip()) <= LONGEST_TERM
     apart = _FIRST.match(text), short and _BOLD.fullmatch(text)
     return whole(text, short=short) + [held(match, 1, Strength.WHOLE, "set apart") for match in apart if match]
 
 
 def _last(text: str) -> list[Slot]:
-    """Return the sentences at the end, the last one first in rank; none of a reply that breaks off."""
+    """Return the slots of the last sentences, the last one ranking first; none for a reply that breaks off."""
     base = max(0, len(text) - 4_000)
     broken = text.rstrip()[-1:].isalpha() and _BROKEN.search(text, base)
     sentences = [] if broken else list(_SENTENCE.finditer(text, base))
@@ -120,7 +124,7 @@ def _last(text: str) -> list[Slot]:
 
 
 def read_number(reply: str, *, ended: bool = True) -> tuple[NumberRead | None, Reading]:
-    """Return the number that a reply commits to: in a box, behind a heading, stated as its answer, else its last
+    """Return the number that a reply commits to: in a box, behind a heading, stated as its answer, else the last
     one.
     """
     return read_value(reply, _as_number, ended=ended)
@@ -133,6 +137,8 @@ def _as_number(slot: Slot) -> NumberRead | None:
     if slot.strength is Strength.CONCLUDED:  # "there are 7 days, so he eats 42"
         later = _CONSEQUENCE.split(text)[-1]
         text = later if numbers_in(later) else text
+    elif slot.strength >= Strength.STATED:
+        text = _APART.sub(r"\1", text)
     last = slot.strength is Strength.LAST
     return the_number(text, last=last) or (None if last else _spelt(text))
 
@@ -145,8 +151,8 @@ def _spelt(text: str) -> NumberRead | None:
 
 
 def read_formula(reply: str, accepted: Sequence[str] = (), *, ended: bool = True) -> tuple[str | None, Reading]:
-    """Return the formula, or the few words, that a reply commits to; as it was written. An accepted answer that is no
-    formula, however long it is, is read where it is written word by word.
+    """Return the formula, or the few words, that a reply commits to, as written. An accepted answer that is no formula
+    is read where it occurs word by word, however long it is.
     """
     known = {squeeze(text) for text in accepted}
 
@@ -181,7 +187,7 @@ def _as_formula(slot: Slot) -> str | None:
 
 
 def _closing(sentence: str) -> str | None:
-    """Return what a finished last sentence ends in, or concludes: "So the roots are $x = 1$ and $x = 2$."."""
+    """Return the end or the conclusion of a finished last sentence: "So the roots are $x = 1$ and $x = 2$."."""
     formulas = [match for match in _MATHS.finditer(sentence) if not _NAMED.fullmatch(match.group())]
     drawn = pattern("reading/slots.toml", r"[\W_]*<drawn>").match(sentence.lower())
     linked = _LINKED.search(sentence)
@@ -197,7 +203,7 @@ def _closing(sentence: str) -> str | None:
 
 
 def _prose(text: str) -> int:
-    """Return words that are no names of functions, no units and no words between formulas."""
+    """Count words that are no names of functions, no units and no words between formulas."""
     words = [
         word
         for word in _WORD.findall(_COMMAND.sub(" ", text))
@@ -208,14 +214,14 @@ def _prose(text: str) -> int:
 
 
 class Term(Struct, frozen=True):
-    """What a reply to a blank says: `text`, and the accepted answer that it is, if it is one."""
+    """A reply's answer to a blank: its `text`, and the accepted answer that it equals, if any."""
 
     text: str
     same: str | None = None
 
 
 def read_term(reply: str, accepted: Sequence[str], *, ended: bool = True) -> tuple[Term | None, Reading]:
-    """Return what stands in the blank: the whole of a short reply, or what a slot holds."""
+    """Return the answer to a blank: a slot's content, or the whole of a short reply."""
 
     def parse(slot: Slot) -> Term | None:
         same = _accepted(slot.text, accepted)
@@ -224,7 +230,7 @@ def read_term(reply: str, accepted: Sequence[str], *, ended: bool = True) -> tup
         return Term(slot.text, same)
 
     def places(text: str) -> list[Slot]:
-        """Return the slots, with what they seem to deny where that is an answer: "The answer is unknown (NULL)"."""
+        """Return the slots, including denied ones that are accepted answers: "The answer is unknown (NULL)"."""
         return [
             structs.replace(slot, text=content) if not slot.text and _accepted(content, accepted) else slot
             for slot in value_slots(text, judgements=True)
@@ -237,7 +243,7 @@ def read_term(reply: str, accepted: Sequence[str], *, ended: bool = True) -> tup
 
 
 def grade_term(reply: str, accepted: Sequence[str], response: Response) -> Score:
-    """Score what a reply puts into a blank."""
+    """Score a reply's answer to a blank."""
     term, reading = read_term(reply, accepted, ended=response.ended)
     if term is None:
         return grade_reading(reading, "", response)
@@ -246,7 +252,7 @@ def grade_term(reply: str, accepted: Sequence[str], response: Response) -> Score
 
 
 def is_last_resort(slot: Slot) -> bool:
-    """Return whether a slot is no place of words: a last sentence, a judgement, "it is …" that outgrows names."""
+    """Return whether a slot is unfit for words: a last sentence, a judgement, an "it is …" too long for a name."""
     vague = slot.strength is Strength.CONCLUDED and words_in(slot.text) > _LONGEST_NAME
     return slot.strength is Strength.LAST or slot.judging or vague
 

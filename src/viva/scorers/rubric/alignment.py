@@ -1,4 +1,4 @@
-"""Where the characters of a template lie in an answer: InfiBench's alignment, bit for bit.
+"""Alignment by characters of a template with an answer: InfiBench's, bit for bit.
 
 The published grader fills a table like that of the longest common subsequence, with two oddities that are kept: nothing
 is carried along its first row and column, and equal characters always continue the diagonal. For a template of m and a
@@ -9,7 +9,7 @@ text of n characters (Unicode code points), cell (i, j) holds a length f and a p
     else                        f = s = 0
 
 A cell is kept as the number f * 2**shift + s, whose order is that by f, then by s, so that a row follows from the row
-above as a running maximum. Of a row that is done one bit a cell stays: whether its value came from the left.
+above as a running maximum. Of a finished row one bit a cell is kept: whether its value came from the left.
 
 Memory: at most one bit a cell and 100 bytes a character of the text, so 2.5 MB for a 20 KB answer to a 1 KB template.
 """
@@ -35,7 +35,7 @@ class AlignmentError(VivaError):
 
 
 class Alignment(Struct, frozen=True):
-    """`length` is the table's last f; `positions` has an index into the text for every character of the template.
+    """An alignment: `length` is the table's last f, `positions` an index into the text for each template character.
 
     A character without a counterpart gets the index after the last match, which may be the length of the text.
     """
@@ -68,7 +68,7 @@ def align(template: str, text: str) -> Alignment:
 
 
 def fill_table(template: str, text: str) -> tuple[int, list[int]]:
-    """Return the table's last f, and of each row the bits of the cells that took their value from the left."""
+    """Return the table's last f, and for each row the bits of the cells that took their value from the left."""
     import numpy as np
 
     shift = len(text).bit_length()
@@ -91,7 +91,7 @@ def fill_table(template: str, text: str) -> tuple[int, list[int]]:
 
 
 def _running(cells: NDArray[np.int64], matches: NDArray[np.intp], apart: int) -> NDArray[np.int64]:
-    """Return the running maximum that begins again at every match.
+    """Return the running maximum, restarted at every match.
 
     Where a match has less than the cell before it, offsets by `apart` keep the stretches between matches in order.
     """

@@ -1,10 +1,10 @@
-"""Where the words of a template stand in an answer, and what stands at its blanks: the alignment that is not published.
+"""Alignment by words of a template with an answer, and the content of its blanks; Viva's own, not the published one.
 
 The published alignment (alignment.py) matches single characters, those of the blanks' markers too, so that an answer
 may be word-perfect and its last blank hold "hel" of "I hope this helps!". Here words and punctuation marks are matched
-in order; a blank takes in whatever stands between the words around it, and text before and after the template is free.
-Of all alignments the one with the highest sum of these is taken (semi-global alignment: Needleman and Wunsch, 1970,
-with free ends), and of equal ones that with the shortest blanks, first in the answer:
+in order; a blank takes in everything between the words around it, and text before and after the template is free.
+The alignment with the highest sum of these scores is taken (semi-global: Needleman and Wunsch, 1970, with free ends),
+and of equal ones that with the shortest blanks, first in the answer:
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     """Highest sums with the first 0, 1, 2, ... tokens of the answer used."""
 
 WORD: Final = 32
-"""Each character of a word that is found; 12 at most count."""
+"""For each character of a word that is found; 12 at most count."""
 MARK: Final = 8
-"""A punctuation mark that is found."""
+"""For a punctuation mark that is found."""
 LOST: Final = 16
-"""Taken off for what is replaced (and what a new line costs), and for a word that is missing; for a mark `MARK`."""
+"""Taken off for a replacement, a new line, or a missing word; for a missing mark `MARK`."""
 ADDED: Final = 2
-"""Taken off for a word or mark that the template does not have, besides what a blank would pay for it."""
+"""Taken off for a word or mark that the template does not have, in addition to a blank's price for it."""
 TAKEN: Final = 1
-"""Taken off for each that a blank takes in, and:"""
+"""Taken off for each word or mark that a blank takes in."""
 EMPTY: Final = 4
-"""Taken off for a blank that takes in nothing."""
+"""Taken off for an empty blank."""
 NEW_LINE: Final = 12
 NEW_PARAGRAPH: Final = 40
 MAX_CELLS: Final = 1 << 27
@@ -57,8 +57,8 @@ class _Token(Struct, frozen=True):
 def anchor(segments: tuple[str, ...], text: str) -> tuple[tuple[tuple[int, int], ...], float]:
     """Find the segments of a template, between which its blanks are, in an answer.
 
-    Returned are what each blank takes in, [start, end) in the answer, and the part of the template found, by characters
-    other than white space; blanks and the fences of code blocks are left out. Raises AlignmentError where the numbers
+    Return what each blank takes in, [start, end) in the answer, and the share of the template found, by characters
+    other than white space, without blanks and the fences of code blocks. Raises AlignmentError where the numbers
     of words multiply to more than `MAX_CELLS`.
     """
     glued = any(before[-1:].isalnum() or after[:1].isalnum() for before, after in pairwise(segments))
@@ -86,8 +86,8 @@ def anchor(segments: tuple[str, ...], text: str) -> tuple[tuple[tuple[int, int],
 
 
 def _rate(template: list[_Token | None], pairs: list[tuple[int, int, bool]]) -> float:
-    """Return the part of the template that is found; where all blanks are in blocks of code, of the blocks if that is
-    more.
+    """Return the share of the template that is found, 0 to 1; if all blanks are in code blocks, the blocks' share if
+    larger.
     """
     in_block, blanks = False, set[bool]()
     sizes: dict[bool, list[int]] = {True: [0, 0], False: [0, 0]}
@@ -116,7 +116,7 @@ def _tokens(text: str, token: re.Pattern[str], *, before_blank: bool = False) ->
 
 
 def _trace(template: list[_Token | None], answer: list[_Token], text: str) -> list[tuple[int, int, bool]]:
-    """For every token of the template: the tokens of the answer that it takes, [first, last); whether it is found."""
+    """Return for each template token the answer tokens that it takes, [first, last), and whether it is found."""
     import numpy as np
 
     numbers: dict[str, int] = {}
@@ -179,7 +179,7 @@ def _worth(word: str) -> int:
 
 
 def _taken(answer: list[_Token], text: str) -> list[int]:
-    """Return what a blank pays for each token."""
+    """Return the price of each token in a blank."""
     ends = [0, *(token.end for token in answer)]
     breaks = [
         text.count("\n", end, token.end if token.text == " " else token.start)

@@ -1,8 +1,8 @@
-"""Blanks: what an answer put into the gaps of a template (InfiBench's specification, section 4).
+"""Blanks: how an answer filled the gaps of a template (InfiBench's specification, section 4).
 
 The template and the answer are aligned; a blank is filled with what lies between the words around it (anchored.py), as
-published between the characters (alignment.py). An answer that repeats less than four fifths of the template has filled
-in nothing.
+published between the characters (alignment.py). An answer that repeats less than four fifths of the template fills no
+blank.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from viva.scorers.rubric.anchored import anchor
 from viva.scorers.rubric.rubrics import Accepted, Blank, Blanks, Points
 
 MIN_RATE: Final = 0.8
-"""The part of the template, blanks left out, that an answer must repeat in order."""
+"""The share of the template, without blanks, that an answer must repeat in order."""
 
 
 _HYPHENATED: Final = re.compile(r"(?<=\w)-[ \t]*\n\s*(?=\w)")
@@ -33,13 +33,13 @@ _TERM: Final = re.compile(
 
 
 class BlanksError(VivaError):
-    """A template that cannot be graded with."""
+    """A template that cannot be used for grading."""
 
 
 class Filling(Struct, frozen=True):
-    """What one blank was filled with, stripped.
+    """The text that filled one blank, stripped.
 
-    `rate` is the part of the template that the answer repeats, which may exceed 1; below `MIN_RATE` nothing counts.
+    `rate` is the share of the template that the answer repeats, which may exceed 1; below `MIN_RATE` nothing counts.
     """
 
     text: str
@@ -47,7 +47,7 @@ class Filling(Struct, frozen=True):
 
 
 def fill_in(blanks: Blanks, text: str, *, published: bool = False) -> tuple[Filling, ...]:
-    """Align an answer with the template and cut out what was filled in, blank by blank.
+    """Align an answer with the template and return what filled each blank.
 
     As published, the text before a blank is found as late in the answer as possible, and the marker's characters too.
     Raises BlanksError for a template that ends with a blank, is nothing but blanks, or has another number of them than
@@ -114,7 +114,7 @@ def _compare(target: Blank, filling: Filling, published: bool) -> tuple[bool, st
 
 
 def _wordings(text: str) -> list[str]:
-    """Return what was filled in as it is; on one line without marks around all of it; and the term in it alone."""
+    """Return a filling as it is, on one line without marks around it, and reduced to the term in it."""
     plain = " ".join(_HYPHENATED.sub("-", text).split())
     term = _TERM.fullmatch(plain)
     while match := _DECORATED.fullmatch(plain):

@@ -1,8 +1,8 @@
-"""Taking the code out of an answer, and putting together the program that tests it.
+"""Extraction of code from an answer, and assembly of the program that tests it.
 
-Source: the InfiBench specification, sections 5.1 and 5.2. With `published`, character for character what the authors'
-grader does; without, what a reader of Markdown would do (fences.py finds the blocks), and no import that a program can
-do without fails it. Languages are data: code_languages.toml.
+Source: the InfiBench specification, sections 5.1 and 5.2. With `published`, character for character as the authors'
+grader; without, as a reader of Markdown would (fences.py finds the blocks), and no unneeded import can fail a
+program. Languages are data: code_languages.toml.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SENTENCE = re.compile(
     r"|\*\*[^*]+\*\*:?|(?:[-*•]|\d+[.)]) [^={};]*[.:]"
     r"|(?:[Yy]es|[Nn]o|YES|NO)[.,!]?"
 )
-"""A line of prose: it begins like a sentence and ends like one, with nothing between that only code has."""
+"""A line of prose: it begins and ends like a sentence, with nothing between that only code has."""
 _CODE_BEGINS = re.compile(r"^(?:def|class|import|from|async def|@\w)", re.MULTILINE)
 _BRACE = re.compile("[{}]")
 _INDENTED = re.compile(r"((?:^(?: {4}|\t)[^\S\n]*\S.*\n?(?:[^\S\n]*\n)*)+)", re.MULTILINE)
@@ -44,7 +44,7 @@ class Import(msgspec.Struct, frozen=True):
 
 
 class CodeLanguage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of a language; see code_languages.toml."""
+    """Properties of a language; see code_languages.toml."""
 
     names: frozenset[str]
     related: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ def canonical(language: str) -> str:
 
 
 def default_seconds(language: str) -> float:
-    """Return how long a test of this language may take, compiling included, where it does not say."""
+    """Return the default time limit, in seconds, of a test in this language, compiling included."""
     return _language(canonical(language)).seconds
 
 
@@ -94,7 +94,7 @@ def _language(key: str) -> CodeLanguage:
 
 
 def assemble(test: Test, text: str, language: str, *, published: bool = False) -> tuple[str, str]:
-    """Return the program that tests an answer, in two parts: all that stands before the test, and the test.
+    """Return the program that tests an answer, in two parts: everything before the test, and the test.
 
     The program as run is the two joined by a line feed. `text` is the answer as the model gave it.
     """
@@ -117,7 +117,7 @@ def assemble(test: Test, text: str, language: str, *, published: bool = False) -
 
 
 def _imports(language: CodeLanguage, program: str) -> list[str]:
-    """Return the lines that this program has a use for."""
+    """Return the import lines that this program needs."""
     words = set(re.findall(r"\w+", program))
     return [
         language.guard.replace("{line}", entry.line).replace("{header}", entry.header) if entry.guard else entry.line
@@ -127,7 +127,7 @@ def _imports(language: CodeLanguage, program: str) -> list[str]:
 
 
 def _future_first(program: str) -> str:
-    """Python wants `from __future__ import …` before everything else."""
+    """Move `from __future__ import …` before everything else, as Python requires."""
     if "from __future__" not in program:
         return program
     return "\n".join(sorted(program.split("\n"), key=lambda line: not line.startswith("from __future__")))
@@ -139,10 +139,10 @@ def _future_first(program: str) -> str:
 def extract_code(
     text: str, language: str, *, longest_only: bool = False, published: bool = False, test: str = ""
 ) -> str:
-    """Return the code in an answer: its fenced blocks, or what of an unfenced answer is code. "" if nothing is.
+    """Return the code in an answer: its fenced blocks, or the code in an unfenced answer; "" without any.
 
-    `longest_only` takes the block with most lines (the first of equals) instead of all; of several blocks those count
-    that define what `test` mentions.
+    `longest_only` takes the block with most lines (the first of equals) instead of all; of several blocks, those that
+    define names in `test` count.
     """
     key = canonical(language)
     if published:
@@ -154,7 +154,7 @@ def extract_code(
     text = text[start:]
     blocks = read_blocks(text, tags=_names().keys(), wrappers=_table().wrappers) or _indented(text)
     if blocks:
-        # What was cut off in the middle is used only if there is nothing else, or if it says that it is the code.
+        # A block that was cut off is used only if there is no other, or if it names the language.
         whole = [block for block in blocks if block.closed or canonical(block.tag) == key]
         chosen = of_the_program(_of_language(whole or blocks, key), test, longest_only=longest_only)
         return "\n\n".join(block.text for block in chosen)
@@ -162,7 +162,7 @@ def extract_code(
 
 
 def _of_language(blocks: list[Block], key: str) -> list[Block]:
-    """Return the blocks that say they are in the language; without one, those that do not say they are in another."""
+    """Return the blocks tagged with the language; without one, those not tagged with another."""
     wanted = {key, *_language(key).related}
     if mine := [block for block in blocks if block.tag and canonical(block.tag) in wanted]:
         return mine
@@ -171,7 +171,7 @@ def _of_language(blocks: list[Block], key: str) -> list[Block]:
 
 
 def _unfenced(text: str, key: str) -> str:
-    """Return an answer without fences, as a reader takes it: all of it, without the sentences around the code."""
+    """Return an answer without fences, without the sentences around the code."""
     text = without_fence_lines(text)
     bare = text.strip()
     if len(bare) > 2 and bare[0] == bare[-1] == "`" and "`" not in bare[1:-1]:
@@ -200,7 +200,7 @@ def _indented(text: str) -> list[Block]:
 
 
 def _python_in(text: str) -> str:
-    """Return the part of a text that begins where Python begins, without the prose behind it; "" where it is none."""
+    """Return the Python in a text, without the prose around it; "" where there is none."""
     start = _CODE_BEGINS.search(text)
     if start is None:
         return ""

@@ -6,7 +6,7 @@
 
 This is how Python reads such an expression, once every item is a name.
 
-Items count from 1. What has not been judged has not matched: `previous` for the first item, a later item, an item that
+Items count from 1. What has not been judged has not matched: `previous` of the first item, a later item, an item that
 the list does not have.
 """
 
@@ -24,7 +24,7 @@ from viva.scorers.rubric.rubrics import AllOf, AnyOf, Matched, NotRule, Rule, in
 MAX_LENGTH: Final = 1_000
 """Characters of a condition."""
 MAX_NESTING: Final = 50
-"""Parentheses and `not`."""
+"""Depth of parentheses and `not`."""
 
 _ITEM = re.compile(r"\b(?:item\s+([1-9]\d{0,5})|previous)\s+matched\b", re.ASCII)
 _WORDS = re.compile(r"(?:[\s()]|\b(?:and|or|not|_\d+_+)\b)*")
@@ -42,7 +42,7 @@ class ConditionError(VivaError):
 
 @lru_cache(maxsize=1024)
 def parse(text: str) -> Rule:
-    """Read a condition. Raises ConditionError with the column of what is wrong."""
+    """Parse a condition. Raises ConditionError with the column of the error."""
     if len(text) > MAX_LENGTH:
         raise ConditionError(text, MAX_LENGTH + 1, f"it is longer than {MAX_LENGTH:,} characters")
     if text.count("not") + text.count("(") > MAX_NESTING:

@@ -1,7 +1,7 @@
 """The fenced blocks of a Markdown answer, as a reader sees them.
 
 CommonMark's rules (section 4.5: three or more backticks or tildes; closed by as many of the same, indented at most
-three columns deeper), and what models do besides: fences in list items and quotations, a block on one line, a fence of
+three columns deeper), and other habits of models: fences in list items and quotations, a block on one line, a fence of
 two backticks, LaTeX's code environment, HTML's `<pre>`, an answer that was cut off before the closing fence.
 """
 
@@ -21,7 +21,7 @@ _AFTER_WORDS = re.compile(
     r"(?P<words>(?:[^`]|`[^`]+`){1,400}?)(?:(?<=[ \t:])(?P<fence>`{3,})(?P<info>[\w+#-]{0,20})"
     r"|(?P<glued>`{3,})(?P<named>[a-zA-Z][\w+#-]{0,20}))[ \t]*"
 )
-"""A fence behind words of its line; one that is glued to them names a language."""
+"""A fence behind words of its line; if glued to them, it must name a language."""
 _PRE = re.compile(r"<pre\b[^>]{0,200}>\s{0,9}(?:<code\b([^>]{0,200})>)?", re.IGNORECASE)
 _HTML = re.compile(r"</?(?:code|span|br|p|div)\b[^>]{0,200}>", re.IGNORECASE)
 _NAMED = re.compile(r"lang(?:uage)?-([\w+#-]{1,20})")
@@ -33,9 +33,9 @@ _TAG = re.compile(r"\{?[.=]?(?P<tag>[^\s,:{}]*)")
 
 
 class Block(Struct, frozen=True):
-    """A block: what its fence says after the backticks (the first word, in lower case), and its text.
+    """A block: its tag (the first word after the backticks, in lower case), and its text.
 
-    `lead` is what stands between the block before and this one.
+    `lead` is the text between the previous block and this one.
     """
 
     tag: str
@@ -45,10 +45,10 @@ class Block(Struct, frozen=True):
 
 
 def read_blocks(text: str, *, tags: Set[str] = frozenset(), wrappers: Set[str] = frozenset()) -> list[Block]:
-    """Return the blocks in order; those without anything in them left out. Linear in the length of the text.
+    """Return the non-empty blocks in order. Linear in the length of the text.
 
-    `tags` are the words that name a language where nothing else tells them from code. `wrappers` are tags of blocks
-    that are no code themselves: what stands in one is read as if it stood outside.
+    `tags` are words that count as names of a language where they could also be code. `wrappers` are tags of blocks
+    that are no code themselves: their content is read as if it stood outside.
     """
     if not any(mark in text for mark in ("`", "~~~", "\\begin{code}", "<pre")):
         return []
@@ -66,7 +66,7 @@ def read_blocks(text: str, *, tags: Set[str] = frozenset(), wrappers: Set[str] =
 
 
 def without_fence_lines(text: str) -> str:
-    """Return a text in which no block was found, without the lines that are nothing but a fence."""
+    """Return a text in which no block was found, without lines that consist of a fence."""
     return "\n".join(line for line in text.split("\n") if not _FENCE_LINE.fullmatch(line))
 
 
@@ -98,7 +98,7 @@ def _behind_words(line: str, tags: Set[str]) -> re.Match[str] | None:
 
 
 def _closing(lines: list[str], start: int, fence: str, deepest: int) -> tuple[int, list[str], bool]:
-    """Return the number of the line that ends the block, what that line has of the block, and whether it closes it."""
+    """Return the number of the block's last line, the code on it, and whether it closes the block."""
     for number in range(start, len(lines)):
         line = lines[number].rstrip()
         if not fence:
@@ -107,7 +107,7 @@ def _closing(lines: list[str], start: int, fence: str, deepest: int) -> tuple[in
         elif line.endswith(fence):
             before = line.rstrip(fence[0])
             if before.strip(" \t>"):
-                if fence[0] == "`" and "`" not in before:  # the fence stands behind the last line of code
+                if fence[0] == "`" and "`" not in before:  # the fence is at the end of the last line of code
                     return number, [before], True
             elif len(before) <= deepest:
                 return number, [], True
@@ -116,7 +116,7 @@ def _closing(lines: list[str], start: int, fence: str, deepest: int) -> tuple[in
 
 
 def _outdented(lines: list[str], indent: str) -> list[str]:
-    """Return the lines of a block without what its opening fence was indented by."""
+    """Return the lines of a block without the indentation of its opening fence."""
     if ">" in indent:
         lines = [_QUOTED.sub("", line) for line in lines]
         indent = indent.rpartition(">")[2].removeprefix(" ")
@@ -137,7 +137,7 @@ def _in_lines(lines: list[str], tags: Set[str]) -> Iterator[Block]:
 
 
 def _preformatted(text: str) -> Iterator[Block]:
-    """Yield blocks of HTML."""
+    """Yield the `<pre>` blocks of HTML."""
     place = 0
     while opening := _PRE.search(text, place):
         end = text.find("</pre>", opening.end())
@@ -149,7 +149,7 @@ def _preformatted(text: str) -> Iterator[Block]:
 
 
 def _thin(lines: list[str]) -> Iterator[Block]:
-    """Yield blocks between lines that hold one or two backticks and nothing else: no Markdown, but meant as such."""
+    """Yield blocks between lines of one or two backticks: no Markdown, but meant as blocks."""
     opening: re.Match[str] | None = None
     start = 0
     for number, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""Keywords: what an answer must, may or must not contain, item by item (InfiBench's specification, section 3).
+"""Keywords: texts that an answer must, may or must not contain, item by item (InfiBench's specification, section 3).
 
 An item's rule is a tree of literal texts and regular expressions; a match adds the item's weight, or takes it away.
 Items are judged in order and added up one by one in double precision, as the published scores were.
@@ -56,7 +56,7 @@ def grade_keywords(items: Sequence[Keyword], text: str) -> tuple[Points, tuple[b
 
 
 class _Answer:
-    """A text, its lower case once that is asked for, and the time spent on it."""
+    """A text, its lower case (computed on first use), and the time spent on it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -85,7 +85,7 @@ class _Answer:
 
 
 def _matches(rule: Rule, item: Keyword, answer: _Answer, matched: Sequence[bool]) -> bool:
-    """Return whether a rule holds; `matched` says so of the items before."""
+    """Return whether a rule holds; `matched` has the results of the earlier items."""
     match rule:
         case Literally(text=literal):
             return answer.contains(literal, item)
@@ -103,7 +103,7 @@ def _matches(rule: Rule, item: Keyword, answer: _Answer, matched: Sequence[bool]
 
 
 def words_of(item: Keyword) -> list[str]:
-    """Return the shortest texts with which an item matches, as far as they can be told; none where a match takes
+    """Return the shortest texts with which an item matches, as far as they can be derived; none where a match costs
     points.
     """
     return [] if item.negative else _words(item.rule)

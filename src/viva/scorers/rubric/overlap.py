@@ -1,7 +1,7 @@
 """ROUGE: how much of a reference an answer repeats (Lin, 2004, https://aclanthology.org/W04-1013).
 
 The numbers are those of the package rouge-score 0.1.2 without stemming, to the last bit (InfiBench's specification,
-section 6; the tests compare). It is written anew because that package takes 1.5 s to import and 6 ms an answer: here
+section 6; the tests compare). Not used itself, because that package takes 1.5 s to import and 6 ms an answer: here
 longest common subsequences are found with the bits of whole numbers (Crochemore et al., 2001; Hyyrö, 2004).
 """
 
@@ -29,7 +29,7 @@ _TOKEN = re.compile(r"[a-z0-9]+")
 
 
 class SimilarityError(VivaError):
-    """A similarity item that cannot be graded with."""
+    """A similarity item that cannot be used for grading."""
 
 
 def grade_similarity(items: Sequence[Similarity], text: str) -> Points:
@@ -55,7 +55,7 @@ def grade_similarity(items: Sequence[Similarity], text: str) -> Points:
 
 
 def _hopeless(item: Similarity, text: str) -> bool:
-    """Return whether a text is so long that it cannot reach `low`, whatever it says: such texts cost no time."""
+    """Return whether a text is too long to reach `low`, so that it need not be compared."""
     if len(text) < _LONG:
         return False
     given = sum(1 for _ in _TOKEN.finditer(text.lower()))
@@ -91,13 +91,13 @@ _lines = lru_cache(maxsize=256)(_split)
 
 
 def _f1(hits: int, reference: int, text: int) -> float:
-    """F1 of the hits among so many of each, in the operations and the order of the published numbers."""
+    """Return F1 from hits and the two counts, with the operations of the published numbers in their order."""
     precision, recall = hits / max(text, 1), hits / max(reference, 1)
     return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
 
 
 def _ngrams(reference: Tokens, text: Tokens, n: int) -> float:
-    """Each n-gram counts as often as it occurs in both."""
+    """Return the F1 of n-grams; each counts as often as it occurs in both."""
     wanted = Counter(zip(*(reference[k:] for k in range(n)), strict=False))
     given = Counter(zip(*(text[k:] for k in range(n)), strict=False))
     hits = sum(min(count, given[gram]) for gram, count in wanted.items() if gram in given)
@@ -105,9 +105,9 @@ def _ngrams(reference: Tokens, text: Tokens, n: int) -> float:
 
 
 def _summary(reference: Sequence[Tokens], text: Sequence[Tokens]) -> float:
-    """For each line of the reference the union of what it has in common with every line of the text.
+    """Return rougeLsum's F1: each reference line counts its union of common subsequences with all lines of the text.
 
-    A token counts no oftener than the text has it.
+    A token counts at most as often as it occurs in the text.
     """
     wanted = sum(map(len, reference))
     given = sum(map(len, text))
@@ -129,7 +129,7 @@ def _summary(reference: Sequence[Tokens], text: Sequence[Tokens]) -> float:
 def _in_common(reference: Tokens, places: dict[str, int], length: int) -> set[int]:
     """Return the indices of a reference line that are in the longest common subsequence with a line.
 
-    Which subsequence, if there are several, is settled as published: from the end of both backwards, equal tokens
+    Among several subsequences the published rule decides: from the end of both backwards, equal tokens
     first, else a token of the reference is dropped unless that makes the rest shorter.
     """
     flat = whole = (1 << length) - 1
@@ -138,7 +138,7 @@ def _in_common(reference: Tokens, places: dict[str, int], length: int) -> set[in
         if here := places.get(token, 0):
             hit = flat & here
             total, rest = flat + hit, flat ^ hit
-            rows.append((i, here, ((total ^ rest) >> 1) | here))  # where the token is, or what it gained is passed on
+            rows.append((i, here, ((total ^ rest) >> 1) | here))  # the token's places, or those that gained from it
             flat = (total | rest) & whole
     common: set[int] = set()
     j = length - 1

@@ -1,4 +1,4 @@
-"""Packages that programs import, and what it means that one is missing where a program ran.
+"""Packages that programs import, and the consequence of a missing one.
 
 A program that fails because a well-known package, or one that its own test imports, is not installed says nothing about
 the answer. One that imports what does not exist is wrong. Languages and packages are data: packages.toml.
@@ -15,11 +15,11 @@ import msgspec
 from viva.files import shipped_table
 
 MOST_CODE = 200_000
-"""Characters of a text in which imports are looked for."""
+"""Most characters of a text that are searched for imports."""
 
 
 class _Ecosystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a language speaks of its packages; packages.toml explains the fields."""
+    """Patterns for a language's packages; packages.toml explains the fields."""
 
     missing: str
     imports: str
@@ -50,10 +50,10 @@ def imported(language: str, code: str) -> tuple[str, ...]:
 
 
 def missing_package(language: str, output: str, needed: Collection[str], program: str = "") -> str:
-    """Return the package over whose absence a program failed, if that is one that exists; "" otherwise.
+    """Return the package whose absence made a program fail, if it is a known package; else "".
 
-    `said` is the end of what it printed, `needed` what its test imports, `program` its code. Everything that a program
-    prints may be a lie: ask what `probe` gives before believing it.
+    `output` is the end of the program's output, `needed` what its test imports, `program` its code. The output may lie:
+    run the program of `probe` before believing it.
     """
     if (ecosystem := _table().get(language)) is None:
         return ""
@@ -67,18 +67,18 @@ def missing_package(language: str, output: str, needed: Collection[str], program
     for name in reversed(names):
         if found_there := [each for each in (*needed, *ecosystem.known) if _within(name, each, ecosystem.separators)]:
             return max(found_there, key=len)
-        for package in needed:  # Python and C# say the first part alone
+        for package in needed:  # Python and C# report the first part alone
             if _within(package, name, ecosystem.separators):
                 return package
     return ""
 
 
 def _within(name: str, package: str, separators: str) -> bool:
-    """Return whether a name is the package's, or that of one of its modules."""
+    """Return whether a name is that of the package or of one of its modules."""
     return name == package or name.startswith(tuple(package + mark for mark in separators))
 
 
 def probe(language: str, package: str) -> str:
-    """Return a program that ends with status 0 where the package is there. `package` is a name of `missing_package`."""
+    """Return a program that ends with status 0 if a package is installed; `package` is from `missing_package`."""
     ecosystem = _table()[language]
     return ecosystem.probe.replace("{}", ecosystem.probed_by.get(package, package))

@@ -1,4 +1,4 @@
-"""Whether a text is Python, and which names it binds."""
+"""Python's syntax tree of a text, and the names that it binds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 import warnings
 
 ONE_AT_A_TIME = threading.Lock()
-"""CPython counts the depth of all trees that are being made in one place: of two threads one fails (SystemError)."""
+"""CPython keeps one depth counter for all trees being built: of two threads one fails (SystemError)."""
 MAX_PARSED = 200_000
 """Characters: a longer text is not tried as Python (no answer is that long, and parsing takes memory)."""
 
@@ -25,7 +25,7 @@ def parse(text: str) -> ast.Module | None:
 
 
 def bound(tree: ast.AST) -> set[str | None]:
-    """Return every name that a program gives a meaning to, anywhere."""
+    """Return every name that a program binds, anywhere."""
     return set().union(*map(_bound, ast.walk(tree)))
 
 

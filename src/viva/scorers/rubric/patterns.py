@@ -1,7 +1,7 @@
 """Regular expressions from strangers, on texts from strangers: Python's syntax and meaning, in bounded time.
 
-Python's own engine cannot be stopped, so the `regex` package does the matching, with a time limit. Python's parser says
-what is no pattern of its syntax; what means something else to the other engine is rewritten.
+Python's own engine cannot be stopped, so the `regex` package does the matching, with a time limit. Python's parser
+rejects invalid patterns; what means something else to the other engine is rewritten.
 
     \\s \\w \\b              Python's white space and word characters, spelt out
     [[:alpha:]]  a{e<=1}   plain characters, no POSIX class and no fuzzy match
@@ -34,7 +34,7 @@ MAX_LENGTH: Final = 5_000
 MAX_WRITTEN: Final = 20_000
 """Characters after rewriting."""
 MAX_REPEAT: Final = 10_000
-"""Counted repetition, the counts of nested groups multiplied."""
+"""Most counted repetitions, the counts of nested groups multiplied."""
 
 _ESCAPE = r"\\N\{[^{}]*\}|\\."
 _DIFFERENT = re.compile(
@@ -42,7 +42,7 @@ _DIFFERENT = re.compile(
     r"|\(\?\#[^)]*\)|\{(?:\d+(?:,\d*)?|,\d*)\}|(?P<bare>[{\]}])",
     re.DOTALL,
 )
-"""What may be written in another way; comments and repetitions are passed over."""
+"""Parts that may need rewriting; comments and repetitions are skipped."""
 _OF_A_SET = re.compile(rf"{_ESCAPE}|(?<!\A)\[|(?<=\A\[)\]|(?<=\A\[\^)\]", re.DOTALL)
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _WORD = r"\p{L}\p{N}_"
@@ -86,7 +86,7 @@ def _matches(how: Literal["search", "fullmatch"], pattern: str, text: str, ignor
 
 
 def compile_error(pattern: str) -> str:
-    """Return what is wrong with a pattern, in a sentence; "" if nothing is."""
+    """Return in a sentence what is wrong with a pattern, or ""."""
     try:
         _compile(pattern, False)
     except PatternError as error:
@@ -129,7 +129,7 @@ def _compile(pattern: str, ignore_case: bool) -> regex.Pattern[str]:
 
 
 def _repetition(part: Any) -> int:
-    """Return how often a part of a parsed pattern copies something at most; 1 where repetition only loops."""
+    """Return the most copies that a part of a parsed pattern makes; 1 where repetition is a loop."""
     if not isinstance(part, (tuple, list, _parser.SubPattern)):
         return 1
     inside = max(map(_repetition, part), default=1)
@@ -148,5 +148,5 @@ def _rewritten(match: re.Match[str]) -> str:
 
 
 def _in_a_set(match: re.Match[str]) -> str:
-    """Return a part of a character class, with what the other engine would take for a class inside it escaped."""
+    """Return a part of a character class, escaping what the other engine would read as a nested class."""
     return "\\" + match[0] if len(match[0]) == 1 else _REWRITTEN_IN_SET.get(match[0], match[0])

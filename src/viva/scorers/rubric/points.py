@@ -1,4 +1,4 @@
-"""An answer's share of a rubric's points: every metric in turn, added up, clipped, divided (InfiBench, section 2)."""
+"""An answer's share of a rubric's points: those of all metrics added up, clipped, divided (InfiBench, section 2)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from viva.scorers.truth import read_truth
 from viva.types import Execution
 
 PostHandler = Callable[[Points, tuple[bool, ...] | tuple[str, ...]], Points]
-"""What keywords or blanks gave, and which items matched or the blanks' details → what they give instead."""
+"""Points of keywords or blanks, and the items that matched or the blanks' details → the points to count instead."""
 Custom = Callable[[str], Points]
 """A grader written for a single published question: the answer → its points."""
 
 NOT_JUDGED: Final = Decision(value=None, why="no judge was asked")
 
 _SHOWN = 80
-"""Characters of a program's last words that a line of explanation shows."""
+"""Characters of a program's last output in a line of explanation."""
 
 
 def grade(
@@ -40,7 +40,7 @@ def grade(
 ) -> Graded:
     """Grade one answer. Never raises for what an answer or a question file contains.
 
-    `executions` holds one result a unit test, in order; `judged` is what judges came to. `post_handler` is applied to
+    `executions` holds one result a unit test, in order; `judged` is the judges' decision. `post_handler` is applied to
     the keywords, or to the blanks of a rubric without keywords. With `published`, blanks are aligned as the authors do,
     and points below 0 stay where the rubric has no `min_score`.
     The share is None, with a reason in `pending`, while a part is unknown or where the rubric cannot be applied.
@@ -111,7 +111,7 @@ def _after(handler: PostHandler | None, points: Points, status: tuple[bool, ...]
 
 
 def _no_share(rubric: Rubric, parts: dict[str, Points], total: float, pending: str, handler: object) -> str:
-    """Return why there is nothing to take a share of, in words; "" if there is."""
+    """Return why no share can be computed, in words; "" if one can."""
     if rubric.handler and handler is None:
         return f"there is no grader called {rubric.handler!r} here"
     if not parts:
@@ -144,13 +144,13 @@ def _grade_tests(tests: UnitTests, executions: Sequence[Execution]) -> Points:
 
 
 def _said(execution: Execution) -> str:
-    """Return a program's last words on one line. They are the examinee's: whoever shows them must escape them."""
+    """Return a program's last output on one line. It is untrusted: code that displays it must escape it."""
     words = " ".join(execution.detail[-4 * _SHOWN :].split())
     return f": {words if len(words) <= _SHOWN else '…' + words[1 - _SHOWN :]}" if words else ""
 
 
 def _grade_reading(reading: Reading, gold: str, weight: float) -> Points:
-    """Return the weight for the right letter or truth value."""
+    """Return the points for a letter or truth value: its weight if it is right."""
     right = reading.read == gold
     detail = f"{weight if right else 0:+g} read {reading.read}, the answer is {gold}"
     return Points(weight if right else 0.0, weight, (detail,), unread="" if reading.committed else reading.read)

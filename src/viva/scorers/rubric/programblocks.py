@@ -1,7 +1,7 @@
-"""Which of an answer's blocks are the program that a test needs, and which statements of it only show how it is used.
+"""The blocks of an answer that make the program which a test needs, without statements that only show its use.
 
 An answer may hold the same function twice, an example that asks for input, a printed table, the code of the question.
-What counts is where the names that the test mentions are defined; without such a block, all blocks are the program.
+The blocks that define names in the test count; without such a block, all blocks are the program.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from viva.scorers.rubric.fences import Block
 from viva.scorers.rubric.parsing import parse
 
 LONGEST = 200_000
-"""Characters; blocks that are longer together are not looked into."""
+"""Characters of all blocks together; longer ones are not examined."""
 _WORD = re.compile(r"[\w$]+")
 _FUNCTION = re.compile(
     r"^[ \t]*(?:(?:export|default|async|pub|public|private|static|abstract|final)\s+){0,5}"
@@ -32,14 +32,14 @@ _FUNCTION = re.compile(
     r"([\w$]+)\s?\([^;{}()]{0,400}\)[^;{}()\n]{0,80}\s?\{",
     re.MULTILINE,
 )
-"""What defines a function, a class or a type."""
+"""A definition of a function, a class or a type."""
 _VALUE = re.compile(
     r"^(?:export[ \t]+)?(?:(?:const|let|var|val|my|our|static|final)[ \t]+)?"
     r"(?:[A-Za-z][\w:<>\[\],*&]{0,60}(?<!:)[ \t]+)?"
     r"([\w$]+)[ \t]{0,4}(?::[^=\n]{1,60})?(?::=|<-|=(?![=>]))",
     re.MULTILINE,
 )
-"""What gives a name a value, at the beginning of a line."""
+"""An assignment to a name, at the beginning of a line."""
 _IMPORT = re.compile(r"(?:import|from|#include|using|require|library|package|use)\b.*|(?://|#).*|[()]?|\"[\w./-]+\"")
 _ALTERNATIVE = re.compile(
     r"\b(?:alternativ|another\b|equivalent|can also\b|could also\b"
@@ -52,7 +52,7 @@ _CORRECTION = re.compile(
 )
 _READERS = frozenset({"input", "raw_input", "open", "loadtxt", "genfromtxt", "imread"})
 _DEEPEST = 3
-"""Functions that call one another until one of them reads."""
+"""Longest chain of calls to a function that reads input."""
 _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -87,7 +87,7 @@ def functions(code: str) -> set[str]:
 
 
 def values(code: str) -> set[str]:
-    """Return the names that a text gives a value, at the beginning of a line."""
+    """Return the names that a text assigns at the beginning of a line."""
     return set(_VALUE.findall(code))
 
 
@@ -105,7 +105,7 @@ def _without_alternatives(blocks: list[Block], wanted: list[set[str]], chosen: l
 
 
 def _needed(blocks: list[Block], kept: list[int], chosen: list[int]) -> Iterator[int]:
-    """Yield what else the kept blocks need: imports, and what defines a name that they mention."""
+    """Yield the other blocks that the kept ones need: imports, and definitions of names that they mention."""
     used = {word for number in kept for word in _WORD.findall(blocks[number].text)}
     there = {name for number in kept for name in functions(blocks[number].text)}
     for number in range(len(blocks) - 1, -1, -1):
@@ -123,10 +123,10 @@ def _needed(blocks: list[Block], kept: list[int], chosen: list[int]) -> Iterator
 
 
 def without_examples(code: str, test: str, given: str) -> str:
-    """Python without the statements that show its use and cannot work here, and what depends on them.
+    """Return Python code without statements that show its use and cannot work here, and without what depends on them.
 
-    They read standard input or a file, or mention a name that neither the code nor `given` has. The code is left as it
-    is where its functions or the test need what they define.
+    They read standard input or a file, or mention a name that neither the code nor `given` has. The code is
+    unchanged where its functions or the test need what they define.
     """
     tree = parse(code)
     if tree is None or not any(isinstance(node, _DEFINITION) for node in tree.body):
@@ -157,8 +157,8 @@ def without_examples(code: str, test: str, given: str) -> str:
 
 
 def _names(code: str) -> tuple[set[str], set[str]]:
-    """Return the names that a Python text binds anywhere, and those that its functions, or without any binding it
-    itself, take from outside.
+    """Return the names that a Python text binds anywhere, and those that its functions (or the text, where it binds
+    nothing) take from outside.
     """
     try:
         module = symtable.symtable(code, "code", "exec")

@@ -1,8 +1,8 @@
-"""A rubric as plain data: what earns points in a free-form answer. Loaders build it, graders read it.
+"""Rubrics as plain data: the rules by which a free-form answer earns points. Loaders build them, graders read them.
 
 The language is InfiBench's (section 3 and appendix of its paper), cleaned: a rubric has items with weights, points are
-added up, clipped, and divided by the total. Where the authors' grader behaves in a way that nobody would mean, the
-published reading is kept as a field (`fold_pattern`), so that both readings go through the same code.
+added up, clipped, and divided by the total. Where the authors' grader does something unintended, the published
+behaviour is kept as a field (`fold_pattern`), so that both go through the same code.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class When(Struct, frozen=True, tag="when"):
 
 
 class Matched(Struct, frozen=True, tag="matched"):
-    """An item before this one matched: `item` counts from 1, and 0 is the one before. Conditions are made of it."""
+    """An item before this one matched: `item` counts from 1, and 0 is the one before. Conditions consist of these."""
 
     item: int
 
@@ -63,7 +63,7 @@ Rule = Literally | Pattern | AnyOf | AllOf | NotRule | When | Matched
 
 
 def inner(rule: Rule) -> tuple[Rule, ...]:
-    """Return the rules that a rule is made of."""
+    """Return the rules within a rule."""
     match rule:
         case AnyOf(rules=rules) | AllOf(rules=rules):
             return rules
@@ -138,7 +138,7 @@ class Test(Struct, frozen=True, kw_only=True):
 
 
 class UnitTests(Struct, frozen=True, kw_only=True):
-    """Programs that test the answer's code; `files` are (name, content) pairs that lie beside them."""
+    """Programs that test the answer's code; `files` are (name, content) pairs in their folder."""
 
     language: str
     tests: tuple[Test, ...]
@@ -176,7 +176,7 @@ class TruthPart(Struct, frozen=True, kw_only=True):
 
 
 class JudgePart(Struct, frozen=True, kw_only=True):
-    """A judge model compares the answer with a reference, by these instructions, and gives 0 to 10."""
+    """A judge model marks the answer from 0 to 10 against a reference, by these instructions."""
 
     reference: str
     instructions: str = ""
@@ -184,10 +184,10 @@ class JudgePart(Struct, frozen=True, kw_only=True):
 
 
 class Rubric(Struct, frozen=True, kw_only=True):
-    """All that grades one answer. `handler` names one of the graders written for single published questions.
+    """The complete rules for one answer. `handler` names one of the graders written for single published questions.
 
     `max_score` replaces the total (also when the parts add up to more, or to less) and caps the points; `min_score` is
-    the least that an answer gets: 0 where there is none, and as published nothing.
+    the least that an answer gets: 0 by default, without a limit as published.
     """
 
     keywords: tuple[Keyword, ...] = ()
@@ -203,9 +203,9 @@ class Rubric(Struct, frozen=True, kw_only=True):
 
 
 class Points(Struct, frozen=True):
-    """What one metric of a rubric gave: points of a total, with a line of explanation an item.
+    """The points of one metric of a rubric, their total, and a line of explanation for each item.
 
-    `pending` says why it cannot be known yet (a test that nothing here can run, a judge that was not asked).
+    `pending` says why they cannot be known yet (a test that nothing here can run, a judge that was not asked).
     """
 
     points: float
@@ -213,7 +213,7 @@ class Points(Struct, frozen=True):
     details: tuple[str, ...] = ()
     pending: str = ""
     unread: str = ""
-    """Of a letter or truth value: what a reply was read as that commits to none (unparsed, empty, refused)."""
+    """For a letter or truth value: the reading of a reply that commits to none (unparsed, empty, refused)."""
 
 
 class Graded(Struct, frozen=True, kw_only=True):
@@ -226,5 +226,5 @@ class Graded(Struct, frozen=True, kw_only=True):
     """By metric: keywords, blank_filling, unit_test, similarity, customized, choice, truth, judge."""
     pending: str = ""
     invalid_gold: str = ""
-    """Why this answer cannot be graded with this rubric at all (a pattern without end, a total of nothing): also said
-    by `pending`, but another try would not help."""
+    """Why this answer cannot be graded with this rubric at all (a pattern that takes forever, a total of 0): also in
+    `pending`, but another attempt would not help."""

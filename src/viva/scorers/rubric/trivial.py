@@ -1,7 +1,7 @@
-"""Programs that solve nothing: what passes with them proves nothing.
+"""Programs that solve nothing: a test that they pass proves nothing.
 
 Every name that a test calls and does not define becomes a function that returns False, nothing, or what it was given;
-one that it only reads, or makes something of, is empty. Where it leaves no name to the program, there is none.
+one that it only reads, or uses as a type, is empty. Where it leaves no name to the program, the program is empty.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CHAIN = "class {first}:\n    def __init__(self, *given, **named): pass\n{method
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True):
-    """What `trivial.toml` says."""
+    """The content of `trivial.toml`."""
 
     own: dict[str, frozenset[str]]
     types: dict[str, str]
@@ -44,7 +44,7 @@ def _table() -> _Table:
 
 
 def trivial_programs(language: str, test: str) -> dict[str, str]:
-    """Return what each does → its source. `test` is all that the program is joined with."""
+    """Return programs: what each does → its source. `test` is everything that they are joined with."""
     table, language = _table(), "javascript" if language == "typescript" else language
     tree = parse(test) if language == "python" else None
     called, read = _python(tree) if tree else _scanned(language, test)
@@ -64,7 +64,7 @@ def trivial_programs(language: str, test: str) -> dict[str, str]:
 
 
 def _python(tree: ast.Module) -> tuple[list[str], list[str]]:
-    """Return the names that a test calls, and those that it only reads, and does not define."""
+    """Return the undefined names that a test calls, and those that it only reads."""
     nodes = list(ast.walk(tree))
     known = bound(tree) | _BUILTINS
     names = dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name) and node.id not in known)
@@ -76,7 +76,7 @@ _BUILTINS = frozenset((*dir(builtins), "__file__"))
 
 
 def _methods(tree: ast.Module, called: list[str]) -> list[str]:
-    """Return the attributes that a test takes of what these names return, and of what those return."""
+    """Return the attributes that a test reads from results of these names, and from results of those."""
     names = dict[str, None]()
     for node in ast.walk(tree):
         within: ast.expr | None = node if isinstance(node, ast.Attribute) else None
@@ -88,7 +88,7 @@ def _methods(tree: ast.Module, called: list[str]) -> list[str]:
 
 
 def _scanned(language: str, test: str) -> tuple[list[str], list[str]]:
-    """Return the same by patterns; of names that are only read, types."""
+    """Return the undefined names that a test calls, and the types that it uses, found by patterns."""
     bare = _TEXTS.sub('""', test)
     known = {name for names in _MADE.findall(bare) for name in names if name} | _table().own["words"]
     types = re.findall(_table().types[language], bare, re.MULTILINE) if language in _table().types else ()

@@ -1,4 +1,4 @@
-"""Agreement drawn: the marks of both, the judge against the people's mean, and the measures with their intervals."""
+"""Charts of agreement: a confusion table, the judge against the people's mean, and the measures with intervals."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from viva.render.plots import Axis, Drawn, Layer, cells, curves, dots, together
 from viva.visible import one_line
 
 MOST = 20
-"""Reports of one picture."""
+"""The most reports in one chart."""
 _SIDE, _WIDE = 280, 380
-"""Pixels of a square, and of the measures."""
+"""Width in pixels of a square plot, and of the measures."""
 _UNBOUNDED: tuple[Kind, ...] = ("bias", "distance")
-"""Measures that are no coefficients: they have the marks' unit."""
+"""Measures in the marks' unit, not coefficients."""
 
 
 def agreement_chart(reports: Sequence[Agreement]) -> Drawn:
-    """Return the reports below each other. Raises VivaError for none, and for more than `MOST`."""
+    """Return a chart of the reports, one below the other. Raises VivaError for none, and for more than `MOST`."""
     if not 0 < len(reports) <= MOST:
         raise VivaError(
             f"draws 1 to {MOST} reports, and here are {len(reports):,}: leave out {option('by')}", field="chart"
@@ -30,7 +30,7 @@ def agreement_chart(reports: Sequence[Agreement]) -> Drawn:
 
 
 def _report(report: Agreement) -> Drawn:
-    """Return what there is of: the squares, the people among each other, the judge against them."""
+    """Return the available parts: the squares, the people among each other, the judge against them."""
     squares = [_marks(report.table)] if report.table else []
     squares += [_spots(report.spots, report.judge or "")] if report.spots else []
     rows = [
@@ -42,7 +42,7 @@ def _report(report: Agreement) -> Drawn:
 
 
 def _marks(table: Confusion) -> Drawn:
-    """Return counts in cells, the fuller the darker; the diagonal is framed."""
+    """Return the confusion table: counts in cells, darker for more; the diagonal is framed."""
     scale = [f"{mark:g}" for mark in table.scale]
     rows = [
         {"down": scale[down], "across": scale[across], "items": count, "same": down == across}
@@ -57,8 +57,8 @@ def _marks(table: Confusion) -> Drawn:
 
 
 def _spots(spots: Sequence[Spot], judge: str) -> Drawn:
-    """Return a dot for each pair of mean human mark and judge's mark, its area the number of items; dashed: the same
-    mark.
+    """Return a dot for each pair of mean human mark and judge's mark, its area the number of items; the dashed line is
+    equality.
     """
     judge = one_line(judge, 40)
     rows = [{"people": spot.human, "judge": spot.judge, "items": spot.count} for spot in spots]
@@ -72,7 +72,7 @@ def _spots(spots: Sequence[Spot], judge: str) -> Drawn:
 
 
 def _measures(title: str, measures: Sequence[Measure]) -> Drawn:
-    """Return a dot and its interval a measure, from 0 or -1 to 1, with its figures behind it."""
+    """Return a dot with its interval and figures for each measure, on a scale from 0 or -1 to 1."""
     rows: list[dict[str, Any]] = [
         {
             "measure": NAMES[measure.kind],

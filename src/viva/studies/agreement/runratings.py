@@ -1,7 +1,7 @@
-"""What judges and experts gave to the answers of a run, as ratings (`viva agreement RUN`), and the score that follows.
+"""Ratings from the judges and experts of a run (`viva agreement RUN`), and scores from expert labels.
 
-The judge is the verdict that the run had without experts (`draft`), or one of its judges by name. A score from few
-labels rests on a random sample that was drawn on the review page and marked to its end.
+The judge is the run's verdict without experts (`draft`), or one of its judges by name. A score from few labels needs a
+random sample that was drawn on the review page and marked completely.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from viva.studies.agreement.tables import ScoreFromLabels
 from viva.types import UNREADABLE, Evidence, Question, ReviewItem, Score
 
 DRAFT = "draft"
-"""The rater that stands for the run's verdict without experts."""
+"""Name of the rater that is the run's verdict without experts."""
 SCORE = "score"
-"""What the value of a score is called among its parts."""
+"""Name of a score's value in the list of metrics, the others being its parts."""
 
 
 class Rated(Struct, frozen=True, kw_only=True):
-    """One answer that can be reviewed, with what everybody gave it."""
+    """One reviewable answer, with the marks of all raters."""
 
     item: Item
     exam: str
     model: str
     question: Question
     before: Score
-    """Without experts."""
+    """The score without experts' marks."""
     after: Score
-    """With the experts' marks."""
+    """The score with experts' marks."""
     evidence: Evidence
 
     @property
@@ -59,9 +59,9 @@ class Rated(Struct, frozen=True, kw_only=True):
 
 
 def rated(opened: OpenRun, *, everything: bool = False) -> Iterator[Rated]:
-    """Yield every answer of a run that experts can review, in order; with `everything`, also those that they need not.
+    """Yield every answer of a run that experts can review, in order; with `everything`, also those that need no review.
 
-    Such a one (a letter that a rule read, a refusal) has an item without drafts.
+    Answers that need none (a letter that a rule read, a refusal) have an item without drafts.
     """
     with ExitStack() as stack:
         answers = opened.folder.journal("responses", write=False)
@@ -99,7 +99,7 @@ def rated(opened: OpenRun, *, everything: bool = False) -> Iterator[Rated]:
 
 
 def ratings(rated_items: Sequence[Rated], judge: str) -> Ratings:
-    """Everybody's marks: an item an aspect of an answer; the raters are the experts, and `judge`.
+    """Return all marks; an item is an aspect of an answer, the raters are the experts and `judge`.
 
     `judge` is `DRAFT`, a judge's name, or "" for the judges among each other. Raises DataError for a judge that gave no
     verdict.
@@ -119,7 +119,7 @@ def ratings(rated_items: Sequence[Rated], judge: str) -> Ratings:
         judges = sorted({name for each in rated_items for draft in each.item.drafts for name in draft.opinions})
         known = ", ".join([DRAFT, *judges])
         raise DataError(f"{judge!r} gave no verdict in this run; there are: {known}", field="judge")
-    # A rule that read a letter is no judge: how far experts agree with it is another question.
+    # A rule that read a letter is no judge; experts' agreement with it is not measured here.
     tags = [
         {**each.item.about, "aspect": draft.aspect + (" (by rule)" if draft.decided == "rule" else "")}
         for each, draft, _ in rows
@@ -137,11 +137,10 @@ def ratings(rated_items: Sequence[Rated], judge: str) -> Ratings:
 def sampled(
     items_rated: Sequence[Rated], log: ReviewLog, metrics: Mapping[str, Sequence[str]]
 ) -> tuple[list[ScoreFromLabels], list[str]]:
-    """Return every random sample of the review page that is marked to its end, for each model and exam; and what is
-    not.
+    """Return scores from each completely marked random sample, by model and exam; and notes on incomplete samples.
 
-    `metrics`: what is measured of each exam. The score of an answer is what it is with the experts' marks, its
-    prediction what it was without.
+    `metrics`: exam → its metrics. The label of an answer is its score with the experts' marks, the prediction its score
+    without.
     """
     results: list[ScoreFromLabels] = []
     notes: list[str] = []
@@ -169,7 +168,7 @@ def sampled(
             groups[by_key[item.key].exam, by_key[item.key].model].append(by_key[item.key])
         for (exam, model), mine in groups.items():
             for metric in metrics[exam]:
-                # What no expert need see is known as it is: a stratum of its own, with a label on every answer.
+                # Answers that need no expert are known: a separate stratum with a label on every answer.
                 asked = [each for each in mine if each.item.drafts or _value(each.before, metric) is not None]
                 labelled = [each.item.key in drawn or not each.item.drafts for each in asked]
                 estimate = powered(
@@ -188,15 +187,16 @@ def sampled(
 
 KNOWN = "known without experts"
 FEWEST = 5
-"""Labels of a stratum, below which strata tell less about variance than they cost in degrees of freedom."""
+"""The fewest labels of a stratum: with fewer, strata cost more in degrees of freedom than they gain in variance."""
 
 
 def _strata(asked: Sequence[Rated], drawn: set[str], by: str) -> list[str]:
-    """Return each answer's stratum: what is known without experts, and of the rest those of the sample.
+    """Return each answer's stratum: one for answers known without experts, for the others that of the sample.
 
-    These are one where some are small: the page draws in proportion, so that labels weigh alike; not by uncertainty.
+    The sample's strata are merged if some are small, which is valid as the page draws from them in proportion; those by
+    uncertainty, drawn unequally, never are.
     """
-    if by == UNCERTAINTY:  # drawn with fractions that differ: never one
+    if by == UNCERTAINTY:  # drawn with different fractions: never merged
         return [each.item.values(by)[0] if each.item.drafts else KNOWN for each in asked]
     own = [f"{by}={each.item.about.get(by, '')}" if by else "" for each in asked]
     counts = Counter(name for name, each in zip(own, asked, strict=True) if each.item.key in drawn)
@@ -205,13 +205,13 @@ def _strata(asked: Sequence[Rated], drawn: set[str], by: str) -> list[str]:
 
 
 def _value(score: Score, metric: str) -> float | None:
-    """Return a metric of one score; what the model left unread earned nothing."""
+    """Return a metric of one score; 0 for an unreadable reply."""
     value = score.value if metric == SCORE else score.parts.get(metric)
     return 0.0 if value is None and score.outcome in UNREADABLE else value
 
 
 def filter_of(design: str) -> Filter | None:
-    """Return the filter that a design's name says; None for a name that is none."""
+    """Return the filter encoded in a design's name; None for an invalid name."""
     parts = design.split(":")
     if len(parts) < 3 or parts[0] != "random" or not parts[2].startswith("seed"):
         return None
@@ -233,10 +233,10 @@ class RunRatings(Struct, frozen=True):
 
     ratings: Ratings
     judge: str | None
-    """Who of the raters is the judge."""
+    """The rater that is the judge."""
     scale: str | None
     word: str
-    """What the raters are called."""
+    """The word for raters."""
     scores: list[ScoreFromLabels]
     """The scores from its samples."""
     notes: list[str]
@@ -275,8 +275,8 @@ _PLANNED = (
 
 
 def plan(path: Path, half_width: float) -> tuple[list[Table], list[str]]:
-    """Return how many answers experts must mark for an interval of ± `half_width`, drawn at random: tables, and
-    notes.
+    """Return tables and notes on how many randomly drawn answers experts must mark for an interval of ±
+    `half_width`.
     """
     groups = defaultdict[tuple[str, str], list[Rated]](list)
     for each in rated(prepare(open_run_folder(path))):

@@ -1,6 +1,6 @@
-"""Agreement of raters, from anybody's ratings.
+"""Agreement of raters, from runs or tables of ratings.
 
-Anybody's ratings: CSV or JSONL, also gzipped, a row a rating.
+Tables of ratings: CSV or JSONL, also gzipped, a row a rating.
 
     item,rater,value
     q17,anna,0.5
@@ -35,7 +35,7 @@ from viva.studies.agreement.tables import Reports, findings
 from viva.visible import brief, one_line
 
 MOST_MARKS = 1000
-"""Marks that a scale may have."""
+"""The most marks of a scale."""
 
 
 class AgreementConfig(Struct, kw_only=True):
@@ -97,7 +97,7 @@ def study(config: AgreementConfig) -> Findings[Reports]:
 
 
 def _compared(ratings: Ratings, title: str, config: AgreementConfig, word: str) -> list[Agreement]:
-    """Return one report, or one for each value of `by`. Aspects are apart: a combined mark would be meaningless."""
+    """Return one report, or one for each value of `by`. Aspects are separate: a combined mark would be meaningless."""
     scale = scale_of(config.scale) if config.scale is not None else ()
     if config.exclude:
         ratings = ratings.without(config.exclude)
@@ -135,12 +135,12 @@ RATER = ("rater", "reviewer", "judge")
 VALUE = ("value", "score")
 ASPECT = "aspect"
 LARGEST = 1e12
-"""Beyond it a mark is a mistake, and its square is no number."""
+"""The largest mark: anything beyond is a mistake, and its square may overflow."""
 _SHOWN = 60
 
 
 class _Rated(Struct):
-    """What a file says of an item, or of one aspect of it."""
+    """The data of one item, or of one aspect of it, in a file."""
 
     marks: dict[str, float | None] = {}
     """Rater → mark."""
@@ -152,13 +152,13 @@ class _Rated(Struct):
 def read_ratings(path: Path, tags: Sequence[str] = ()) -> Ratings:
     """Return the ratings, items and raters in the order of the file. `tags` names those that are needed.
 
-    Raises DataError with the line and the value: not there, torn, a missing column, a mark that is none, a rating that
-    is there twice, an item with two values of a needed tag.
+    Raises DataError with the line and the value: no file, damaged, a missing column, an invalid mark, a duplicate
+    rating, an item with two values of a needed tag.
     """
     rated_items = defaultdict[tuple[str, str], _Rated](_Rated)
     raters: dict[str, None] = {}
     torn: dict[str, str] = {}
-    """Columns that may be tags → where an item has a second value, which makes it none; empty where none has."""
+    """Column that may be a tag → where an item has a second value, which rules it out; "" while there is none."""
     hint = (
         "leave it empty where there is no rating, and write marks that are names as numbers (with "
         f"{option('level', 'nominal')})"
@@ -191,7 +191,7 @@ def read_ratings(path: Path, tags: Sequence[str] = ()) -> Ratings:
             raise DataError(torn[tag])
     aspects = [aspect for _, aspect in rated_items]
     several = len(set(aspects)) > 1
-    # "question" is a tag of an item that has a name of its own, and else its name.
+    # With a column "item", "question" is a tag; without one it names the item.
     questions = [each.tags.get("question", item) for (item, _), each in rated_items.items()]
     whole = [name for name, where in torn.items() if name != "question" and not where]
     tags_of_items = {name: tuple(each.tags.get(name, "") for each in rated_items.values()) for name in whole}

@@ -1,4 +1,4 @@
-"""How raters agree, as tables and as data."""
+"""Agreement of raters, as tables and as data."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ MOST_REASONS = 12
 
 
 def tables_of(report: Agreement) -> Iterator[Table]:
-    """Yield the combined mean where it is asked for, the people among each other, the judge against them, every pair,
-    the confusion table.
+    """Yield the combined mean if requested, the people among each other, the judge against them, every pair, the
+    confusion table.
     """
     where = f" · {report.title}" if report.title else ""
     if report.powered is not None:
@@ -49,7 +49,7 @@ def tables_of(report: Agreement) -> Iterator[Table]:
 
 
 def notes_on(reports: Sequence[Agreement]) -> list[str]:
-    """Return what is missing and why, and what the combined mean rests on."""
+    """Return notes on missing values and their reasons, and on the basis of the combined mean."""
     notes: list[str] = []
     reasons: list[str] = []
     for report in reports:
@@ -72,7 +72,7 @@ def notes_on(reports: Sequence[Agreement]) -> list[str]:
 
 
 def _groups(report: Agreement) -> list[tuple[str, str, str, Sequence[Measure]]]:
-    """Return what data call those who are measured, what sentences do, and their measures: the people among each other,
+    """Return groups of measures, with the names of their raters in data and in sentences: the people among each other,
     the judge against them, every pair.
     """
     judge = report.judge or ""
@@ -85,7 +85,7 @@ def _groups(report: Agreement) -> list[tuple[str, str, str, Sequence[Measure]]]:
 
 
 def _alone(report: Agreement) -> bool:
-    """Return whether there is but one person, and a judge."""
+    """Return whether there are only one person and a judge."""
     return report.judge is not None and len(report.people) < 2
 
 
@@ -121,13 +121,13 @@ _MEASURE = (
 
 
 def _measures(title: str, measures: Sequence[Measure]) -> Iterator[Table]:
-    """Yield their table; none where no measure has a value."""
+    """Yield the table of measures; none if no measure has a value."""
     if any(measure.value is not None for measure in measures):
         yield Table(title, _MEASURE, measures)
 
 
 def _confusion(title: str, table: Confusion) -> Table:
-    # A header goes to the terminal as it is: no name of a rater's may drive it.
+    # Headers are printed as they are, so raters' names must be free of control characters.
     corner = f"{one_line(table.rows, _LONG)} ↓ {one_line(table.columns, _LONG)} →"
     marks = tuple(Column(f"{mark:g}", str(place), COUNT) for place, mark in enumerate(table.scale, 1))
     columns = (Column(corner, "0", _MARK, "mark"), *marks, Column("n", lambda row: sum(row[1:]), COUNT))
@@ -161,22 +161,22 @@ _POWERED = (
 
 
 class ScoreFromLabels(Struct, frozen=True, kw_only=True):
-    """What experts would give on average, from a random sample of their marks; `title` says whose, and which."""
+    """Estimate of the experts' mean score from a random sample of their marks; `title`: model, exam and sample."""
 
     title: str
     metric: str
     powered: Powered
     known: int = 0
-    """Answers that no expert need see (read by rule, refused, empty): they count as they are, and are no labels."""
+    """Answers that need no expert (read by rule, refused, empty): they count as scored, and are no labels."""
 
     @property
     def worth(self) -> float:
-        """How many labels alone would tell as much."""
+        """The number of labels that alone would give as narrow an interval."""
         return (self.powered.effective or self.powered.labels) - self.known
 
     @property
     def labels(self) -> str:
-        """How many of how many answers are labelled."""
+        """The labelled answers and all answers, in words."""
         return f"{self.powered.labels - self.known:,} of {self.powered.answers - self.known:,}"
 
 
@@ -192,7 +192,7 @@ _SCORE = (
 
 
 def score_tables(scores: Sequence[ScoreFromLabels]) -> list[Table]:
-    """Return a table a title: without experts, from the labels alone, and from both; a row a metric."""
+    """Return a table for each title: scores without experts, from the labels alone, and from both; a row a metric."""
     return [
         Table(
             f"The score that experts would give · {title}", _SCORE, [score for score in scores if score.title == title]
@@ -202,7 +202,7 @@ def score_tables(scores: Sequence[ScoreFromLabels]) -> list[Table]:
 
 
 def _notes_on_scores(scores: Sequence[ScoreFromLabels]) -> Iterator[str]:
-    """Yield why a score is a dash, and what few labels are worth."""
+    """Yield notes on missing scores, and on what few labels are worth."""
     few: dict[str, None] = {}
     for score in scores:
         if score.powered.combined is None:
@@ -228,7 +228,8 @@ def findings(
     reports: Sequence[Agreement], scores: Sequence[ScoreFromLabels] = (), more: Sequence[str] = ()
 ) -> Findings[Reports]:
     """Return the scores, then the tables of every report; `rows` has one a measure, the combined mean's with the
-    readings as their intervals' method. `more`: notes of where the ratings come from."""
+    readings as their intervals' method. `more`: notes on the ratings' origin.
+    """
     rows = [(report.title, *cells) for report in reports for cells in _cells(report)]
     for score in scores:
         rows += [(score.title, score.metric, "experts", *cells) for cells in _powered_rows(score.powered)]

@@ -1,4 +1,4 @@
-"""Breakdowns drawn: one model's slices with their intervals, or a heat map (model × value, tag × tag)."""
+"""Charts of breakdowns: one model's slices with their intervals, or a heat map (model × value, tag × tag)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from viva.render.table import outcomes_text
 from viva.studies.breakdown.tables import Shown, cut_by, difference_text, labelled
 
 _AGAINST = {"differs": category()[0], "may be chance": "#8a8a8a", "not tested": "#c4c4c4"}
-"""What is not known to differ is to draw no eye."""
+"""Colours by test result: slices not known to differ are grey."""
 _BOLD = "bold: differs from the rest of the questions by more than chance"
 _NAMED = 3
-"""Combinations of tags that a title names."""
+"""The most combinations of tags in a title."""
 _SPAN = 20.0
-"""Points of per cent that the colours of a heat map span at least: small differences are to look small."""
+"""The least span of a heat map's colours, in points of per cent, so that small differences look small."""
 
 
 def slices_chart(cuts: Sequence[Slices], shown: Shown | None = None) -> Drawn:
     """Return the breakdowns of one exam: dots with intervals for one model and one tag, else a heat map.
 
     A heat map has models as columns where there is one tag, and the last tag's values where there are several; then a
-    part a model. Raises VivaError for several exams. `shown`: of a search over many slices, only what the tables tell.
+    part a model. Raises VivaError for several exams. `shown`: for a search over many slices, draws only those in the
+    tables.
     """
     exams = list(dict.fromkeys(each_cut.exam for each_cut in cuts))
     if len(exams) > 1:
@@ -64,7 +65,7 @@ def slices_chart(cuts: Sequence[Slices], shown: Shown | None = None) -> Drawn:
 
 
 def _picked(cuts: Sequence[Slices], shown: Shown) -> Sequence[Slices]:
-    """Only the slices that a table of some model tells, the lowest first; all, where none does."""
+    """Return only the slices shown in some model's table, the lowest first; all slices if there are none."""
     told = [each for cut in cuts for each in (*cut.worst(shown.worst or 0), *reversed(cut.best(shown.best or 0)))]
     places = {where: place for place, where in enumerate(dict.fromkeys(each.where for each in told))}
     if not places:

@@ -1,4 +1,4 @@
-"""Scores by any tag, every slice against the rest."""
+"""Scores by any tag: every slice compared with the rest."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from viva.visible import one_line, some
 
 SMALLEST = 10
 PICKED = 5
-"""Slices of either end that are shown where no tag is named."""
+"""Number of worst and of best slices shown when no tag is named."""
 MOST = 3000
-"""Slices of one model that are looked at: more takes minutes, and finds nothing after so many comparisons."""
+"""The most slices of one model: more take minutes, and after adjusting for their number nothing is significant."""
 
 
 class BreakdownConfig(Struct, kw_only=True):
@@ -78,7 +78,7 @@ def study(config: BreakdownConfig) -> Findings[tuple[Slices, ...]]:
     if all(cut.overall.mean is None and not cut.overall.ranged for cut in cuts):
         named = some([f"{one_line(cut.model)} on {cut.exam}" for cut in cuts], PICKED)
         raise DataError(f"no answer of {named} has a score, so nothing can be broken down: `viva resume` asks again")
-    # Where no slice can be tested, none is the worst, and all are shown.
+    # If no slice can be tested, none is the worst, and all are shown.
     few = not config.by and config.worst is None and config.best is None and any(cut.compared for cut in cuts)
     worst, best = (PICKED, PICKED) if few else (config.worst, config.best)
     shown = Shown(worst=worst, best=best, pooled=config.pooled)
@@ -107,7 +107,7 @@ def _slices(config: BreakdownConfig) -> Iterator[Slices]:
 
 
 def _cuts(tags: Sequence[str], config: BreakdownConfig) -> list[tuple[str, ...]]:
-    """Return the combinations of tags that are looked at."""
+    """Return the combinations of tags to break down by."""
     if config.by:
         return [tuple(dict.fromkeys(config.by))]
     pairs = itertools.combinations(tags, 2) if config.pairs else ()

@@ -1,4 +1,4 @@
-"""Breakdowns as tables and as data: every slice with its interval, its outcomes, and its distance from the rest."""
+"""Breakdowns as tables and as data: every slice with its interval, outcomes, and difference from the rest."""
 
 from __future__ import annotations
 
@@ -32,34 +32,34 @@ from viva.render.table import (
 from viva.visible import one_line, plural
 
 MARK = "*"
-"""Behind the difference of a slice that differs from the rest by more than chance."""
+"""Marks the difference of a slice that differs significantly from the rest."""
 _NAMED = 3
-"""Slices that a sentence names."""
+"""The most slices named in a sentence."""
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """How much of the slices is printed: all, or so many of the worst and best."""
+    """Which slices are printed: all, or a number of the worst and best."""
 
     worst: int | None = None
     best: int | None = None
     pooled: bool = False
-    """Whether scores stand there pooled, too."""
+    """Whether pooled scores are shown as well."""
 
     @property
     def everything(self) -> bool:
-        """Whether nothing is picked out."""
+        """Whether all slices are shown."""
         return self.worst is None and self.best is None
 
 
 class Row(NamedTuple):
-    """What a line of a table is about."""
+    """A row of a table: a slice with its model."""
 
     model: Slices
     each: Slice
 
 
 def _columns(rows: Sequence[Row], shown: Shown) -> tuple[Column, ...]:
-    """Return the columns of slices, for people and for data."""
+    """Return the columns of a table of slices, printed and as data."""
     return (
         *fields("model", "exam", "model"),
         Column(None, lambda row: " · ".join(tag for tag, _ in row.each.where), key="tags"),
@@ -85,12 +85,12 @@ def labelled(part: Slice) -> str:
 
 
 def _called(each: Slice, within: Slices | None) -> str:
-    """Return a slice's values alone in a table that is cut by one combination of tags."""
+    """Return a slice's label: its values alone in a table by one combination of tags."""
     return each.name if within and len(within.tags) == 1 else labelled(each)
 
 
 def pooled_text(part: Slice) -> str:
-    """Return `61.20 [59.10, 63.25]`, marked where the score is."""
+    """Return `61.20 [59.10, 63.25]`, with † where the score has it."""
     if part.pooled is None:
         return "–"
     low, high = percent(part.pooled.low), percent(part.pooled.high)
@@ -105,7 +105,7 @@ def difference_text(part: Slice) -> str:
 
 
 _MARKED = Kind(lambda each: f"{cell_text(each.cell)}{MARK if each.significant else ''}")
-"""Of a slice: its score, marked where it differs from the rest."""
+"""A slice's score, marked if it differs significantly from the rest."""
 _ESTIMATES = (*fields("model", "exam", "model"), *fields("each", "where", cell="estimate"))
 _MODELS = fields("", "exam", "model", "tags", "overall", "compared", "untested", "smallest", "correct")
 
@@ -138,7 +138,7 @@ def _of_model(cut: Slices, shown: Shown) -> Iterator[Table]:
 
 
 def _side_by_side(cuts: Sequence[Slices]) -> Iterator[Table]:
-    """Yield where several models sat one exam: a column a model, and all questions last."""
+    """Yield, for several models on one exam, a table with a column for each model; the last row has all questions."""
     for exam in dict.fromkeys(cut.exam for cut in cuts):
         of_exam = [cut for cut in cuts if cut.exam == exam]
         if len(of_exam) < 2:
@@ -153,16 +153,16 @@ def _side_by_side(cuts: Sequence[Slices]) -> Iterator[Table]:
 
 
 _WHOLE = (("", "overall"),)
-"""Where all questions are."""
+"""The slice of all questions."""
 
 
 def cut_by(cut: Slices) -> str:
-    """Return the tags: `domain × kind, tag`."""
+    """Return the tags of the slices: `domain × kind, tag`."""
     return ", ".join(" × ".join(combination) for combination in cut.tags)
 
 
 def legend(cuts: Sequence[Slices], shown: Shown) -> list[str]:
-    """Return what the figures are, and what they do not show."""
+    """Return a legend: the meaning and limits of the figures."""
     correct = cuts[0].correct if cuts else "holm"
     adjusted = {
         "holm": "Holm's keep the chance of even one false alarm in a model's whole table at 5 %",
@@ -197,9 +197,7 @@ def legend(cuts: Sequence[Slices], shown: Shown) -> list[str]:
 
 
 def notes_on(cuts: Sequence[Slices]) -> list[str]:
-    """Return what a reader should take away, a model: which slices differ, or that none does; and what was not
-    tested.
-    """
+    """Return a conclusion for each model: which slices differ, if any; and what was not tested."""
     notes: list[str] = []
     for cut in cuts:
         who = f"{one_line(cut.model)} on {cut.exam}"
@@ -215,7 +213,7 @@ def notes_on(cuts: Sequence[Slices]) -> list[str]:
             )
         else:
             marked.sort(key=lambda each: each.adjusted if each.adjusted is not None else 1.0)
-            # Of a slice and its complement, one says it all.
+            # Of a slice and its complement, only one is named.
             told = list({(each.p, round(abs(each.difference or 0.0), 12)): each for each in reversed(marked)}.values())
             named = ", ".join(f"{labelled(each)} ({difference_text(each)})" for each in told[::-1][:_NAMED])
             more = f", and {len(told) - _NAMED:,} more" if len(told) > _NAMED else ""

@@ -1,4 +1,4 @@
-"""Differences drawn: a row a comparison, its interval, and where nothing lies."""
+"""Charts of differences: a row for each comparison, with its interval and a line at 0."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from viva.render.table import p_text
 from viva.studies.compare.tables import Comparison, Row, held
 
 ROW = 32
-"""Pixels of a row of two lines."""
+"""Height of a row of two lines, in pixels."""
 AXIS = Axis("difference", ["difference: the second minus the first", "(points of per cent)"])
-"""Its title in two lines, since one is wider than some plots."""
+"""The title has two lines, since one is wider than some plots."""
 NAMES: dict[str, Any] = {"labelExpr": "split(replace(datum.label, ' → ', ' →\\n'), '\\n')", "labelOffset": -7}
-"""Labels of rows: a line a model, since two names are too long for one; both lines centred on their row."""
+"""Labels of rows: a line for each model, since two names are too long for one; both centred on the row."""
 MOST_ROWS = 28
-"""Comparisons of models beyond which they are a matrix (eight models have so many)."""
+"""The most comparisons drawn as rows: those of eight models; more are a matrix."""
 ALL = "all"
 _TITLE = "Differences, question by question"
 _SHOWN = ("first", "second", "difference", "p", "p, adjusted", "questions", "sure")
-"""What a matrix tells of a pair."""
+"""Fields of a pair that the tooltips of a matrix show."""
 _LEFT_OUT = "questions that one side has no score on are left out"
 SURE, UNSURE = "more than chance", "may be chance"
 
 
 def comparing_chart(comparisons: Sequence[Comparison]) -> Drawn:
-    """Differences in points with their 95 % intervals; in colour those that are more than chance after adjusting."""
+    """Return differences in points with 95 % intervals, coloured if significant after adjusting."""
     every = [(comparison.title, row) for comparison in comparisons for row in comparison.rows]
     pairs = {(title, row.first, row.second) for title, row in every}
     alone = len(pairs) == 1 and any(row.part for _, row in every)
@@ -46,7 +46,7 @@ def comparing_chart(comparisons: Sequence[Comparison]) -> Drawn:
 
 
 def _matrix(rows: Sequence[dict[str, Any]], title: str) -> Drawn:
-    """Return every model against every other: what the column's has more than the row's, both ways round."""
+    """Return a matrix of all models: the column's score minus the row's, both ways round."""
     turned = [{**row, "first": row["second"], "second": row["first"], "difference": -row["difference"]} for row in rows]
     both = [{name: row[name] for name in _SHOWN} for row in (*rows, *turned)]
     gained = Counter[str]()

@@ -1,4 +1,4 @@
-"""What a comparison may be asked for."""
+"""Options of a comparison."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Factor = Literal[
 ]  # fmt: skip
 Gate = Literal["worse", "not-shown"]
 POINTS = ("1", "2", "5")
-"""Differences in points of per cent for which the number of questions is told."""
+"""Differences, in points of per cent, for which the number of questions needed is given."""
 MOST = 500
-"""Comparisons that anybody reads."""
+"""The most comparisons in a report."""
 FLIPS = 10
-"""Flipped questions that are shown of a single pair, each way."""
+"""Flipped questions shown for a single pair, in each direction."""
 
 
 class CompareConfig(Struct, kw_only=True):

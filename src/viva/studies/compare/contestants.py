@@ -1,7 +1,7 @@
-"""Who is compared with whom: contestants, what tells them apart, and what would make a comparison unfair.
+"""Contestants: their names, their pairs, and what would make a comparison unfair.
 
-A contestant is one model's scores on one exam. What its run remembers (the parts of its signature) says how it was
-asked; contestants are called by what differs among them, and nothing else:
+A contestant is one model's scores on one exam. The parts of its run's signature say how it was asked; names of
+contestants contain only the parts that differ among them:
 
     runs/a runs/b                    two models                       openai/x, openai/y
     runs/zero runs/five              one model, other shots           0-shot, 5-shot
@@ -35,7 +35,7 @@ from viva.types import Aggregate
 from viva.visible import one_line, some
 
 _MINOR = ("prompt", "max_tokens", "context", "only", "limit", "questions", "shard", "data", "benchmark")
-"""What contestants are called by only where nothing above tells them apart."""
+"""Parts used in names only if no other part distinguishes the contestants."""
 _SHAPES_PROMPT = ("lang", "shots", "cot", "form", "choose", "rationale")
 
 
@@ -44,19 +44,19 @@ class Contestant(Struct, kw_only=True, eq=False):
 
     scored: ScoreSet
     settings: dict[str, str]
-    """The parts of its signature; of a table, the model alone."""
+    """The parts of its signature; for a table, the model alone."""
     breakdown: Breakdown
     attempts: str = ""
-    """As `Line.attempts`, where it is not the headline's own."""
+    """As `Aggregate.attempts`; "" for that of the headline."""
     name: str = ""
 
     def counted(self, lines: Sequence[Aggregate]) -> list[Aggregate]:
-        """Return lines with its own way to count several answers."""
+        """Return lines with this contestant's `attempts`."""
         return [replace(line, attempts=self.attempts or line.attempts) for line in lines]
 
     @property
     def estimate(self) -> Estimate:
-        """Its score, over all questions that it was asked."""
+        """The score over all questions that it was asked."""
         return self.breakdown.cell(*self.counted([self.scored.headline]))
 
     def differs(self, other: Contestant) -> frozenset[str]:
@@ -64,7 +64,7 @@ class Contestant(Struct, kw_only=True, eq=False):
         return factors_between(self.settings, other.settings)
 
     def before(self, other: Contestant) -> int:
-        """Return how many numbers come before those of its questions, where the other's language numbers them alike."""
+        """Return the offset of its questions' numbers where the other's language numbers the same questions; else 0."""
         records = [side.scored.record for side in (self, other) if side.scored.record and side.scored.record.data]
         specs = [record.spec for record in records]
         if len(specs) < 2 or specs[0].benchmark != specs[1].benchmark or specs[0].language == specs[1].language:
@@ -83,9 +83,9 @@ class Contestant(Struct, kw_only=True, eq=False):
 
 
 def contestants(sets: Iterable[ScoreSet], models: Sequence[str], attempts: Sequence[str]) -> list[Contestant]:
-    """Everybody that the sources hold, of these models where any are named, once a way to count attempts.
+    """Return the contestants of the sources (of `models` if any are named), once for each of `attempts`.
 
-    Raises DataError for a source that is named twice, VivaError for a model that nobody is.
+    Raises DataError for a source that is named twice, VivaError for a model that no source has.
     """
     everybody: list[Contestant] = []
     seen: set[tuple[str, str, str]] = set()
@@ -114,7 +114,7 @@ def contestants(sets: Iterable[ScoreSet], models: Sequence[str], attempts: Seque
 
 
 def grouped(everybody: Sequence[Contestant]) -> dict[str, list[Contestant]]:
-    """Contestants of one benchmark together, by its name; tables of item scores go with the runs of one."""
+    """Group contestants by benchmark; tables of item scores go with the runs of one."""
     groups = defaultdict[str, list[Contestant]](list)
     records = [contestant.scored.record for contestant in everybody]
     names = [record.spec.name or record.spec.benchmark if record else None for record in records]
@@ -128,7 +128,7 @@ def grouped(everybody: Sequence[Contestant]) -> dict[str, list[Contestant]]:
 
 
 def _name(group: Sequence[Contestant]) -> None:
-    """Call each by what differs among them; where that is not enough, by lesser things, and at last by its run."""
+    """Name each by what differs in the group; where that is ambiguous, by minor parts, and finally by its run."""
     ways = [contestant.settings for contestant in group]
     chosen = telling(ways, apart(ways, _MINOR), [name for name in apart(ways) if PARTS[name].factor])
     names = [called(way, chosen) for way in ways]
@@ -146,12 +146,12 @@ Two = tuple[Contestant, Contestant]
 def chosen_pairs(
     group: Sequence[Contestant], between: str | None, baseline: str | None, pairs: Sequence[str]
 ) -> list[Two]:
-    """Return who is compared with whom, in the order given.
+    """Return the pairs to compare, in the order given.
 
-    `pairs` names them ("base=expert"); `baseline` names one whom all others are compared with; `between` a factor in
-    which they must differ ("all": whatever), or several ("shots,cot") in nothing but which they differ. By default a
-    pair is left out where a third contestant stands between the two: of two models with 0 and 5 shots each, the first
-    model's 0 shots against the second's 5 say nothing that the other four pairs do not.
+    `pairs` names them ("base=expert"); `baseline` is compared with all others; `between` is a factor in which they must
+    differ ("all": any), or several ("shots,cot") outside which they must not differ. By default a pair is left out if a
+    third contestant lies between the two: of two models with 0 and 5 shots each, the first model's 0 shots against the
+    second's 5 say nothing that the other four pairs do not.
     """
     if pairs:
         return [two for pair in pairs for two in _said_pairs(group, pair)]
@@ -183,26 +183,26 @@ def chosen_pairs(
 
 
 def _said_pairs(group: Sequence[Contestant], text: str) -> list[Two]:
-    """Return the pairs that BASE=EXPERT means. A name may hold a "=", so every one is tried."""
+    """Return the pairs that BASE=EXPERT means. A name may contain "=", so every "=" is tried as the separator."""
     cuts = [(text[:place], text[place + 1 :]) for place, sign in enumerate(text) if sign == "="]
     if not cuts:
         raise VivaError(f"{text!r}: write FIRST=SECOND, as in {option('pairs')} base=expert", field="pairs")
     cut = next((cut for cut in cuts if all(_matching(group, name) for name in cut)), cuts[0])
     both = itertools.product(*(_meant(group, name, "pairs") for name in cut))
     pairs = _nearest([(first, other) for first, other in both if first is not other])
-    # Where both names mean the same contestants, each pair would come twice, once the other way round.
+    # If both names match the same contestants, each pair would occur twice, in both directions.
     return [two for place, two in enumerate(pairs) if two[::-1] not in pairs[:place]]
 
 
 def _nearest(pairs: Sequence[Two]) -> list[Two]:
-    """Of several who are meant, those that differ in the least: a base at 5 shots goes with an expert at 5 shots."""
+    """Return the pairs that differ in the fewest factors: a base at 5 shots goes with an expert at 5 shots."""
     differing = [(len(first.differs(second)), first, second) for first, second in pairs]
     least = {second: count for count, _, second in sorted(differing, key=lambda row: -row[0])}
     return [(first, second) for count, first, second in differing if count == least[second]]
 
 
 def _matching(group: Sequence[Contestant], name: str) -> list[Contestant]:
-    """Return whole names before models, models before parts of a name."""
+    """Return contestants by name, else by model, else by part of the name."""
     wanted = name.strip().casefold().rstrip("/")
     for test in (
         lambda contestant: contestant.name.casefold() == wanted,
@@ -229,7 +229,7 @@ def _meant(group: Sequence[Contestant], name: str, field: str) -> list[Contestan
 
 
 def warnings(first: Contestant, second: Contestant) -> Iterator[str]:
-    """Yield what makes a comparison unfair, by name, where it is not the one thing that is compared."""
+    """Yield differences that make a comparison unfair, unless they are what is compared."""
     tables = [contestant for contestant in (first, second) if contestant.scored.record is None]
     if len(tables) == 1:
         yield f"{tables[0].scored.source.name} does not say how it was asked and graded"
@@ -240,7 +240,7 @@ def warnings(first: Contestant, second: Contestant) -> Iterator[str]:
     factors = first.differs(second)
     for key, part in PARTS.items():
         if not part.unfair or key not in differing or key not in other or factors == {part.factor}:
-            continue  # what the comparison is about is in the names
+            continue  # the compared factor is in the names
         # Another language is another file; so are the exemplars, which belong to the fingerprint where any are shown.
         if key == "data" and ("lang" in differing or (mine["shots"] == "0") != (other["shots"] == "0")):
             continue
@@ -252,7 +252,7 @@ def warnings(first: Contestant, second: Contestant) -> Iterator[str]:
 
 
 def with_readings(rows: Sequence[tuple[Row, Two]]) -> list[Row]:
-    """Return the rows, each given with whose answers it compares, their flips with what was read."""
+    """Return the rows of the pairs, with the readings of both answers added to their flips."""
     read = defaultdict[Path, dict[tuple[str, str, str], list[str]]](dict)
 
     def asked(flip: Flip, first: Contestant, other: Contestant) -> list[str]:
@@ -273,7 +273,9 @@ def with_readings(rows: Sequence[tuple[Row, Two]]) -> list[Row]:
 
 
 def _answers(source: Path) -> Iterator[tuple[tuple[str, str, str], str]]:
-    """Yield exam, model and question with what was read; a table need not say it, and what is no text is left out."""
+    """Yield (exam, model, question) and the reading; tables may lack readings, and those that are not text are
+    skipped.
+    """
     if source.is_dir():
         for row in score_rows(source):
             yield (row.exam, row.model, row.question), row.answer

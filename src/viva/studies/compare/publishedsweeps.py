@@ -1,4 +1,4 @@
-"""Published sweeps and experts, compared as far as printed figures can be: differences of means, no test.
+"""Comparisons of published sweeps and expert models: differences of printed means, without tests.
 
 `viva compare infibench`: GPT-4 under other sampling (the rows behind Table 10 of the InfiBench paper). `viva compare
 csbench`: models trained for mathematics and code against the models of their families; with `--between languages` the
@@ -35,28 +35,28 @@ class Published(Struct, frozen=True):
     first: str
     second: str
     what: str
-    """In what the second differs: a setting, or what it was trained for."""
+    """The second row's difference: a setting, or the domain it was trained for."""
     part: str
-    """Of which part of the set, where a pair has a row for each; its columns are no table's then."""
+    """The part of the set, where a pair has a row for each part."""
     figures: dict[str, tuple[float, float, float]]
     """Column → the first's, the second's, the difference."""
 
 
 class Sheet(NamedTuple):
-    """What is compared of a published table."""
+    """The comparisons from a published table."""
 
     table: PublishedTable
     pairs: Sequence[tuple[Entry, Entry, str, str, str]]
-    """Two rows, what they are called, and in what the second differs."""
+    """Two rows, their names, and the second's difference (see `Published.what`)."""
     parts: Mapping[str, Mapping[str, str]]
-    """Part ("" for the whole) → columns of the table → what they are called."""
+    """Part ("" for the whole) → columns of the table → their labels."""
     notes: Sequence[str]
 
 
 _PARTS = shipped_table(__file__, "parts.toml", dict[str, dict[str, str]])
 _KINDS = ("knowledge", "reasoning", "average")
 _STANDARD = "(0.2,0.9)"
-"""The paper's own temperature and top-p, which the sweep is compared with."""
+"""The paper's own temperature and top-p, the sweep's baseline."""
 _NO_ITEMS = "Printed figures: without item scores there is no pairing, and no interval or test of these differences."
 _DRAWN = 3
 """Columns of a published table that are drawn."""
@@ -118,7 +118,7 @@ _FIGURE = Kind(lambda figures: f"{figures[1]:.2f} ({signed(figures[2])})")
 
 
 def _means_chart(pairs: Sequence[Published], labels: Mapping[str, str], title: str, below: str) -> Drawn:
-    """Differences of printed means: a row a pair, a colour a column; no intervals, for there are none."""
+    """Return a chart of differences of printed means: a row a pair, a colour a column; no intervals are published."""
     drawn = [name for name in labels if not name.startswith("level")][:_DRAWN]
     rows = [
         {
@@ -135,7 +135,7 @@ def _means_chart(pairs: Sequence[Published], labels: Mapping[str, str], title: s
 
 
 def _sweep(config: CompareConfig) -> Sheet:
-    """GPT-4 under every sampling against the paper's own, or against the setting that --baseline names."""
+    """Return GPT-4 under every sampling against the paper's own, or against the setting that --baseline names."""
     leaderboard = table("infibench", "leaderboard")
     rows = {plain(entry.words[SAMPLING]): entry for entry in leaderboard.entries if entry.kind == "ablation"}
     baseline = config.baseline or _STANDARD
@@ -157,7 +157,7 @@ def _called(entry: Entry) -> str:
 
 
 def _spread(entry: Entry) -> str:
-    """Return how many answers a score is the best of, and what its groups of ten vary by."""
+    """Return the number of answers behind a score, and the standard deviation of its groups of ten."""
     answers = int(entry.figures["responses"])
     sd = f", ± {entry.figures['score_std']:.2f} over groups" if answers > 10 else ""
     return f"best@{min(10, answers)} of {answers}{sd}"

@@ -1,4 +1,4 @@
-"""Contestants compared, question by question."""
+"""Comparison of contestants, question by question."""
 
 from __future__ import annotations
 
@@ -74,9 +74,7 @@ def study(config: CompareConfig) -> Findings[Any]:
 
 
 def _gate(comparisons: Sequence[Comparison], alone: Sequence[str], config: CompareConfig) -> tuple[str, bool]:
-    """Return what the gate says in a sentence, and whether it fails: of any pair, or of an exam that only one was
-    asked.
-    """
+    """Return the gate's verdict as a sentence, and whether it fails: on any pair, or on an exam with one contestant."""
     if not config.fail_if:
         return "", False
     if config.fail_if == "worse":
@@ -103,7 +101,7 @@ def _at_worst(row: Row) -> str:
 
 
 def _compared(groups: dict[str, list[Contestant]], config: CompareConfig) -> list[Comparison]:
-    """Return the comparisons of each benchmark where some are asked for."""
+    """Return the requested comparisons of each benchmark that has any."""
     there = "; ".join(
         f"{title}: {', '.join(contestant.name for contestant in group[:5])}" for title, group in groups.items()
     )
@@ -111,9 +109,9 @@ def _compared(groups: dict[str, list[Contestant]], config: CompareConfig) -> lis
     chosen: dict[str, list[Two]] = {}
     for title, group in groups.items():
         if len(group) > 2 and not (config.pairs or config.baseline or config.between):
-            # The second is behind, in every table.
+            # So that in every table the second is behind.
             group.sort(key=lambda contestant: contestant.estimate.order, reverse=True)
-        try:  # what one benchmark's contestants do not differ in, another's may
+        try:  # the factor may differ in another benchmark
             if len(group) > 1 and (pairs := chosen_pairs(group, config.between, config.baseline, config.pairs)):
                 chosen[title] = pairs
         except VivaError as unknown:
@@ -187,7 +185,7 @@ def _lines(two: Two) -> list[str]:
 
 
 def _row(two: Two, part: str, tests: int, config: CompareConfig) -> Row:
-    """Return the difference on the questions of these lines, and what was asked of it."""
+    """Return the difference on the questions of these lines, with the requested tests."""
     first, second = two
     lines = first.scored.lines.get(part) or second.scored.lines[part]
     over = next((line.over for line in lines if line.over), "")
@@ -218,12 +216,12 @@ def _row(two: Two, part: str, tests: int, config: CompareConfig) -> Row:
 
 
 def shuffled(contestant: Contestant) -> bool:
-    """Return whether it is known to have been asked in a random order."""
+    """Return whether the contestant is known to have been asked in a random order."""
     return bool(contestant.scored.record and contestant.scored.record.spec.shuffle)
 
 
 def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: CompareConfig) -> Iterator[str]:
-    """Yield what is unfair, and what is not in the numbers, of the whole set or of its largest part."""
+    """Yield notes on unfairness and on what the numbers omit, for the whole set or its largest part."""
     both = f"{first.name} → {second.name}"
     if unfair := list(warnings(first, second)):
         yield f"Not a fair comparison, {both}: {'; '.join(unfair)}."

@@ -74,19 +74,19 @@ ANYTIME = (
     "question), or belong together."
 )
 _TIPPING = 3
-"""Pairs of which it is said what missing answers could change."""
+"""The most pairs for which a note says what missing answers could change."""
 _FEW = 8
-"""Contestants whose differences are told to a tenth of a point."""
+"""The most contestants whose differences are given to a tenth of a point."""
 
 
 class Side(Struct, frozen=True, kw_only=True):
-    """A contestant: what it is called, where it is from, and all that is known of how it was asked and graded."""
+    """A contestant: its name, source, and known settings of asking and grading."""
 
     name: str
     source: str
     settings: dict[str, str]
     estimate: Estimate
-    """Its own score, over all questions that it was asked."""
+    """The contestant's score over all questions that it was asked."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -99,13 +99,13 @@ class Row(Struct, frozen=True, kw_only=True):
     found: Difference
     smallest: float | None
     questions: dict[str, int | None]
-    """Points of difference → questions that would show it."""
+    """Points of difference → number of questions that would show it."""
     gained: tuple[Flip, ...] = ()
     lost: tuple[Flip, ...] = ()
     posterior: Posterior | None = None
     anytime: Anytime | None = None
     at_worst: tuple[float, float] | None = None
-    """The interval that decides up to a margin: of all decisions of the report at once."""
+    """The interval for decisions up to a margin, valid for all decisions of the report at once."""
     decision: Decision | None = None
 
 
@@ -119,7 +119,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     tests: int = 1
-    """Decisions, or tests at all times, that hold at once."""
+    """Number of decisions, or of tests at all times, that hold at once."""
     ordered: bool = False
     """Whether some are not known to have been asked in a random order."""
 
@@ -140,7 +140,7 @@ def difference_text(difference: Difference) -> str:
 
 
 def probability(value: float) -> str:
-    """Return `0.973`, and never 0 or 1, which nothing is."""
+    """Return `0.973`, never rounded to 0 or 1."""
     return "< 0.001" if value < 0.001 else "> 0.999" if value > 0.999 else f"{value:.3f}"
 
 
@@ -157,7 +157,7 @@ def _change(difference: Difference) -> str:
 
 
 def _read(texts: Sequence[str]) -> str:
-    """Return every different reading once, with how often it was there."""
+    """Return every different reading once, with its number of occurrences."""
     counts = Counter(one_line(text, 40) or DASH for text in texts)
     return ", ".join(text if count == 1 else f"{text} ×{count}" for text, count in list(counts.items())[:5])
 
@@ -167,7 +167,7 @@ def _decided(row: Row) -> str:
 
 
 def _differing(row: Row) -> float | None:
-    """Return the share of questions that differ; of no pairs there is none."""
+    """Return the share of questions that differ; None without pairs."""
     moved = (row.found.wins or 0) + (row.found.losses or 0)
     pairs = moved + (row.found.ties or 0)
     return moved / pairs if pairs else None
@@ -235,8 +235,8 @@ def _table(
     short: bool = False,
     **more: Any,
 ) -> Table:
-    """Return a table: what each row is about, then these columns. The title says the pair where there is but one and
-    the table has parts, or (`short`) much else to say.
+    """Return a table: columns that identify each row, then these. The title names the pair if there is only one and the
+    table has parts, or (`short`) many columns.
     """
     names = (Column(comparison.by, "part", NAME, key="part"),) if any(row.part for row in comparison.rows) else ()
     if (names or short) and len(_pairs(comparison)) == 1:
@@ -247,7 +247,7 @@ def _table(
 
 
 def _own_tables(comparison: Comparison, tests: int) -> Iterator[Table]:
-    """Yield the differences, what the set can show, and what flipped."""
+    """Yield the tables of differences, of power, and of flipped questions."""
     yield _table(
         "Comparison",
         comparison,
@@ -276,8 +276,8 @@ def _adjusted(comparison: Comparison, tests: int) -> tuple[Column, ...]:
 def _asked(
     comparison: Comparison, margin: float | None, *, bayesian: bool, anytime: bool, many: bool
 ) -> Iterator[Table]:
-    """Yield the tables of --margin (in points), --bayesian and --anytime. `many`: equivalent and open rows first, those
-    that are clear last, of these what is nearest to the margin; and how many pairs there are of each.
+    """Yield the tables of --margin (in points), --bayesian and --anytime. `many`: equivalent and open rows come first,
+    then clear ones by nearness to the margin, with the number of pairs of each kind.
     """
 
     def clear(row: Row) -> tuple[int, float]:
@@ -313,25 +313,25 @@ def _asked(
 
 
 _MATRIX = 3
-"""From so many pairs on, a screen shows them as a matrix."""
+"""The fewest pairs that a screen shows as a matrix."""
 _STAR = "Matrix: the column minus the row, in points{over}. *: p ≤ 0.05, adjusted for the {count} tests of this report."
 _ALONE = "Score: each one's own, over all questions that it was asked; in order of what is sure of it."
 
 
 def _pairs(comparison: Comparison) -> dict[tuple[str, str], Row]:
-    """Return every pair's row of the whole: the last of its parts, which is the mean of all."""
+    """Return every pair's row for the whole set, which is the last of its parts."""
     return {(row.first, row.second): row for row in comparison.rows}
 
 
 def held(row: Row) -> bool:
-    """Return whether a difference is more than chance, adjusted as the report adjusts."""
+    """Return whether a difference is significant after the report's adjustment."""
     p = row.found.p if row.found.adjusted is None else row.found.adjusted
     return p is not None and p <= 0.05
 
 
 def _screen(comparison: Comparison, tests: int) -> Iterator[Table]:
-    """Yield everybody's own score, the best first, and who is how far behind whom: differences of the wholes. Then the
-    differences in parts that are more than chance, the largest first; without parts, of the wholes.
+    """Yield the scores, the best first, with the matrix of differences over the whole set; then the significant
+    differences in parts (without parts, over the whole set), the largest first.
     """
     pairs = _pairs(comparison)
     sides = sorted(comparison.contestants, key=lambda side: side.estimate.order, reverse=True)
@@ -366,7 +366,7 @@ def _screen(comparison: Comparison, tests: int) -> Iterator[Table]:
 
 
 def _tipping(row: Row) -> str:
-    """Return what would change the order of two contestants."""
+    """Return which missing answers would change the order of two contestants, as a sentence."""
     difference, share = row.found, row.found.tipping or 0.0
     sides = ((row.first, difference.first_unscored), (row.second, difference.second_unscored))
     lost = {name: f"{name}'s missing answers ({plural(n, 'question')})" for name, n in sides if n}
@@ -382,8 +382,8 @@ def _tipping(row: Row) -> str:
 
 
 def _fragile(comparison: Comparison) -> list[str]:
-    """Return which orders missing answers could change, those that change most easily first, and how many more there
-    are.
+    """Return notes on orders that missing answers could change, the most fragile first, and the number of further
+    ones.
     """
     pairs = _pairs(comparison)
     lost = [row for row in pairs.values() if row.found.tipping is not None and row.found.unscored]
@@ -398,7 +398,7 @@ def _fragile(comparison: Comparison) -> list[str]:
 
 
 def closing(comparisons: Sequence[Comparison], tests: int) -> Iterator[str]:
-    """Yield the legend, and what must be known beside the numbers."""
+    """Yield the legend, and caveats on the numbers."""
     rows = [row for comparison in comparisons for row in comparison.rows]
     for comparison in comparisons:
         yield from _fragile(comparison)
@@ -422,7 +422,7 @@ def closing(comparisons: Sequence[Comparison], tests: int) -> Iterator[str]:
 
 
 def _data(comparisons: Sequence[Comparison], asked: Sequence[tuple[str, type[Struct]]]) -> Table:
-    """Return a row a comparison, in shares of 1. `asked`: what options asked for."""
+    """Return a row for each comparison, in shares of 1. `asked`: the structs of optional results."""
     left = ("test", "first_range", "second_range")
     numbers = [name for name in Difference.__struct_fields__ if name not in left]
     points = next((list(row.questions) for comparison in comparisons for row in comparison.rows), [])
@@ -450,7 +450,7 @@ def findings(
     """Return differences, power and flips of every benchmark. `margin`: points up to which a difference does not
     matter.
 
-    On one screen: of several pairs everybody's score with a matrix of the differences, and the few parts that hold.
+    Several pairs on one screen: all scores, a matrix of the differences, and the significant parts.
     """  # fmt: skip
     tests = sum(row.found.p is not None for comparison in comparisons for row in comparison.rows)
 

@@ -1,4 +1,4 @@
-"""Two columns of figures against each other: a point a row, the line through them, rows far from it named."""
+"""Scatter plots of two columns: a point for each row, the regression line, and names of rows far from it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from viva.render.plots import PER_CENT, Axis, Drawn, Kinds, Layer, curves, mark_
 from viva.studies.correlate.tables import Correlations
 
 MOST = 12
-"""Pairs of one chart: more are too small to read."""
+"""The most pairs in one chart: more are too small to read."""
 NAMED = 5
-"""Outliers with a label; all of them have a tooltip."""
+"""The most outliers with a label; all have a tooltip."""
 _NEAR, _FAR = "near the line", "far from the line"
 
 
@@ -65,7 +65,7 @@ def _said(pair: Pair, title: str) -> str:
 
 
 def _line(pair: Pair) -> list[dict[str, float]]:
-    """Return the least-squares line over the points' own range; none through a column that is constant."""
+    """Return the least-squares line over the points' range; none if a column is constant."""
     if pair.of("pearson").value is None:
         return []
     from numpy.polynomial import Polynomial

@@ -1,4 +1,4 @@
-"""Columns of figures correlated over models."""
+"""Correlation of columns of figures over models."""
 
 from __future__ import annotations
 
@@ -81,21 +81,21 @@ def study(config: CorrelateConfig) -> Findings[tuple[Correlations, ...]]:
 
 
 class Shown(Struct, frozen=True):
-    """A published table, and which of its columns meet where nothing is asked for."""
+    """A published table, and the columns of it that are correlated by default."""
 
     table: str
     title: str
     columns: tuple[str, ...]
     every_row: bool = False
-    """Whether baselines are among the rows, as in SynEval's Table 7; else models alone."""
+    """Whether rows include baselines, as in SynEval's Table 7; else only models."""
 
 
 PUBLISHED = shipped_table(__file__, "shown.toml", dict[str, tuple[Shown, ...]])
-"""Benchmarks whose published tables can be named in place of a file."""
+"""Benchmark → published tables that can be named in place of a file."""
 
 
 def _tables(config: CorrelateConfig) -> list[ModelTable]:
-    """Return what is to be correlated: a published benchmark, several sources by model's name, a table, or item
+    """Return the tables to correlate: a published benchmark's, several sources joined by model, a file, or item
     scores.
     """
     named = [source for source in config.sources if source in PUBLISHED]
@@ -118,13 +118,13 @@ def _tables(config: CorrelateConfig) -> list[ModelTable]:
 
 
 def _of_items(paths: Sequence[Path], by: str | None, *, alone: bool = True) -> ModelTable:
-    """Return models by the columns of --by, from item scores: shares of 1; per cent where they are not `alone`. Columns
-    are called by their exam, too, where there are several, or other sources.
+    """Return models by the columns of --by, from item scores: shares of 1; per cent where they are not `alone`. With
+    several exams or other sources, column names include the exam.
     """
     columns = defaultdict[tuple[str, str], dict[str, Estimate]](dict)
     for scored in once_each(score_sets(paths, by)):
-        # The headline, and what averages all questions over another tag, has the other columns in it: how it goes
-        # together with them is no finding.
+        # The headline, and averages of all questions over another tag, contain the other columns, so their correlation
+        # would mean nothing.
         lines = {
             name: shared for name, shared in scored.lines.items()
             if by == EXAM or not (scored.headline in shared or any(line.over and not line.where for line in shared))
@@ -153,10 +153,10 @@ def _headlines(source: str) -> ModelTable:
 
 
 def _matched(sources: Sequence[ModelTable]) -> ModelTable:
-    """Return benchmarks beside each other: the columns of all sources.
+    """Return the columns of all sources joined by model.
 
     Rows are the models that have a figure in two of them at least. Names are the same but for case, spaces, hyphens and
-    a vendor's prefix; nothing else is guessed: a name that two rows of one source share is in none.
+    a vendor's prefix; nothing else is guessed: a name shared by two rows of one source is dropped.
     """
     columns: dict[str, dict[str, tuple[str, Estimate]]] = {}
     for source in sources:
@@ -192,8 +192,8 @@ def _matched(sources: Sequence[ModelTable]) -> ModelTable:
 
 
 def _correlated(table: ModelTable, config: CorrelateConfig, notes: list[str]) -> Correlations:
-    """Return the coefficients of every pair of columns that is asked for, and what families were made of its rows into
-    `notes`. Raises VivaError for unknown columns.
+    """Return the coefficients of every requested pair of columns; `notes` gets the families of its rows. Raises
+    VivaError for unknown columns.
     """
     columns, title = _chosen(table, config), table.title
     if unknown := [row for row in config.exclude if row not in table.models]:
@@ -216,9 +216,7 @@ def _correlated(table: ModelTable, config: CorrelateConfig, notes: list[str]) ->
 
 
 def _chosen(table: ModelTable, config: CorrelateConfig) -> list[str]:
-    """Return the columns asked for, else all that are figures. A name that holds a comma is taken whole where it
-    fits.
-    """
+    """Return the requested columns, else all of figures. A name containing a comma is tried whole first."""
     asked: list[str] = []
     for given in config.columns:
         asked += [given] if given in table.columns else [part.strip() for part in given.split(",") if part.strip()]

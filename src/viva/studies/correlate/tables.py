@@ -1,4 +1,4 @@
-"""How columns go together, as tables and as data."""
+"""Correlations of columns, as tables and as data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OUTLIERS = (
     "the other rows; p times the number of rows, so that of many rows one may lie far off by chance."
 )
 _NAMED = 6
-"""Rows that a sentence names."""
+"""The most rows named in a sentence."""
 
 
 class Correlations(Struct, frozen=True, kw_only=True):
@@ -38,23 +38,23 @@ class Correlations(Struct, frozen=True, kw_only=True):
     title: str
     pairs: tuple[Pair, ...]
     partial: tuple[str, ...] = ()
-    """Rows whose figures are means that leave something out."""
+    """Rows whose figures are means with missing answers."""
     labels: Mapping[str, str] = {}
-    """What a chart calls a column that has a label."""
+    """Column → its label in charts, if it has one."""
 
 
 class Row(NamedTuple):
-    """What a line of a table is about."""
+    """A row of a table: a coefficient of a pair, or an outlier."""
 
     found: Correlations
     pair: Pair
     each: Coefficient
-    """The coefficient, or of an outlier the first one."""
+    """The coefficient; for an outlier, the first one."""
     outlier: Outlier | None = None
 
 
 def _outlying(row: Row) -> str:
-    """Return the row far from the line, marked where its figures leave something out."""
+    """Return the outlier's name, with † if its figures have missing answers."""
     name = row.outlier.row if row.outlier else ""
     return f"{name} {UNSURE}" if name in row.found.partial else name
 
@@ -85,7 +85,7 @@ _OUTLIERS = (
     Column("p", "outlier.p", P, keep=True),
 )
 _MATCHED = places("row", "first", "second")
-"""What a pair was computed from, for programs."""
+"""Columns of the rows behind a pair, in data."""
 _DATA = (
     *fields("found", title="table"), *fields("pair", "first", "second", "n", "left_out"),
     Column(None, lambda row: sum(name in row.found.partial for name, *_ in row.pair.rows), key="partial_rows"),
@@ -98,8 +98,9 @@ _DATA = (
 def findings(
     correlations: tuple[Correlations, ...], notes: Sequence[str], drawing: Drawing
 ) -> Findings[tuple[Correlations, ...]]:
-    """Return the coefficients of all tables with intervals and p, then what single rows make of them, and outliers;
-    `rows` has one a pair and coefficient. `notes`: where the figures come from."""
+    """Return the coefficients of all tables with intervals and p, then the influence of single rows, and outliers;
+    `rows` has one for each pair and coefficient. `notes`: on the figures' origin.
+    """
     every = [(correlated, pair) for correlated in correlations for pair in correlated.pairs]
     rows = [Row(correlated, pair, each) for correlated, pair in every for each in pair.coefficients]
     titled = (
@@ -127,7 +128,7 @@ def findings(
 
 
 def notes_on(correlations: Sequence[Correlations]) -> list[str]:
-    """Return what outliers are, rows that were left out, and coefficients that there are none of."""
+    """Return notes on outliers, rows left out, and undefined coefficients."""
     notes: list[str] = (
         [OUTLIERS] if any(pair.outliers for correlated in correlations for pair in correlated.pairs) else []
     )

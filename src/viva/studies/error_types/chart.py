@@ -1,4 +1,4 @@
-"""Types of error drawn by model: shares with intervals, a panel a kind of question."""
+"""Charts of error types by model: shares with intervals, a panel for each kind of question."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _AXIS = Axis(
 
 
 def errors_chart(counted: Sequence[Errors], names: Mapping[str, str]) -> Drawn:
-    """Return the errors of some exams (`analysis.errortypes.counted` without a tag). `names`: type → what it is called.
-    Raises VivaError for none.
+    """Return the errors of some exams (`analysis.errortypes.counted` without a tag). `names`: type → its label. Raises
+    VivaError for none.
 
-    Types are below each other, and no parts of a whole: an answer may show several.
+    Types are separate rows, not parts of a whole: an answer may show several.
     """
     if not counted:
         raise VivaError("there is no wrong answer to draw")

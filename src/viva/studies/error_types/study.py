@@ -1,4 +1,4 @@
-"""Types of error of wrong answers: asked of judges, and counted."""
+"""Error types of wrong answers: requested from judges, and counted."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from viva.types import ExamSpec
 
 NO_TAG = "none"
 SUFFIXES = ".csv", ".json", ".jsonl"
-"""How a file of labels may be called."""
+"""Suffixes of files of labels."""
 BATCHES = f"{STAGE}.batches.jsonl"
-"""The batches in which judges are asked for labels; those of the run itself are in a file of their own."""
+"""Journal of the batches that ask judges for labels, separate from that of the run's batches."""
 QuestionFormat = Literal["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"]
 Confirm = Callable[[RunFolder, LimitOptions], None]
-"""Refuses to send anything where nobody agreed to a run's addresses."""
+"""Raises VivaError unless the user agreed to the addresses in a run."""
 
 
 class ErrorsConfig(LimitOptions, frozen=True, kw_only=True):
@@ -110,7 +110,7 @@ def study(config: ErrorsConfig, confirm: Confirm = confirm_endpoints) -> Finding
 
 
 def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Findings[tuple[Labelled, ...]]:
-    """Ask what is missing, and read all that there is."""
+    """Ask judges for missing labels, and return the findings on all labels."""
     limits = pick(LimitOptions, asdict(config))
     over = read_templates(config.instructions) if config.instructions else None
     types = ErrorTypes(config.question_format or (PAPERS,), over)
@@ -126,7 +126,7 @@ def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Find
     _check_by(evaluations, config)
     if limits.batch is None and folder.batched(BATCHES):
         limits = replace(limits, batch=True)
-    if not config.judge_base_url:  # a judge is where the run's judges or models are
+    if not config.judge_base_url:  # a judge uses the addresses of the run's judges or models
         confirm(folder, limits)
     judge_panel = open_judge_panel(
         rejudge_records(folder.record, pick(RejudgeOptions, asdict(config))),
@@ -163,7 +163,7 @@ def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Find
 
 
 def _check_by(evaluations: Sequence[Evaluation], config: ErrorsConfig) -> None:
-    """Refuse what could not be told at the end, before anybody is asked."""
+    """Refuse an unknown tag, before any judge is asked."""
     tags = next(evaluations[0].exam.questions()).tags
     if config.by not in (*tags, NO_TAG):
         raise VivaError(
@@ -199,7 +199,7 @@ def _agreed(row: Labelled) -> tuple[str, ...] | None:
 
 
 def _counted(rows: Sequence[Labelled], by: str) -> tuple[list[Errors], list[Errors]]:
-    """Count the labels by model and type, then by the tag that is asked for, too."""
+    """Count the labels by model and type, and also by the tag `by`."""
     overall: list[Errors] = []
     parts: list[Errors] = []
     for exam in dict.fromkeys(row.exam for row in rows):
@@ -252,7 +252,7 @@ def _notes(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], c
 
 
 def labels_text(rows: Sequence[Labelled], suffix: str) -> str:
-    """Return every wrong answer, with each judge's labels and what they agree on."""
+    """Return every wrong answer, with each judge's labels and the agreed ones, in the format of `suffix`."""
     if suffix != ".csv":
         entries = [{**asdict(row), "labels": _agreed(row)} for row in rows]
         if suffix == ".json":

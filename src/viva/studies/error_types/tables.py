@@ -24,7 +24,7 @@ class Row(NamedTuple):
     share: Share
     by: str
     name: str
-    """What the type is called."""
+    """The type's label."""
 
 
 _ROW = (
@@ -45,8 +45,9 @@ def findings(
     exit_code: int,
     drawing: Drawing,
 ) -> Findings[tuple[Labelled, ...]]:
-    """Return a table an exam and kind of question, a row a model; then the same by the tag `by` ("" for none). `names`:
-    type → what it is called; `labelled`: every wrong answer with its labels; `exit_code`: whether some have none."""
+    """Return a table an exam and kind of question, a row a model; then by the tag `by` ("" for none). `names`: type →
+    its label; `labelled`: every wrong answer with its labels.
+    """
     told = (("", overall), (by, parts))
     rows = [
         Row(row, share, tag, names.get(share.type, ""))

@@ -26,31 +26,31 @@ from viva.visible import one_line
 
 
 class ExportedRun(Struct, kw_only=True):
-    """A run opened to be written elsewhere."""
+    """A run opened for export."""
 
     path: Path
     evaluations: list[EvaluationResult]
-    """Without `gold`, their answers come without gold answers and rationales, and without what would tell them:
-    explanations, and what judges, experts and programs said."""
+    """Without `gold`, their answers lack gold answers and rationales, and texts that reveal them: explanations, and
+    output of judges, experts and programs."""
     read: Reported
 
 
 class Source:
-    """What is to be written, opened as far as a format needs it."""
+    """The exported source, opened as far as a format needs it."""
 
     def __init__(self, config: ExportConfig, stack: ExitStack) -> None:
         self.config, self._stack = config, stack
         self.runs: list[ExportedRun] = []
 
     def warnings(self) -> dict[str, None]:
-        """Return what should be known about the runs' numbers, once each."""
+        """Return caveats about the runs' numbers, once each."""
         return dict.fromkeys(warning for run in self.runs for warning in run.read.warnings)
 
     def evaluations(self) -> list[EvaluationResult]:
         """Return each model on every exam of the runs, in the order of scores.jsonl.
 
-        Raises VivaError for an option of question sets, for what is no run and for two runs of one name, StorageError
-        for one that is not graded (or was before its last answer came) or damaged.
+        Raises VivaError for an option of question sets, for a path that is no run and for two runs of one name;
+        StorageError for a run that is damaged, not graded, or has answers newer than its grades.
         """
         config = self.config
         if config.data or config.language:
@@ -59,7 +59,7 @@ class Source:
         named: dict[str, Path] = {}
         for whole, path in paths.items():
             other = named.setdefault(one_line(whole.name, 200), path)
-            if other is not path:  # files and rows are told apart by it: one would replace the other
+            if other is not path:  # the name identifies files and rows: one run would replace the other
                 raise VivaError(f"{other} and {path} are two runs of one name: rename one, or export them apart")
         self.runs = [_opened(path, self._stack, gold=config.gold) for path in paths.values()]
         return [each for run in self.runs for each in run.evaluations]
@@ -94,7 +94,7 @@ def _evaluation(run: Reported, reader: AnswerReader, number: int, places: range,
         screen = Screen("plain")
         for count, answer in enumerate(reader.answers(places.__contains__, only=number), 1):
             yield answer if gold else _without_gold(answer)
-            if count % 1024 == 0 and screen.due():  # says how far it is where that takes longer
+            if count % 1024 == 0 and screen.due():  # reports progress of long exports
                 screen.say(f"viva: {one_line(f'{result.exam}, {result.model}', 120)}: {count:,} answers written")
 
     return EvaluationResult(
@@ -118,7 +118,7 @@ def _without_gold(answer: Answer) -> Answer:
 
 
 def without_gold(question: Question) -> Question:
-    """Return a question without what would answer it."""
+    """Return a question without gold answers, rationales and explanations."""
     return replace(question, answer=None, accepted=(), explanation="")
 
 

@@ -1,6 +1,4 @@
-"""The formats of `viva export`, what an export is asked for, and the place where it is written, which may be
-replaced.
-"""
+"""The formats and options of `viva export`, and its output place, which may be replaced."""
 
 from __future__ import annotations
 
@@ -24,12 +22,12 @@ from viva.version import __version__
 
 
 class Format(NamedTuple):
-    """A format: the function that writes it, `module:function`, a `Write`, and what it is for."""
+    """A format: the function that writes it (`module:function`, a `Write`), and its purpose."""
 
     writer: str
     about: str
     tracker: bool = False
-    """Whether it goes into a store of its own in place of --out."""
+    """Whether it writes to an experiment tracker's store instead of --out."""
 
 
 FORMATS: dict[str, Format] = {
@@ -46,7 +44,7 @@ FORMATS: dict[str, Format] = {
 }  # fmt: skip
 """Written by hand, in the order in which the help lists them; a module is loaded when its format is asked for."""
 FILES = ".eval", ".json"
-"""How a place is called that is one log of Inspect in place of a folder."""
+"""Suffixes of an --out that is a single Inspect log, not a folder."""
 
 
 class ExportConfig(Struct, kw_only=True):
@@ -83,23 +81,23 @@ class ExportConfig(Struct, kw_only=True):
 
     @property
     def choice(self) -> TaskOptions:
-        """How a set is opened."""
+        """Options for opening a question set."""
         return TaskOptions(data=self.data, language=self.language)
 
 
 Written: TypeAlias = tuple[str, Sequence[str]]
-"""What was written, in words, and what should be known of it."""
+"""A description of what was written, and caveats."""
 
 
 MARKER = ".viva-export.json"
-"""Says that a folder is an export of ours, which --force may replace."""
+"""Marks a folder as an export by Viva, which --force may replace."""
 
 _HEAD = 1 << 20
-"""Bytes of a log by which it is known."""
+"""Bytes at the start of a log that are searched for Viva's mark."""
 
 
 def check_place(out: Path, form: str, *, force: bool) -> None:
-    """Refuse an --out that cannot or must not be written. Writes nothing. Raises VivaError."""
+    """Raise VivaError for an --out that cannot or must not be written. Writes nothing."""
     if not out.absolute().parent.is_dir():
         raise VivaError(f"{out}: there is no folder {out.absolute().parent}; make it first", field="out")
     if out.is_symlink():
@@ -141,8 +139,8 @@ def _is_ours(file: Path) -> bool:
 
 @contextmanager
 def placed(out: Path, form: str, *, force: bool, file: bool = False) -> Iterator[Path]:
-    """An empty folder to write an export into, or the path of one `file`; it becomes `out` when the block ends well,
-    and is dropped otherwise.
+    """Yield an empty folder to write an export into, or the path of one `file`; it becomes `out` when the block ends
+    without an exception, and is deleted otherwise.
 
     Raises VivaError for a place that must not be written, StorageError for one that cannot be.
     """
@@ -169,7 +167,7 @@ def _moved(stage: Path, out: Path) -> None:
         stage.replace(out)
         return
     old = _sibling(out, "old")
-    out.replace(old)  # empty, or an export of ours: see check_place
+    out.replace(old)  # empty, or an export by Viva: see check_place
     try:
         stage.replace(out)
     except OSError:

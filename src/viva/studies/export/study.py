@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from viva.studies.export.evaluations import Source
 
 Write: TypeAlias = "Callable[[Source, Path], Written]"
-"""Writes what is to be exported to a place."""
+"""Writes a source to a place."""
 
 
 _LISTED = "\b\nFormats:\n" + "\n".join(f"  {name:<16} {form.about}" for name, form in FORMATS.items())

@@ -22,17 +22,18 @@ from viva.visible import one_line
 
 
 class Questions(Struct, kw_only=True):
-    """An exam's questions, to be written."""
+    """An exam's questions, to export."""
 
     label: str
     exam: Exam
     bundled: bool
-    """Whether they are Viva's own sample."""
+    """Whether they are the sample shipped with Viva."""
 
 
 def _questions(source: Source) -> list[Questions]:
-    """Return the questions of the sets, or of the runs, which are opened. Raises VivaError for a mixture, and for what
-    is neither."""
+    """Return the questions of the sets, or of the runs, which are opened. Raises VivaError for a mixture, and for
+    sources that are neither.
+    """
     sources = source.config.sources
     sets = tuple(name for name in sources if name in BENCHMARKS or question_file(name))
     if not sets:
@@ -86,7 +87,7 @@ def _counted(counts: dict[str, int]) -> str:
 
 
 def write_parquet(source: Source, folder: Path) -> Written:
-    """Write scores.parquet, answers.parquet and questions.parquet; of a set the questions alone."""
+    """Write scores.parquet, answers.parquet and questions.parquet; for a set only the last."""
     counts: dict[str, int] = {}
     for name, columns, rows in _subsets(source, _questions(source)):
         wanted = {name: columns}
@@ -101,7 +102,7 @@ def write_parquet(source: Source, folder: Path) -> Written:
 
 
 def write_hf(source: Source, folder: Path) -> Written:
-    """Write what `datasets.load_dataset` opens: Parquet shards, a card, Croissant metadata."""
+    """Write a data set for `datasets.load_dataset`: Parquet shards, a card, Croissant metadata."""
     from viva.interop.writing.card import card_text
     from viva.interop.writing.croissant import croissant_text
 
@@ -134,7 +135,7 @@ def _answer_names(source: Source) -> Names:
 def _subsets(
     source: Source, sets: Sequence[Questions]
 ) -> Iterator[tuple[str, tuple[tables.Column, ...], Iterator[dict[str, Any]]]]:
-    """Name, columns and rows of one configuration of the data set."""
+    """Yield name, columns and rows of each configuration of the data set."""
     if source.runs:
         names = _answer_names(source)
         yield (

@@ -1,7 +1,7 @@
 """`viva export BENCHMARK --to lm-eval-tasks`: benchmarks as a folder of tasks for lm-evaluation-harness.
 
-A YAML file a benchmark and one small Python module, which calls the installed Viva for questions, prompts and scores:
-no question is in the folder, and it goes with whatever data the settings name.
+A YAML file for each benchmark and one small Python module, which calls the installed Viva for questions, prompts and
+scores: the folder contains no questions, and works with any data that the settings name.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from viva.interop.lmeval_tasks import (  # noqa: F401
 
 
 class _Function(str):
-    """A function of the module, as lm-eval's YAML names it."""
+    """Name of a function of the module, written with lm-eval's YAML tag."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -69,7 +69,7 @@ def write_tasks(source: Source, folder: Path) -> Written:
             how = Settings(data=str(config.data.resolve()) if config.data else None, language=language)
             task = f"viva_{name}" + (f"_{language}" if language else "")
             files[f"{task}.yaml"] = _task(task, name, open_asked(name, how), how)
-            with suppress(DataError):  # what has no form for base models
+            with suppress(DataError):  # sets without prompts for base models
                 base = msgspec.structs.replace(how, form="base")
                 files[f"{task}_base.yaml"] = _task(f"{task}_base", name, open_asked(name, base), base)
     for file, content in files.items():
@@ -100,7 +100,7 @@ def _task(task: str, benchmark: str, opened: Asked, how: Settings) -> str:
         "custom_dataset": _Function(benchmark),
         "test_split": "test",
         "output_type": "generate_until",
-        "num_fewshot": 0,  # Viva's prompts hold their exemplars
+        "num_fewshot": 0,  # Viva's prompts contain the exemplars
         **({"description": "{{system}}"} if system else {}),
         "doc_to_text": _Function("doc_to_text"),
         "doc_to_target": _Function("doc_to_target"),

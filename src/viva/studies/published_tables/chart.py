@@ -1,4 +1,4 @@
-"""A published table drawn: counts as bars, few figures a model as dots, many as a heat map with runs outlined."""
+"""Charts of a published table: counts as bars, few figures a model as dots, many as a heat map with runs outlined."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from viva.published import Table
 from viva.render.plots import PER_CENT, Axis, Drawn, Kinds, bars, category, cells, dots
 
 FEW = 4
-"""So many columns are dots in a row for each model; more are a heat map."""
+"""The most columns drawn as dots in a row for each model; more are a heat map."""
 
 
 def chart(tables: Sequence[Table], *, listing: bool = False) -> Drawn:
-    """Return the figures of the only table in its main unit. Raises VivaError for several, and for a list."""
+    """Return a chart of the only table's figures in its main unit. Raises VivaError for several, and for a list."""
     if listing or len(tables) != 1:
         raise VivaError(f"one table is drawn, and here are {len(tables)}: name one of them")
     (table,) = tables

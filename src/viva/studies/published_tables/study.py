@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from viva.render.result import Result
 
 SPREAD = "score_std"
-"""The column of the standard deviation of groups of answers."""
+"""Column of the standard deviation over groups of answers."""
 
 
 class PublishedConfig(Struct, kw_only=True):
@@ -121,11 +121,11 @@ def _figure(config: PublishedConfig) -> Findings[Any]:
 
 
 def _studied(figure: Figure, config: PublishedConfig) -> Findings[Any]:
-    """Return what a study finds in the benchmark's published table, or in runs. Raises VivaError as the study does, for
-    runs without an exam of the benchmark, and for models where they cannot be chosen.
+    """Return the findings of a study on the benchmark's published table, or on runs. Raises VivaError as the study
+    does, for runs without an exam of the benchmark, and for models where they cannot be chosen.
     """
     options: dict[str, Any] = figure.options
-    if config.run:  # names of published models are not those of runs
+    if config.run:  # models cannot be chosen: published names are not those of runs
         _results(config.benchmark, config.run)
         options = {name: value for name, value in options.items() if name not in ("model", "exclude", "reach")}
     if config.model:
@@ -148,12 +148,12 @@ class _Asked(NamedTuple):
 
     @property
     def way(self) -> str:
-        """How it was asked."""
+        """The way of asking: language, shots and so on."""
         return f"{self.exam.spec.shots}-shot" + (" CoT" if self.exam.spec.chain_of_thought else "")
 
     @property
     def sampling(self) -> str:
-        """Temperature and top-p as InfiBench's authors write them; "" for what the server takes by itself."""
+        """Temperature and top-p in InfiBench's notation; "" for the server's defaults."""
         sampling = self.exam.sampling or self.run.sampling
         if sampling.temperature is None:
             return ""
@@ -183,7 +183,7 @@ def _results(benchmark: str, runs: Sequence[str]) -> list[_Asked]:
 
 
 def _with_runs(whole: Table, runs: Sequence[str]) -> Table:
-    """Return the table; before its rows one for each model of the runs that has a figure of its columns."""
+    """Return the table, preceded by a row for each model of the runs with a figure in its columns."""
     if not runs:
         return whole
     paper = about(whole.benchmark)
@@ -220,7 +220,7 @@ def _with_runs(whole: Table, runs: Sequence[str]) -> Table:
 
 
 def _by_way(figure: Figure, config: PublishedConfig) -> Table:
-    """Return the models of runs, each with its overall score in every way in which it was asked."""
+    """Return the models of runs, with their overall scores by way of asking."""
     scores: dict[str, dict[str, float]] = {}
     for result in _results(config.benchmark, config.run):
         if (mean := result.result.overall.mean) is not None:
@@ -242,7 +242,7 @@ def _by_way(figure: Figure, config: PublishedConfig) -> Table:
 
 
 def _narrowed(chosen: Sequence[Table], names: Sequence[str]) -> list[Table]:
-    """Return the tables with only the rows of these names, and of them those that have such a row."""
+    """Return the tables cut to the rows of these names, without tables that have none."""
     if not names:
         return list(chosen)
     entries = [entry for whole in chosen for entry in whole.entries if entry.kind != "count"]

@@ -1,4 +1,4 @@
-"""The papers' tables, printed: with where they stand and what contradicts itself in them."""
+"""Printing of the papers' tables, with sources and contradictions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from viva.render.findings import Drawing, Findings
 from viva.render.table import COUNT, FIGURE, NAME, TEXT, Column, Kind, Table, fields, figure, item, places
 
 WIDTH = 1000
-"""Characters a line, where it is no terminal that reads: the widest table of a paper takes less."""
+"""Characters a line if the output is no terminal: wider than any table of a paper."""
 FEW = 6
-"""So many rows stand beside each other where there is much to tell of each."""
+"""The most rows for which a wide table is transposed."""
 KINDS: dict[RowKind, str] = {
     "model": "",
     "baseline": "baseline",
@@ -34,13 +34,13 @@ _LIST = (
 )  # fmt: skip
 _ABOUT = fields("", "benchmark", "name", "title", "source", "columns", "notes")
 UNITS = {"%": figure(".2f"), "coefficient": figure(".3f"), "points": figure("+.2f"), "billions": figure("g")}
-"""How figures are printed; all others are counts."""
+"""Unit → format of figures; all others are counts."""
 _FLUSH = {"kind", "access", "family", "type", "domain", "base", "area"}
-"""Columns of words that are set as such."""
+"""Columns of text that are left-aligned."""
 
 
 def table_of(table: PublishedTable, *, turn: bool = False) -> Table:
-    """Return a table as printed; `turn`: with few rows and many columns it is turned round."""
+    """Return a table as printed; `turn`: transpose it if it has few rows and many columns."""
     shown = table.columns
     named = [column.label for column in shown if column.label.startswith(("overall", "Overall", "average", "Average"))]
     headline = (named or [column.label for column in shown[:1]])[-1:]
@@ -58,7 +58,7 @@ def table_of(table: PublishedTable, *, turn: bool = False) -> Table:
 
 
 def _before(table: PublishedTable) -> list[Column]:
-    """Return the columns between name and figures: kind, words, of which people see those that differ, size."""
+    """Return the columns between name and figures: kind, words (printed only where they differ), size."""
     columns = list(fields("", "kind"))
     if any(KINDS.get(entry.kind) for entry in table.entries):
         columns.append(Column("kind", lambda entry: KINDS.get(entry.kind, ""), key=None))
@@ -73,7 +73,7 @@ def _before(table: PublishedTable) -> list[Column]:
 
 
 def closing(table: PublishedTable) -> list[str]:
-    """Source, unit, notes."""
+    """Return lines on source, unit and notes."""
     units = dict.fromkeys(column.unit for column in table.columns)
     words = {"%": "per cent", "billions": "billions of parameters"}
     lines = [f"Source of {table.name}: {table.source.cited}, {table.source.url}"]
@@ -89,8 +89,9 @@ def size_text(size: Size) -> str:
 
 
 def findings(printed: tuple[PublishedTable, ...], drawing: Drawing) -> Findings[tuple[PublishedTable, ...]]:
-    """Return the tables; `rows` has the only one's rows, in the columns' own names, figures as printed: what `viva
-    correlate` and `viva scaling` read."""
+    """Return the tables; `rows` has the rows of a single table, with the columns' own names and figures as printed, as
+    `viva correlate` and `viva scaling` read them.
+    """
 
     tables, notes = [table_of(whole) for whole in printed], [line for whole in printed for line in closing(whole)]
     turned = [table_of(whole, turn=True) for whole in printed]

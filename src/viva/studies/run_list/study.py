@@ -1,4 +1,4 @@
-"""The runs of a folder: what was asked, what came of it, what is left to do."""
+"""List of the runs in a folder: models, exams, results, unfinished work."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from viva.runs.state import graded_parts, progress_of, waiting
 from viva.studies.run_list.tables import ListedRun, findings
 
 SHOWN = 20
-"""The newest runs; more with --all."""
+"""The number of newest runs shown without --all."""
 
 
 class RunsConfig(Struct, kw_only=True):
@@ -68,19 +68,19 @@ def _listed(path: Path) -> ListedRun:
 
 
 def _read(path: Path, record: RunRecord) -> tuple[str, tuple[Result, ...], dict[str, Consumed]]:
-    """Return a run's state, its results, and what each judge took. Raises VivaError."""
+    """Return a run's state, its results, and each judge's consumption. Raises VivaError."""
     results, judging = tuple[Result, ...](), dict[str, Consumed]()
     at_work, batches = writer(path), waiting(path)
-    if not (at_work or batches.batches):
+    if not at_work:
         wrong = fault(path)
-        if wrong is not None and wrong.kind == "missing":
-            return f"not graded: viva resume {path}", results, judging
-        if wrong is not None and wrong.kind == "changed":
-            return f"grade again: viva score {path} ({wrong.why})", results, judging
-        graded = read_run(path, "none")
-        results, judging = graded.report.results, graded.judging
+        if wrong is None or wrong.kind == "unrecorded":
+            graded = read_run(path, "none")
+            results, judging = graded.report.results, graded.judging
+        elif not batches.batches:
+            again = f"grade again: viva score {path} ({wrong.why})"
+            return f"not graded: viva resume {path}" if wrong.kind == "missing" else again, results, judging
     stages = {stage: Followed(path / f"{stage}.jsonl") for stage in STAGES}
-    answers = stages.pop("responses")  # counted by their scores
+    answers = stages.pop("responses")  # results count them by score
     for stage in stages.values():
         stage.refresh()
     progress = progress_of(

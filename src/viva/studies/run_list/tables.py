@@ -1,4 +1,4 @@
-"""Runs, as `viva runs` lists them."""
+"""Tables of `viva runs`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from viva.render.table import NAME, Column, Kind, Table, fields
 from viva.visible import dollars, one_line, plural
 
 JUDGED, LEAST = 5, 0.005
-"""Runs of which a line below the table says what they spent beyond its rows, where that is so many US dollars."""
+"""A note lists at most this many runs that spent at least this many US dollars beyond the table's rows."""
 
 
 class ListedRun(Struct, frozen=True, kw_only=True):
@@ -31,11 +31,11 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     judging: dict[str, float] = {}
     """Judge → US dollars, of those whose cost is known."""
     spent: float = 0.0
-    """US dollars that it took out of its budget, resumes, retries and judges included; 0 where nobody counted."""
+    """US dollars spent of its budget, resumes, retries and judges included; 0 where unknown."""
 
     @property
     def beyond(self) -> float:
-        """US dollars that it spent and that no row has."""
+        """US dollars spent that are in no row."""
         return max(
             sum(self.judging.values()), self.spent - sum(cost_of(each_result) or 0.0 for each_result in self.results)
         )
@@ -46,14 +46,14 @@ class Line(NamedTuple):
 
     run: ListedRun
     head: ListedRun | None
-    """The run, in its first line: what its lines share is printed there."""
+    """The run, on its first line, where shared values are printed."""
     result: Result | None
     model: str
     exam: str
 
 
 def cost_of(result: Result) -> float | None:
-    """Return the US dollars that answers took, where they have a price and it is known."""
+    """Return the cost of the answers in US dollars; None where unknown."""
     return result.consumed.cost if result.consumed and result.consumed.priced else None
 
 
@@ -70,8 +70,9 @@ _LINE = (
 
 
 def findings(runs: tuple[ListedRun, ...], left_out: int) -> Findings[tuple[ListedRun, ...]]:
-    """Return the runs, the newest first: a row a model and exam, of a run without results one row. `left_out`: how
-    many older ones there are."""
+    """Return the runs, the newest first: a row for each model and exam, or one for a run without results. `left_out`:
+    number of older runs.
+    """
     lines = [
         line
         for run in runs
@@ -110,7 +111,7 @@ def _told(text: Callable[[str], str]) -> Kind:
 
 
 def _notes(runs: Sequence[ListedRun], results: Sequence[Result], left_out: int) -> list[str]:
-    """Return what marks say, what was spent beyond the table, and the next commands."""
+    """Return notes: the meaning of marks, spending beyond the table, and the next commands."""
     more = [f"{plural(left_out, 'older run')}: viva runs {flag('all')}."] if left_out else []
     kinds = dict.fromkeys(FILLED if scored.estimated else LEFT_OUT for scored in results if not scored.overall.complete)
     dagger = [f"{UNSURE} {'; '.join(kinds)}."] if kinds else []
@@ -131,5 +132,5 @@ def _notes(runs: Sequence[ListedRun], results: Sequence[Result], left_out: int) 
 
 
 def _counted(names: Sequence[str]) -> str:
-    """Return `a, b`, or `a and 15 more`: a long list would be shortened to what reads as one name."""
+    """Return `a, b`, or `a and 15 more`, since a shortened list would read as one name."""
     return f"{names[0]} and {len(names) - 1:,} more" if len(names) > 2 else ", ".join(names)

@@ -1,4 +1,4 @@
-"""Scores over size: models as points with their intervals, fitted curves with their bands, predictions as diamonds."""
+"""Charts of scores over size: models as points with intervals, fitted curves with bands, predictions as diamonds."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from viva.studies.scaling.tables import NAMES, Scaling, break_text, size_text
 STEPS = 80
 """Points of a drawn curve."""
 BANDS = 4
-"""Groups up to which bands are drawn: more of them hide each other."""
+"""The most groups with bands: more of them hide each other."""
 FURTHER = 20
-"""How many times beyond the largest size a curve is drawn to where it reaches a score."""
+"""A curve is drawn up to this multiple of the largest size to show where it reaches a score."""
 FITTED = "fitted"
 _SIZE = "parameters, billions (log scale)"
 
@@ -72,13 +72,13 @@ def chart(source: Scaling) -> Drawn:
 
 
 def _curve(group: Group, fit: Fit) -> Iterator[dict[str, Any]]:
-    """From the smallest size to the largest that is fitted, held out or predicted."""
+    """Yield a curve's points from the smallest size to the largest fitted, held out or predicted one."""
     known = [fit.smallest, fit.largest, *(point.size for point in group.held_out)]
     known += [forecast.prediction.size for forecast in group.forecasts]
     within = FURTHER * max(known)
     known += [reached.reach.size for reached in group.reached if reached.reach.size and reached.reach.size <= within]
     sizes = np.geomspace(min(known), max(known), STEPS)
-    if fit.kind == "segments":  # a kink is drawn where it is
+    if fit.kind == "segments":  # with a point exactly at the kink
         sizes = np.union1d(sizes, [fit.parameters[3]])
     for size in sizes:
         prediction = predict(fit, float(size))

@@ -1,4 +1,4 @@
-"""What `viva scaling` takes, and its models, with sizes and scores: of published tables, anybody's table, runs."""
+"""Options of `viva scaling`, and its models with sizes and scores, from published tables, other tables and runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from viva.visible import one_line
 Parameters = Literal["total", "active"]
 
 SCORES = shipped_table(__file__, "scores.toml", dict[str, tuple[str, str]])
-"""Benchmark → the table and the column that are meant where nothing else is said."""
+"""Benchmark → default table and column."""
 SIZE_COLUMNS = ("parameters", "billions", "size", "total")
 
 
@@ -93,9 +93,9 @@ class ScalingData(Struct, frozen=True, kw_only=True):
 
     title: str
     models: tuple[Point, ...]
-    """Of size 0 where nobody knows it."""
+    """Models; size 0 where unknown."""
     ranges: tuple[str, ...] = ()
-    """Models whose score is a range, and so no point of a curve."""
+    """Models left out because their score is a range."""
 
     @property
     def points(self) -> tuple[Point, ...]:
@@ -104,12 +104,12 @@ class ScalingData(Struct, frozen=True, kw_only=True):
 
     @property
     def sizeless(self) -> tuple[Point, ...]:
-        """Models with a score whose size nobody knows."""
+        """Models with a score but of unknown size."""
         return tuple(model for model in self.models if not model.size)
 
 
 def found_in(config: ScalingConfig, sizes: Mapping[str, Size]) -> list[ScalingData]:
-    """Return the models of every table and exam. Raises VivaError for what is no source, or has no scores."""
+    """Return the models of every table and exam. Raises VivaError for an invalid source, or one without scores."""
     first, *others = config.sources or ("",)
     if not others and first in SCORES and tables(first):
         return [_published(first, config, sizes)]
@@ -121,7 +121,7 @@ def found_in(config: ScalingConfig, sizes: Mapping[str, Size]) -> list[ScalingDa
 
 
 def read_sizes(path: Path) -> dict[str, Size]:
-    """Return `model,billions[,active]` → model → size. Raises DataError for what is no size."""
+    """Return `model,billions[,active]` → model → size. Raises DataError for an invalid size."""
     columns = read_models(path, fewest=2).columns
     name = next((name for name in SIZE_COLUMNS if name in columns), None)
     if name is None:
@@ -151,7 +151,7 @@ def _published(benchmark: str, config: ScalingConfig, sizes: Mapping[str, Size])
             f"{column!r}: {benchmark}'s table {named} has no such column; it has: {', '.join(models.columns)}",
             field="score",
         )
-    # On how many questions a published headline rests; nobody knows it of a part of it.
+    # The number of questions behind a published headline is known, but not that behind its parts.
     settings = (
         setting for setting in catalogue()[benchmark].settings if named in setting.tables and column == setting.headline
     )
@@ -168,7 +168,7 @@ def _of_table(path: Path, config: ScalingConfig, sizes: Mapping[str, Size]) -> S
     values = [cell.mean for cell in table.columns[column].values() if cell.mean is not None]
     if any(not 0 <= value <= 100 for value in values):
         raise DataError(f"{path}: column {column!r} holds scores beyond 0 and 100; {option('score')} names another")
-    # "16B / 2.8B" and plain numbers may be in one column.
+    # A column may mix "16B / 2.8B" with plain numbers.
     size_of = {
         model: published_size(text) or published_size(f"{text}B") for model, text in table.words.get(own, {}).items()
     }
@@ -192,8 +192,8 @@ def _data(
     questions: int | None = None,
     scale: float = 100.0,
 ) -> ScalingData:
-    """Return the models with a score in a column of a table; of a full score `scale`. `questions`: how many a score
-    rests on where the user does not say it.
+    """Return the models with a score in a column of a table, in which full marks are `scale`. `questions`: the number
+    behind a score, unless the user gives it.
     """
     points = [
         _point(
@@ -254,8 +254,8 @@ def _point(
     questions: int | None = None,
     cell: Estimate | None = None,
 ) -> Point:
-    """Return a model, of the size that its name says where nobody else does. `questions`: how many a score without a
-    `cell` rests on, which gives it the widest interval that it can have.
+    """Return a model; its name gives the size if nothing else does. `questions`: the number behind a score without a
+    `cell`, which gives it the widest possible interval.
     """
     low, high = (cell.low, cell.high) if cell else (None, None)
     if low is None and questions:

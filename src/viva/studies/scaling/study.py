@@ -40,9 +40,9 @@ def study(config: ScalingConfig) -> Findings[tuple[Scaling, ...]]:
 
 
 def _fitted(data: ScalingData, kinds: Sequence[Kind], config: ScalingConfig, notes: list[str]) -> Scaling:
-    """Fits, predictions and breaks of the chosen models."""
+    """Return fits, predictions and breaks of the chosen models."""
     models = (*data.sizeless, *data.points)
-    named = _called(models, config.reach, data.title, "reach")  # whatever the other options leave out
+    named = _called(models, config.reach, data.title, "reach")  # also models that other options leave out
     references = tuple(sorted(named.values(), key=lambda point: -point.score))
     data = _chosen(data, config)
     points: Sequence[Point] = data.points
@@ -83,7 +83,7 @@ def _why_not(data: ScalingData, groups: Sequence[Group]) -> str:
 
 
 def _called(models: Sequence[Point], patterns: Sequence[str], title: str, field: str) -> dict[str, Point]:
-    """Return the models that patterns fit. Raises VivaError for one that fits none."""
+    """Return the models that match the patterns. Raises VivaError for a pattern that matches none."""
     chosen: dict[str, Point] = {}
     for pattern in patterns:
         fitting = [point for point in models if fnmatch.fnmatchcase(point.model.casefold(), pattern.casefold())]
@@ -95,8 +95,8 @@ def _called(models: Sequence[Point], patterns: Sequence[str], title: str, field:
 
 
 def _chosen(data: ScalingData, config: ScalingConfig) -> ScalingData:
-    """Return what --model, --exclude and --where leave. Raises VivaError for a pattern or condition that fits no
-    model.
+    """Return the models that --model, --exclude and --where select. Raises VivaError for a pattern or condition that
+    matches none.
     """
     models = (*data.points, *data.sizeless)
     named = _called(models, config.model, data.title, "model")

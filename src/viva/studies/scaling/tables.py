@@ -22,7 +22,7 @@ from viva.visible import some
 _WORDS = shipped_table(__file__, "names.toml", dict[str, dict[str, str]])
 NAMES, _RESTS = _WORDS["curves"], _WORDS["rests"]
 TEN = 0.30102999566398120
-"""A doubling, in tenfolds."""
+"""log10 of 2: a doubling, in tenfolds."""
 SURE = 0.05
 
 
@@ -31,7 +31,7 @@ class Scaling(Struct, frozen=True, kw_only=True):
 
     title: str
     parameters: str
-    """Which sizes these are: total or active."""
+    """The kind of parameters counted: total or active."""
     groups: tuple[Group, ...]
     references: tuple[Point, ...] = ()
     """Models whose scores the curves are to reach."""
@@ -41,25 +41,25 @@ class Scaling(Struct, frozen=True, kw_only=True):
 
 
 class Row(NamedTuple):
-    """A curve of a group, and what a line of a table says of it."""
+    """A row of a table: a curve of a group, with one result."""
 
     group: Group
     kind: Kind | None = None
     about: Any = None
-    """A fit, an outlier, the break, a size at which a score is reached; of a prediction the forecast."""
+    """A fit, an outlier, the break, a size at which a score is reached, or a forecast."""
     point: Point | None = None
-    """The model that is measured there, or whose score is to be reached."""
+    """The model of the predicted size, or whose score is to be reached."""
     bend: Bend | None = None
-    """How the models leave the curve of the forecast."""
+    """The models' departure from the forecast's curve."""
 
     @property
     def fit(self) -> str:
-        """What the curve is called."""
+        """The curve's label."""
         return NAMES[self.kind] if self.kind else ""
 
     @property
     def off(self) -> float | None:
-        """How far the measured score lies from the predicted one."""
+        """The measured score minus the predicted one."""
         return None if self.point is None else float(self.point.score - self.about.prediction.score)
 
 
@@ -106,7 +106,7 @@ def _score(point: Point) -> str:
 
 
 def _bent(source: Scaling, predicted: Forecast) -> Bend | None:
-    """Return how the models leave the curve, if they surely do: at most in 5 % of tables that have no bend."""
+    """Return the models' departure from the curve if significant: in at most 5 % of tables without a bend."""
     tested = sum(any(forecast.bend for forecast in group.forecasts) for group in source.groups)
     return predicted.bend if predicted.bend is not None and predicted.bend.p * tested <= SURE else None
 
@@ -129,13 +129,13 @@ def _profile_text(segments: Segments) -> str:
 
 
 def break_text(segments: Segments) -> str:
-    """Return `34B`, or of breaks that fit equally well `34B to 70B`."""
+    """Return `34B`, or `34B to 70B` for breaks that fit equally well."""
     low, high = segments.tied
     return size_text(segments.at) if low == high else _between(low, high)
 
 
 def formula(fit: Fit) -> str:
-    """Return the curve with its parameters; of segments the break stands elsewhere."""
+    """Return the curve's formula with its parameters; for segments without the break."""
     if fit.kind == "family":
         return f"1 - 1/({fit.parameters[0]:.4g}·ln({fit.parameters[1]:.4g}x + 1) + 1)"
     if fit.kind == "average":
@@ -155,7 +155,7 @@ def formula(fit: Fit) -> str:
 _GROUP, _FIT = Column("", "group.name", NAME, key="group"), Column("fit", "fit")
 _SIZE, _SCORE = Printed(size_text), Printed(_score)
 _SLOPE = Printed(lambda slope: POINTS.text(TEN * slope))
-"""Of slopes for a tenfold of size: what a doubling adds, in points."""
+"""Prints slopes, given for a tenfold of size, as points for a doubling."""
 _FITTED = (
     _FIT,
     Column("models", "about.n", COUNT),
@@ -242,7 +242,7 @@ def findings(scalings: tuple[Scaling, ...], drawing: Drawing) -> Findings[tuple[
 
 
 def notes_on(scalings: Sequence[Scaling]) -> list[str]:
-    """Return how to read it, and what it leaves out."""
+    """Return notes on how to read the tables, and on what they leave out."""
     kinds = {fit.kind for source in scalings for group in source.groups for fit in group.fits}
     sizes = "all parameters" if all(source.parameters == "total" for source in scalings) else "active parameters"
     lines = [
@@ -294,7 +294,7 @@ _FAMILIES = (
 
 
 def _bends(source: Scaling) -> Iterator[tuple[str, ...]]:
-    """Yield what is said of every curve that the models surely leave."""
+    """Yield notes on curves with a significant departure."""
     for group in source.groups:
         for forecast in {forecast.kind: forecast for forecast in group.forecasts}.values():
             if bent := _bent(source, forecast):
@@ -328,8 +328,7 @@ def _missing(source: Scaling) -> Iterator[str]:
                 yield f"{group.name}, {NAMES[fit.kind]}: {fit.trouble}; no interval."
         yield from (
             f"{group.name}: at {size_text(prediction.size)} the line has {percent(prediction.curve)}, which is "
-            "no score: it does "
-            "not hold that far, and predicted is the nearest score."
+            "no score: it does not hold that far, and predicted is the nearest score."
             for prediction in (forecast.prediction for forecast in group.forecasts)
             if not 0 <= prediction.curve <= 1
         )

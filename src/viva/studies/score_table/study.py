@@ -1,4 +1,4 @@
-"""What a table of item scores says beside the published rows."""
+"""Leaderboard rows or levels of difficulty from a table of item scores, compared with published rows."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _leaderboard(
     from viva.studies.score_table import tables as report
 
     most = max((len(answers) for model in models.values() for answers in model.scores.values()), default=1)
-    group = min(config.group, max(1, most))  # of three answers there is no best of ten
+    group = min(config.group, max(1, most))  # no larger than the number of answers
     ks = tuple(dict.fromkeys(config.k)) or (group,)
     rows = _published_rows(config.benchmark, models, config.published)
     scored = {name: list(table_rows("", name, model, group)) for name, model in models.items()}
@@ -165,20 +165,22 @@ def _refuse_contradictions(wanted: ScoreTableConfig) -> None:
 
 
 def _with_levels(rows: list[ScoreRow], tag: str, levels: Mapping[str, int]) -> list[ScoreRow]:
-    """Return scores with the published levels as a tag, where these are asked for."""
+    """Return scores with the published levels as a tag, if requested."""
     if tag != "level" or not levels:
         return rows
     return [msgspec.structs.replace(row, tags={**row.tags, tag: str(levels.get(row.question, ""))}) for row in rows]
 
 
 def _leaderboard_of(benchmark: str) -> tuple[Entry, ...]:
-    """Return the published rows of a paper that takes the best of several answers; none of another's, or of none."""
+    """Return a benchmark's published rows if its paper takes the best of several answers; else none."""
     best = (setting for setting in catalogue()[benchmark].settings if setting.answers > 1) if benchmark else ()
     return next((table(benchmark, declared.tables[0]).entries for declared in best), ())
 
 
 def _published_rows(benchmark: str, models: Mapping[str, ModelScores], names: Sequence[str]) -> dict[str, Entry]:
-    """Return model → the published row beside it: the one the user says, else the one of the same name, else none."""
+    """Return model → its published row: the one named by the user, else that of the same name; other models are left
+    out.
+    """
     rows = _leaderboard_of(benchmark)
     rows_by_model = {name: row for name in models if (row := find(rows, name)) is not None}
     for given in names:
@@ -192,7 +194,7 @@ def _published_rows(benchmark: str, models: Mapping[str, ModelScores], names: Se
 
 
 def _notes_on_published(benchmark: str, standings: Sequence[LeaderboardRow], rows: Mapping[str, Entry]) -> list[str]:
-    """Return what keeps published rows from standing next to the table's models."""
+    """Return notes on why published rows are not comparable with the table's models."""
     from viva.studies.score_table.tables import same_questions
 
     notes: list[str] = []

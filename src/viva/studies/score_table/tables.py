@@ -1,4 +1,4 @@
-"""From item scores to the rows of a leaderboard, beside the published ones."""
+"""Leaderboard rows from item scores, with the published ones."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from viva.types import Aggregate, ScoreRow
 from viva.visible import some
 
 MOST_LOST = 0.05
-"""The share of a row's questions without a score up to which a published figure stands beside it."""
+"""The largest share of a row's questions without a score for which a published figure is shown."""
 _FIGURES = {"level": "level_", "lang": "lang_", "language": "lang_", "type": ""}
-"""Tag → what the published columns of its values begin with."""
+"""Tag → prefix of the published columns of its values."""
 
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True):
@@ -35,14 +35,14 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
     value: str = ""
     questions: int
     fewest: int
-    """Answers to the question that has fewest."""
+    """The fewest answers to any question."""
     most: int
     answers: int
     group: int
     measures: dict[str, Estimate]
     """mean, best (of each group), best@k, pass@k and pass^k, unbiased → its estimate."""
     published_as: str = ""
-    """The published row next to it; "" for none."""
+    """Name of its published row; "" for none."""
     published: float | None = None
     published_sd: float | None = None
     published_mean: float | None = None
@@ -65,7 +65,7 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
 
 
 def measures_of(group: int, ks: Iterable[int]) -> dict[str, Aggregate]:
-    """Return what a row has an estimate of: what a question's answers count as."""
+    """Return a row's measures: label → how a question's answers count."""
     ways = [
         *(f"best@{k}" for k in ks),
         *(f"pass@{k}" for k in dict.fromkeys((1, *ks))),
@@ -77,13 +77,13 @@ def measures_of(group: int, ks: Iterable[int]) -> dict[str, Aggregate]:
 def ranked_rows(
     model: str, rows: Sequence[ScoreRow], group: int, ks: Sequence[int], tag: str = "", published: Entry | None = None
 ) -> Iterator[LeaderboardRow]:
-    """Yield a model's row, of its scores with `group` answers to a repeat; with a tag its rows by the tag's values, in
-    their order.
+    """Yield a model's row, with `group` answers to a repeat; with a tag, its rows by the tag's values, in their
+    order.
     """
     whole, ways = Breakdown(frame(rows)), measures_of(group, ks).items()
     for value in sorted({row.tags.get(tag, "") for row in rows}):
         own = [row for row in rows if row.tags.get(tag, "") == value]
-        # Where a question has too few answers, the table as a whole tells what to expect of more.
+        # Where a question has too few answers, the gain from more is estimated over the whole table.
         part = Breakdown(frame(own)) if tag and not value else whole
         where, counts = Aggregate("", where={tag: (value,)} if value else {}), Counter(row.question for row in own)
         row = LeaderboardRow(
@@ -107,24 +107,22 @@ def _with_published(row: LeaderboardRow, figures: Mapping[str, float], name: str
     row = msgspec.structs.replace(row, published_as=name, published=share(figure))
     if row.tag:
         return row
-    # A single group has no deviation, where the table prints 0.
+    # A single group has no deviation; the published table prints 0.
     sd = share(figures["score_std"]) if figures["responses"] > 10 else None
     return msgspec.structs.replace(row, published_sd=sd, published_mean=share(figures["mean_score"]))
 
 
 def same_questions(row: LeaderboardRow) -> bool:
-    """Return whether a mean is over the questions that a published one is over, but for a few that were lost.
+    """Return whether a mean is over the questions of the published one, but for a few lost ones.
 
-    A table of item scores does not say what is missing: more than a few may be a kind of question, as unit tests are
-    where no program was run.
+    A table does not say why scores are missing: more than a few may be a whole kind of question, such as unit tests if
+    no program was run.
     """
     return row.unscored <= MOST_LOST * row.answers
 
 
 def _figure(tag: str, value: str) -> str:
-    """Return the published column of a tag's value: level and "level-1" → level_1; none that exists where there is
-    none.
-    """
+    """Return the published column of a tag's value: level and "level-1" → level_1. It need not exist."""
     name, words = tag.casefold(), "_".join(value.casefold().replace("-", " ").split())
     if name not in _FIGURES:
         return ""
@@ -132,7 +130,7 @@ def _figure(tag: str, value: str) -> str:
 
 
 class Figure(NamedTuple):
-    """A measure of a row, as CSV has it: mean, best_grouped, best, pass or pass^ of `k` answers."""
+    """A measure of a row in CSV: mean, best_grouped, best, pass or pass^ of `k` answers."""
 
     row: LeaderboardRow
     cell: Estimate
@@ -159,7 +157,7 @@ _FIGURE = (
 )  # fmt: skip
 _VALUE = Kind(lambda value: value or "(none)", words=True, name=True)
 _PLAIN = Kind(lambda cell: cell_text(msgspec.structs.replace(cell, sd=None)))
-"""An estimate without the deviation of its repeats."""
+"""An estimate printed without the deviation over repeats."""
 
 
 def _table(title: str, first: Column, rows: Sequence[LeaderboardRow]) -> Table:
@@ -188,8 +186,9 @@ def findings(
     parts: Mapping[tuple[str, str], Sequence[LeaderboardRow]],
     notes: Sequence[str],
 ) -> Findings[tuple[LeaderboardRow, ...]]:
-    """Return the table of models, then one a tag and model (`parts`); `rows` has one a measure. `notes`: on published
-    rows."""
+    """Return the table of models, then one a tag and model (`parts`); `rows` has one a measure. `notes`: about
+    published rows.
+    """
     rows = (*standings, *itertools.chain(*parts.values()))
     return Findings(
         found=rows,
@@ -213,7 +212,7 @@ def legend(group: int) -> str:
 
 
 def notes_on(standings: Sequence[LeaderboardRow]) -> list[str]:
-    """Return what a reader must know about marked numbers and uneven tables."""
+    """Return notes on marked numbers and uneven tables."""
     notes: list[str] = []
     for row in standings:
         if row.unscored == row.answers:
@@ -234,7 +233,7 @@ _LISTED = 20
 
 
 class Grouping(Struct, frozen=True, kw_only=True):
-    """The rule's outcome. `warm` is "" where there was no run at temperature 1.0."""
+    """Result of the rule for levels of difficulty. `warm` is "" without a run at temperature 1.0."""
 
     table: str
     weaker: str
@@ -242,16 +241,17 @@ class Grouping(Struct, frozen=True, kw_only=True):
     warm: str
     trials: int
     found: dict[str, Levels]
-    """Question → the levels it may have; none where an examiner has no scored answer."""
+    """Question → its possible levels; empty where an examiner has no scored answer."""
     given: dict[str, int] = {}
     """Question → its level in the grouping to compare with."""
     warm_option: str = f"{flag('gpt4_warm', 'MODEL')}"
-    """Which option names the run at temperature 1.0."""
+    """The option that names the run at temperature 1.0."""
 
 
 def grouping_findings(grouping: Grouping, more: Sequence[str] = ()) -> Findings[Grouping]:
-    """Return how many questions each level has, and which of them have which level in the other grouping; `rows` has
-    every question: `level` is None where the rule leaves several, `possible` lists them. `more`: further notes."""
+    """Return the number of questions by level, and by level in the other grouping; `rows` has every question: `level`
+    is None where several are possible, `possible` lists them. `more`: further notes.
+    """
     sizes, counts = Counter(grouping.found.values()), agreement(grouping.found, grouping.given)
     there = sorted(set(grouping.given.values()))
     columns = [Column("level", named, NAME), Column("questions", sizes.__getitem__, COUNT)]
@@ -277,7 +277,7 @@ def grouping_findings(grouping: Grouping, more: Sequence[str] = ()) -> Findings[
 
 
 def _grouping_notes(grouping: Grouping) -> list[str]:
-    """Return who examined, what could not be told, and which questions disagree."""
+    """Return notes on the examiners, undecided levels, and questions that disagree with the other grouping."""
     levels, given = grouping.found, grouping.given
     notes = [
         f"Level 1: {grouping.weaker} has a mean of at least 50. Level 2: {grouping.stronger} has. Level 3: "

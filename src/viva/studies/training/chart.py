@@ -1,4 +1,4 @@
-"""Scores over training: a curve a format with 95 % intervals as bands, over training tokens (or steps)."""
+"""Chart of scores over training tokens (or steps): a curve for each format with 95 % intervals as bands."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from viva.render.plots import PER_CENT, Axis, Drawn, Kinds, Layer, curves, figur
 from viva.render.table import short_number
 
 DECADE = 10**0.5
-"""From this span on, training is drawn on a logarithmic axis: half a decade."""
+"""The smallest span of training drawn on a logarithmic axis: half a decade."""
 
 
 BILLIONS = "replace(format(datum.value, '~s'), 'G', 'B')"
-"""Tick labels as people speak of training tokens; D3 says giga."""
+"""Tick labels with B for billions, where D3 has G."""
 
 
 def training_chart(every: Sequence[Training]) -> Drawn:
-    """Return one exam's curves; VivaError for several. A checkpoint at 0 has no place on a logarithm, and is in the
-    tables.
+    """Return a chart of one exam's curves. Raises VivaError for several. On a logarithmic axis a checkpoint at 0 is
+    left out.
     """
     one_exam([course.exam for course in every])
     first = every[0]
@@ -54,7 +54,7 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(values: Sequence[float | None], low: float, high: float) -> str:
-    """Return a character a value, scaled from `low` to `high`; a middle dot where there is none."""
+    """Return a character for each value, scaled from `low` to `high`; a middle dot for None."""
     span = high - low
 
     def block(value: float | None) -> str:

@@ -94,10 +94,10 @@ def study(config: TrainingConfig) -> Findings[tuple[Training, ...]]:
 
 
 def _trained(each: ScoreSet, file: Checkpoints | None) -> Checkpoint | None:
-    """Return how far a model was trained, as a file says, or else as its run does; None if neither. Raises DataError
-    where a file says it twice, or not how far.
+    """Return a model's training so far, from a file, or else from its run; None if neither has it. Raises DataError
+    where the file has the model twice, or without its training.
     """
-    record = each.opened if each.opened and each.opened.shown == each.model else None  # else of an earlier Viva's run
+    record = each.opened if each.opened and each.opened.shown == each.model else None  # else of an older version's run
     if file is None:
         if record is None or record.trained is None:
             return None

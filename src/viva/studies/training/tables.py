@@ -31,7 +31,7 @@ _NONE = Estimate()
 
 
 class Row(NamedTuple):
-    """A checkpoint, and its estimate of the most answers."""
+    """A checkpoint, and its estimate with the most answers."""
 
     point: Point
     largest: Estimate
@@ -104,7 +104,7 @@ def findings(trainings: tuple[Training, ...], notes: Sequence[str], drawing: Dra
 
 
 def legend(course: Training) -> list[str]:
-    """Return how to read it, and what it leaves out."""
+    """Return notes on how to read the tables, and on what they leave out."""
     lines = ["Per cent with 95 % intervals over questions, as in the run's own tables. "
              f"Kendall's tau is the score's with {course.axis}."]  # fmt: skip
     for point in course.points:

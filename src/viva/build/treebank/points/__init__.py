@@ -1,1 +1,1 @@
-"""The nine knowledge points, named as the paper names them, those of one kind in one module."""
+"""The nine knowledge points, named as in the paper, one module per kind."""

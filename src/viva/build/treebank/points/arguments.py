@@ -1,4 +1,4 @@
-"""GS, SC, DO and IO: a verb phrase is shown, one of its arguments asked for; and MVP, the inverse of these.
+"""GS, SC, DO and IO: show a verb phrase and ask for one of its arguments; MVP: the inverse.
 
 GS, the grammatical (surface) subject: a child of S with -SBJ and a VP to its right
 
@@ -22,8 +22,8 @@ IO, the indirect object: the first of two bare NPs right of an active verb; dati
 
     gave      → mitsui                     (VP gave (NP Mitsui) (NP access))
 
-MVP, the main verb phrase of an argument that says clearly which is meant: it does not occur twice, its clause has one
-verb phrase (subjects), and it is neither a trace nor cut at a comma
+MVP, the main verb phrase of an unambiguous argument: it does not occur twice, its clause has one verb phrase
+(subjects), and it is neither a trace nor cut at a comma
 
     Factory payrolls → fell
 
@@ -48,18 +48,17 @@ _ROLES: dict[Role, tuple[KnowledgePoint, str, SlotKind]] = {
     "direct_object": ("DO", "direct_object", "direct_object"),
     "indirect_object": ("IO", "indirect_object", "indirect_object"),
 }
-"""What is asked for it, and what tags and slots call it."""
+"""Role → knowledge point, name in tags, name of the slot."""
 _LONGEST = 8
-"""Words of a verb phrase as it stands in the sentence."""
+"""Most words of a verb phrase's span in the sentence."""
 _DEEPEST = 3
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """Yield one finding an argument that may be asked for, role by role.
+    """Yield one finding per argument that may be asked for, role by role.
 
-    Passives are asked for their subjects as well; logical subjects (by-phrases) are not. By default participles have
-    none ("much of it delivered", "his company's making bids"): grammars differ on that. Existential `there` may only be
-    shown.
+    Subjects of passives are asked for as well, logical subjects (by-phrases) are not. By default, participles' subjects
+    are not ("much of it delivered", "his company's making bids"), since grammars differ, nor is existential `there`.
     """
     for role in _ROLES:
         for argument in reading.arguments:
@@ -72,12 +71,12 @@ def find(reading: Reading) -> Iterator[Finding]:
 
 
 def _finding(sentence: Sentence, argument: Argument) -> Finding:
-    """The question "what is the NAME of this verb phrase"."""
+    """Return the finding "what is the NAME of this verb phrase"."""
     point, name, _ = _ROLES[argument.role]
     kinds = argument.answer.kinds
     voice = (f"{name}:voice:{argument.verb.voice}",) if argument.role == "subject" else ()
     pronoun = kinds == ("moved",) and sentence.category(resolved(sentence, argument.node)[-1]) == "pronoun"
-    # Of "keeps inventories low" the object is the noun to some, the whole to others: only a blank accepts both.
+    # The object of "keeps inventories low" is the noun or the whole: only a blank accepts both.
     agreed = not has_own_subject(argument.node)
     return Finding(
         knowledge_point=point,
@@ -91,7 +90,7 @@ def _finding(sentence: Sentence, argument: Argument) -> Finding:
         answer_node=argument.node,
         slot_verb=argument.verb,
         related=resolved(sentence, argument.node),
-        # "it" for a trace may be one of several phrases that name the same thing: no choice between those.
+        # "it" for a trace may be one of several phrases for the same thing, so no choice is offered.
         choice=agreed and not pronoun,
         accepted=argument.answer.accepted,
         statements=agreed,
@@ -99,7 +98,7 @@ def _finding(sentence: Sentence, argument: Argument) -> Finding:
 
 
 def find_verbs(reading: Reading) -> Iterator[Finding]:
-    """Yield one finding an argument that points at one verb phrase."""
+    """Yield one finding per argument that determines one verb phrase."""
     whole = reading.tree.sentence.lower()
     owners, chains = _owners(reading), _chains(reading)
     for argument in reading.arguments:
@@ -133,8 +132,8 @@ def find_verbs(reading: Reading) -> Iterator[Finding]:
 def _accepted(
     sentence: Sentence, verb: VerbSequence, others: list[VerbSequence], chains: list[tuple[VerbSequence, VerbSequence]]
 ) -> Iterator[str]:
-    """Other renderings of a verb phrase that are as right: with adverbs and particle, as it stands in the sentence,
-    with the verb that it depends on or that depends on it ("helped push up", "has yet to announce")."""
+    """Yield other correct renderings of a verb phrase: with adverbs and particle, its span in the sentence, with the
+    verb that it depends on or that depends on it ("helped push up", "has yet to announce")."""
     yield from renderings(sentence, verb)
     for upper, lower in chains:
         if verb in (upper, lower):
@@ -144,9 +143,7 @@ def _accepted(
 
 
 def renderings(sentence: Sentence, verb: VerbSequence) -> Iterator[str]:
-    """Yield a verb phrase with its adverbs, as it stands in the sentence, and with its particle: "could quickly end
-    up".
-    """
+    """Yield a verb phrase with adverbs, as its span in the sentence, and with its particle: "could quickly end up"."""
     if verb.with_adverbs != verb.plain:
         yield verb.with_adverbs
     yield from _spans(sentence, verb, verb, verb)
@@ -165,13 +162,13 @@ def _spans(sentence: Sentence, verb: VerbSequence, upper: VerbSequence, lower: V
 
 
 def particle_end(verb: VerbSequence) -> int:
-    """Return where a verb phrase ends with its particle: behind `out` in "should be put out"."""
+    """Return the leaf after a verb phrase with its particle: after `out` in "should be put out"."""
     following = next((child for child in verb.last.after if child.text), None)
     return following.end if following is not None and following.tag == "PRT" else verb.last.end
 
 
 def _chains(sentence: Sentence) -> list[tuple[VerbSequence, VerbSequence]]:
-    """Return verb phrases with those that they take as infinitives or participles without a subject of their own."""
+    """Return pairs of verb phrases: the second is an infinitive or participle without subject, taken by the first."""
     by_last = {verb.levels[-1]: verb for verb in sentence.verbs}
     pairs: list[tuple[VerbSequence, VerbSequence]] = []
     for lower in sentence.verbs:
@@ -189,9 +186,7 @@ def _chains(sentence: Sentence) -> list[tuple[VerbSequence, VerbSequence]]:
 
 
 def _owners(sentence: Sentence) -> dict[tuple[Role, Node], list[VerbSequence]]:
-    """Return all verb phrases that a phrase belongs to in a role, through traces as well: he "sought" and "wanted to
-    buy".
-    """
+    """Return (role, phrase) → its verb phrases, also through traces: he "sought" and "wanted to buy"."""
     owners: dict[tuple[Role, Node], list[VerbSequence]] = {}
     for verb in itertools.chain.from_iterable(sentence.clauses.values()):
         for role, node in roles(sentence, verb):

@@ -1,4 +1,4 @@
-"""CO, the coordinated phrase: two noun phrases or two verb phrases of one coordination.
+"""CO: the other noun phrase or verb phrase of a coordination.
 
     a curse       → a blessing        (NP (NP a blessing) and (NP a curse))
     will provide  → will spur         one clause, two verb phrases, auxiliaries distributed
@@ -45,8 +45,8 @@ class Conjunct(NamedTuple):
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """Yield one finding an ordered pair of conjuncts; and slots to pair with a phrase that they are not coordinated
-    with, single verb phrases included.
+    """Yield one finding per ordered pair of conjuncts, and one per slot (also a single verb phrase) for false
+    statements of coordination.
     """
     for kind, parent, conjuncts in _coordinations(reading):
         name = f"coordinated_{kind}"
@@ -83,11 +83,11 @@ def find(reading: Reading) -> Iterator[Finding]:
 
 
 def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
-    """Of a verb phrase, the conjunct as it stands: without the auxiliaries that it shares, its particle, its object;
-    of a noun phrase, less or more of what follows it."""
+    """Yield other correct texts: of a verb phrase, the conjunct without shared auxiliaries, with particle or object;
+    of a noun phrase, with less or more of what follows it."""
     if answer.verb is None:
         yield from other_extents(sentence, answer.node)
-        if answer.node.children[0].tag == "NP" and "," in answer.node.tags:
+        if "," in answer.node.tags and answer.node.children[0].tag == "NP":
             yield answer.node.children[0].text
         return
     own, leaves = answer.verb.levels[-1], sentence.tree.leaves
@@ -102,9 +102,7 @@ def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
 
 
 def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conjunct]]]:
-    """Yield noun phrases, then the verb phrases of each clause (one alone is no coordination, but may be asked
-    about).
-    """
+    """Yield coordinated noun phrases, then the verb phrases of each clause (even a single one, for statements)."""
     for node in reading.tree.nodes:
         if node.tag == "NP" and _coordinates_nouns(node) and (reading.published or not _is_gapped(node)):
             members: list[Conjunct] = []
@@ -118,7 +116,7 @@ def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conj
     for clause, verbs in reading.clauses.items():
         paths = sum(len(verb_paths(child, reading.published)) for child in clause.children if child.tag == "VP")
         if paths != len(verbs):
-            continue  # a gapped conjunct: who shares what cannot be told
+            continue  # a gapped conjunct: what is shared is unclear
         if not reading.published and len(verbs) > 1 and _could_join_higher(verbs[0]):
             continue
         members = [Conjunct(reading.cased(verb.text), verb.last, verb, reading.verb_modifiers[verb]) for verb in verbs]
@@ -145,15 +143,13 @@ def _is_gapped(node: Node) -> bool:
     return any(
         member.gap
         or member.children[0].tag in ("PP", "IN", "ADVP")
-        or "CONJP" in member.tags  # "..., as well as": a third conjunct to most
+        or "CONJP" in member.tags  # "..., as well as": mostly seen as a third conjunct
         for member in members
     )
 
 
 def _could_join_higher(verb: VerbSequence) -> bool:
-    """Return whether a conjunct behind a comma could belong to the verb around: "he said he is pleased, and doesn't
-    see".
-    """
+    """Return whether a conjunct after a comma may belong to a higher verb: "he said he is pleased, and doesn't see"."""
     return "," in verb.top.tags and "VP" in tags_of(verb.top.above())
 
 
@@ -165,7 +161,7 @@ def _distinct(members: list[Conjunct]) -> bool:
 
 
 def _is_clear(sentence: Sentence, kind: SlotKind, slot: Conjunct) -> bool:
-    """Return whether the shown phrase occurs once, and says something (a bare form of be does not)."""
+    """Return whether the slot occurs once and is more than a form of be."""
     if slot.verb is not None:
         return sentence.plain_counts[slot.verb.plain.lower()] == 1 and slot.text not in BE
     return sentence.noun_lower_counts[slot.text.lower()] == 1

@@ -1,4 +1,4 @@
-"""ADJ and ADV: a noun phrase or a verb phrase is shown, what modifies it asked for; and PPA, the inverse of these.
+"""ADJ and ADV: show a noun phrase or verb phrase and ask for its modifier; PPA: the inverse.
 
 ADJ, the modifier of a noun phrase that follows it: a prepositional phrase, a relative clause, a participle. The slot is
 the inner noun phrase; it must occur once in the sentence, without comma and conjunction
@@ -51,10 +51,10 @@ _PP = "prepositional_phrase"
 
 
 def find_adjectives(reading: Reading) -> Iterator[Finding]:
-    """Yield one finding a modifier of a noun phrase; noun phrases that have one, and that clearly have none."""
+    """Yield one finding per modifier of a noun phrase; one per noun phrase that has a modifier or clearly has none."""
     for head, every in reading.noun_modifiers.items():
-        asked = [modifier for modifier in every if _is_asked(reading, head, modifier)]
-        if not asked or not _occurs_once(reading, head):
+        asked = [modifier for modifier in every if _occurs_once(reading, head) and _is_asked(reading, head, modifier)]
+        if not asked:
             continue
         subtype = f"subtype:{_subtype(reading, head)}"
         yield _existence("ADJ", "noun_phrase", head.text, subtype, (head, asked[0].node), True)
@@ -82,30 +82,30 @@ def find_adjectives(reading: Reading) -> Iterator[Finding]:
 def _has_no_modifier(reading: Reading, node: Node) -> bool:
     """Return whether a noun phrase clearly has no modifier.
 
-    As published, that is also said of one that holds an adjective or prepositional phrase (quirk 12).
+    As published, the answer is yes even if it contains an adjective or prepositional phrase (quirk 12).
     """
     kind = reading.category(node)
     holders = TAGS["published_holders" if reading.published else "holders"]
     if node.parent.tag == "NP" or kind == "existential_there" or node.tags & holders:
         return False
-    # By default pronouns and dates are left out: nobody asks what follows "it" or "Wednesday". So are phrases of
-    # which nobody can tell: "with its net income declining", "sold it for a song".
+    # By default pronouns and dates are left out ("it", "Wednesday"), and ambiguous phrases: "with its net income
+    # declining", "sold it for a song".
     asked = kind != "pronoun" and "TMP" not in node.functions
     return reading.published or (asked and not _has_predicate(node) and nothing_follows(reading, node))
 
 
 def find_adverbs(reading: Reading) -> Iterator[Finding]:
-    """Yield one finding a modifier of a verb phrase that occurs once; verb phrases that have one, and that have none:
-    not even a particle or `not`.
+    """Yield one finding per modifier of a verb phrase that occurs once; one per verb phrase that has a modifier or has
+    none, not even a particle or `not`.
     """
     for verb in _shown(reading):
         every = reading.verb_modifiers[verb]
         modifiers = [modifier for modifier in every if modifier.category]
-        # As published, what has no category (particles, some clauses) is not counted (quirk 12).
+        # As published, modifiers without category (particles, some clauses) do not count (quirk 12).
         alone = len(modifiers if reading.published else every) == 1
         subtype = f"subtype:{verb.form}"
         asked = [modifier for modifier in modifiers if _modifies_verb(reading, verb, modifier)]
-        # Inverted clauses ("... said Mr. Smith") are never said to have none: the counts of the sample show it.
+        # No statement says that an inverted clause ("... said Mr. Smith") has no modifier: so the sample's counts show.
         inverted = verb.top.parent.tag == "SINV"
         if asked or not (every or inverted or has_other_adverbials(reading.adverbials, verb, None)):
             yield _existence("ADV", "verb_phrase", verb.text, subtype, (verb.last,), bool(asked))
@@ -133,7 +133,7 @@ def find_adverbs(reading: Reading) -> Iterator[Finding]:
 
 
 def find_attachments(reading: Reading) -> Iterator[Finding]:
-    """Yield one finding a prepositional phrase and its host, where both occur once: verb phrases, then noun phrases."""
+    """Yield one finding per prepositional phrase with its host, if both occur once: verb phrases, then noun phrases."""
     hosts: list[tuple[str, Node, VerbSequence | None, tuple[Modifier, ...]]] = [
         (verb.plain, verb.last, verb, found_modifiers) for verb, found_modifiers in reading.verb_modifiers.items()
     ]
@@ -186,14 +186,14 @@ def _existence(
 
 
 def _modifies_noun(reading: Reading, head: Node, modifier: Modifier) -> bool:
-    """Return whether nobody doubts that a phrase modifies a noun phrase. As published, the treebank decides."""
+    """Return whether a phrase clearly modifies a noun phrase. As published, the treebank decides."""
     if reading.published:
         return True
     return is_phrase(modifier) and noun_attachment_is_clear(reading, head, modifier.node)
 
 
 def _modifies_verb(reading: Reading, verb: VerbSequence, modifier: Modifier) -> bool:
-    """Return the same of a verb phrase."""
+    """Return whether a phrase clearly modifies a verb phrase."""
     if reading.published:
         return True
     return is_phrase(modifier) and verb_attachment_is_clear(reading, verb, modifier.node)
@@ -215,7 +215,7 @@ def _has_predicate(node: Node) -> bool:
 
 
 def is_plain(node: Node) -> bool:
-    """Return whether a noun phrase holds neither a comma nor a conjunction of its own."""
+    """Return whether a noun phrase contains neither comma nor conjunction."""
     return bool(node.text) and not node.tags & {",", *CONJUNCTIONS}
 
 
@@ -224,14 +224,14 @@ def _occurs_once(sentence: Sentence, node: Node) -> bool:
 
 
 def _subtype(sentence: Sentence, node: Node) -> str:
-    """Return the category of a noun phrase, as tags name it."""
+    """Return the category of a noun phrase in tags."""
     return sentence.category(node).partition("(")[0]
 
 
 def _shown(sentence: Sentence) -> Iterator[VerbSequence]:
     """Yield verb phrases that occur once.
 
-    As published, the shown text is looked up among the other rendering's (quirk 10), so repeated ones slip through.
+    As published, occurrences of another rendering are counted (quirk 10), so repeated ones slip through.
     """
     for verb in sentence.verbs:
         if sentence.plain_counts[verb.text.lower()] <= 1:
