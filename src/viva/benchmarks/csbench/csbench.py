@@ -14,7 +14,7 @@ Correspondence of questions between CS-Bench's languages:
 The published test sets hold the same 2,183 questions four times, numbered through. The Chinese one is in the order of
 the English one: question n there is n + 2,419 here, and all agree in subfield, format, and gold of choices and
 assertions. The German and the French one are shuffled, each in its own way, and no id or position pairs them.
-What a translation keeps does (`build.pairing`: the letters of 1,331 of 1,331 German and 1,327 of 1,329 French choices
+What a translation keeps does (the letters of 1,331 of 1,331 German and 1,327 of 1,329 French choices
 agree), but that is an inference, wrong for a pair or two: it only serves to check a translation. Answers are paired by
 number only, so German and French scores are compared with the others by means.
 
