@@ -131,7 +131,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
     Not many more: each worker collects all tests, and imports most of what they test, for ten seconds of a processor.
     """
-    return -(-3 * len(os.sched_getaffinity(0)) // 2)
+    return 2 * len(os.sched_getaffinity(0))
 
 
 @pytest.hookimpl(optionalhook=True)
