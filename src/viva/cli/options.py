@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 import os
 import shutil
 import sys
@@ -285,8 +286,19 @@ def _click_type(option: Field) -> Any:
     if limits:
         low = limits.gt if limits.ge is None else limits.ge
         high = limits.lt if limits.le is None else limits.le
-        return click.FloatRange(low, high, min_open=limits.gt is not None, max_open=limits.lt is not None)
+        return _Number(low, high, min_open=limits.gt is not None, max_open=limits.lt is not None)
     return plain.pop()
+
+
+class _Number(click.FloatRange):
+    """A parameter type: a number within bounds. All bounds hold of nan, which is refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number. Raises BadParameter."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is no number.", param, ctx)
+        return number
 
 
 CONSENTS = [name for name in CONSENT if name.startswith("trust")]
