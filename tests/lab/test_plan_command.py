@@ -272,7 +272,7 @@ def test_the_tables_of_a_plan_agree_with_each_other() -> None:
     ("interval", 100), ("difference", math.nan),
 )  # fmt: skip
 def test_what_no_share_or_score_can_be_is_refused(option: str, value: float) -> None:
-    with pytest.raises(click.BadParameter, match="is not in the range|is no number"):
+    with pytest.raises(click.BadParameter, match=r"is not in the range|is no number"):
         told(command_of("plan"), f"--{option}", value)
     with pytest.raises(VivaError, match=r"must be (above|below)"):
         viva.lab.plan(**{option: value})
