@@ -101,11 +101,9 @@ def test_no_attack_gets_through(attack: Any) -> None:
 
 @pytest.mark.slow
 def test_no_attack_gets_through_to_a_judge_of_any_exam_and_language() -> None:
-    """Each attack on every eighth of them, by turns: `few` has one of each way to show material."""
-    for (at, attack), row in tabled(*enumerate(attacks())):
+    for attack, row in tabled(*attacks()):
         with row:
-            asked = repelled(attack, few() if "fill" in attack else targets()[at % 8 :: 8])
-            assert asked or attack.get("thinks"), "what looks like thinking is no part of an answer"
+            assert repelled(attack, few() if "fill" in attack else targets()) >= len(few())
 
 
 def test_a_judge_sees_what_was_written_and_of_long_rationales_both_ends() -> None:
