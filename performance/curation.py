@@ -124,22 +124,19 @@ for line in open(sys.argv[1], "rb"):
 """,
 }
 INDEX = """
-import numpy, sys, resource
-from viva.build.stackexchange.scan import Index, Rules
+import numpy, polars, sys
+from viva.build.stackexchange.posts import Block, Index, Rules
 from viva.build.stackexchange.view_line import Line
-from viva.build.stackexchange.scan import Block
 posts, most, size = int(sys.argv[1]), int(sys.argv[2]), 200_000
 dice = numpy.random.default_rng(1)
 index = Index(30)
 for start in range(0, posts, size):
     ids = (numpy.arange(start, start + size) * (most / posts) + 1).astype("u4")
-    kinds = numpy.where(dice.random(size) < 0.4, 1, 2).astype("u1")
-    asked, answers = int((kinds == 1).sum()), int((kinds == 2).sum())
-    index.add(Block(lines=size, bytes=0, ids=ids, kinds=kinds,
-        days=dice.integers(14_000, 19_500, asked, "u2"), views=dice.integers(0, 10**6, asked, "u4"),
-        accepted=(dice.random(asked) < 0.51).astype("u4"), places=dice.integers(0, 30, asked, "u1"),
-        parents=ids[kinds == 2] - dice.integers(0, min(start + 1, 10**6), answers, "u4"),
-        liked=dice.random(answers) < 0.7, newest=19_500, told=[], broken={}, closed=False))
+    columns = {"id": ids, "kind": numpy.where(dice.random(size) < 0.4, 1, 2).astype("u1"),
+        "day": dice.integers(14_000, 19_500, size, "u2"), "views": dice.integers(0, 10**6, size, "u4"),
+        "accepted": (dice.random(size) < 0.51).astype("u4"), "place": dice.integers(0, 30, size, "u1"),
+        "parent": ids - dice.integers(0, min(start + 1, 10**6), size, "u4"), "liked": dice.random(size) < 0.7}
+    index.add(Block(posts=polars.DataFrame(columns), lines=size, told=[], broken={}, closed=False))
 steps = index.steps(Rules(3, Line(), 19_500, 0, 65_536), 17)
 print(index.rows, index.questions, *(int(steps.counts[step].sum()) for step in ("accepted", "seen")))
 """

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from build.dumps import answer, question, row
 from rows import each_row, table
-from viva.build.stackexchange.dump import CHUNK, batches
-from viva.build.stackexchange.scan import (
+from viva.build.stackexchange.dump import lines_of
+from viva.build.stackexchange.posts import (
     MAX_ROW,
+    TOO_LONG,
     Block,
     BrokenRowError,
-    Scanner,
     attributes,
     attributes_of_all,
-    placer,
+    block_of_lines,
     split_tags,
 )
 from viva.build.stackexchange.tagtree import TagTree, read_tree
@@ -34,9 +34,7 @@ def bundled() -> TagTree:
 
 
 def scan(*lines: bytes) -> Block:
-    scanner = Scanner(placer(bundled()))
-    scanner.feed(list(lines))
-    return scanner.block()
+    return block_of_lines(lines, bundled())
 
 
 def each(*lines: bytes) -> list[dict[str, str]] | None:
@@ -59,6 +57,7 @@ PIECES = (
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map(b"".join), st.integers(0, len(GOOD)))
 @example(b"", 0)
 @example(b' Id="5"', len(GOOD) - 4)
+@example(b" />x", len(GOOD) - 5)
 def test_rows_are_read_together_as_each_is_alone_wherever_one_is_tampered_with(piece: bytes, place: int) -> None:
     line = GOOD[:place] + piece + GOOD[place:]
     lines = (GOOD, *line.splitlines(keepends=True), answer(5, 4))
@@ -113,7 +112,7 @@ def test_broken_rows_are_told_by_kind_and_the_others_are_read() -> None:
                 found = scan(answer(5, 1), line, answer(6, 1))
                 assert found.broken == {kind: 1}
                 assert [(one.place, one.kind) for one in found.told] == [(1, kind)]
-                assert found.ids.tolist() == [5, 6]
+                assert found.posts["id"].to_list() == [5, 6]
 
 
 OTHERWISE = [
@@ -132,8 +131,8 @@ def test_the_same_row_may_be_written_otherwise() -> None:
             with case(line):
                 found, meant = scan(line), scan(GOOD)
                 assert found.broken == {}
-                for name in ("ids", "kinds", "days", "views", "accepted", "places"):
-                    assert getattr(found, name).tolist() == getattr(meant, name).tolist(), name
+                names = ["id", "kind", "day", "views", "accepted", "place"]
+                assert found.posts[names].rows() == meant.posts[names].rows()
 
 
 REFUSED = [
@@ -175,16 +174,13 @@ def test_tags_are_read_in_every_form(text: str, tags: tuple[str, ...]) -> None:
     assert split_tags(text) == tags
 
 
-def joined(content: bytes, start: int, end: int | None) -> tuple[bytes, list[int]]:
-    found = list(batches(io.BytesIO(content), start, end))
-    return b"".join(b"".join(one) for one in found if not isinstance(one, int)), [
-        one for one in found if isinstance(one, int)
-    ]
+def joined(content: bytes, start: int, end: int) -> bytes:
+    return b"".join(lines_of(io.BytesIO(content), start, end))
 
 
 @given(st.lists(st.binary(max_size=12), max_size=12).map(b"\n".join), st.integers(1, 20))
 def test_ranges_share_out_the_lines(content: bytes, piece: int) -> None:
-    parts = [joined(content, start, start + piece)[0] for start in range(0, len(content), piece)]
+    parts = [joined(content, start, start + piece) for start in range(0, len(content), piece)]
     assert b"".join(parts) == content
     lines = content.splitlines(keepends=True) if b"\r" not in content else []
     starts = [sum(map(len, lines[:number])) for number in range(len(lines))]
@@ -199,12 +195,10 @@ def test_ranges_share_out_the_lines(content: bytes, piece: int) -> None:
 
 
 def test_a_line_that_is_too_long_is_skipped_wherever_a_range_ends() -> None:
-    long = b"x" * (MAX_ROW + CHUNK) + b"\n"
-    content = b"first\n" + long + b"last\n"
-    assert joined(content, 0, None) == (b"first\nlast\n", [len(long)])
+    content = b"first\n" + b"x" * 3 * MAX_ROW + b"\n" + b"last\n"
+    whole = [b"first\n", TOO_LONG, b"last\n"]
+    assert list(lines_of(io.BytesIO(content))) == whole
     for cut in (3, 6, 7, 1000, MAX_ROW, len(content) - 5, len(content) - 4):
-        (before, skipped), (after, also) = joined(content, 0, cut), joined(content, cut, len(content))
-        assert (before + after, skipped + also) == (b"first\nlast\n", [len(long)]), cut
-    scanner = Scanner(placer(bundled()))
-    scanner.feed(len(long))
-    assert scanner.block().broken == {"longer than 1 MiB": 1}
+        before, after = (lines_of(io.BytesIO(content), *ends) for ends in ((0, cut), (cut, len(content))))
+        assert [*before, *after] == whole, cut
+    assert scan(*whole[1:2]).broken == {"longer than 1 MiB": 1}

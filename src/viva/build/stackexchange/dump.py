@@ -17,28 +17,30 @@ the size of the files' row groups.
 from __future__ import annotations
 
 import io
+import math
 import os
 import re
 import select
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
-import numpy as np
+import polars as pl
 
-from viva.build.stackexchange.scan import (
+from viva.build.stackexchange.posts import (
     FIGURES,
     MAX_ROW,
+    NARROW,
+    TOO_LONG,
     Block,
     BrokenRowError,
     Row,
-    Scanner,
     attributes,
     block_of,
+    block_of_lines,
     is_row,
-    placer,
     row_of,
 )
 from viva.build.stackexchange.tagtree import TagTree
@@ -50,10 +52,10 @@ from viva.visible import one_line
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
+A = TypeVar("A")
+B = TypeVar("B")
 SLICE = 200_000
 """Rows per read."""
-NARROW = (*FIGURES, "CreationDate", "Tags")
-WIDE = (*NARROW, "Title", "Body")
 
 
 class ParquetFiles:
@@ -68,50 +70,40 @@ class ParquetFiles:
 
     def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
         """Read in this process: Polars is multithreaded."""
-        place = placer(tree)
         self.done = 0
         for path in self._paths:
-            frame = _scan(path, NARROW)
-            rows = _collected(frame.select(_pl().len()), path).item()
+            posts = _scan(path, NARROW)
+            rows = _collected(posts.select(pl.len()), path).item()
             for start in range(0, rows, SLICE):
-                yield _block(_collected(frame.slice(start, SLICE), path), place)
-                self.done += path.stat().st_size * min(SLICE, rows - start) // rows
+                begins = pl.format("Id {}", pl.col("Id").fill_null(FIGURES["Id"])).cast(pl.Binary)
+                piece = _collected(posts.slice(start, SLICE), path).with_row_index("line")
+                yield block_of(piece.with_columns(begins.alias("begins")), tree, len(piece))
+                self.done += path.stat().st_size * len(piece) // rows
 
     def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
         """Read the wanted rows, filtered by Polars."""
-        pl = _pl()
         self.done = 0
+        asked = pl.lit(pl.Series(sorted(wanted), dtype=pl.Int64)).implode()
+        mine = (pl.col("PostTypeId") == 1) & pl.col("Id").is_in(asked)
+        mine |= (pl.col("PostTypeId") == 2) & pl.col("ParentId").is_in(asked)
         for path in self._paths:
-            frame = _scan(path, WIDE)
-            asked = pl.lit(pl.Series(sorted(wanted), dtype=pl.Int64))
-            mine = (pl.col("PostTypeId") == 1) & pl.col("Id").is_in(asked.implode())
-            mine |= (pl.col("PostTypeId") == 2) & pl.col("ParentId").is_in(asked.implode())
-            yield [row_of(values) for values in _collected(frame.filter(mine), path).iter_rows(named=True)]
+            rows = _collected(_scan(path, (*NARROW, "Title", "Body")).filter(mine), path)
+            yield list(map(row_of, rows.iter_rows(named=True)))
             self.done += path.stat().st_size
 
 
-def _pl() -> Any:
-    import polars
-
-    return polars
-
-
-def _collected(frame: Any, path: Path) -> Any:
-    import polars
-
+def _collected(posts: pl.LazyFrame, path: Path) -> pl.DataFrame:
     try:
-        return frame.collect(engine="streaming")
-    except (polars.exceptions.PolarsError, OSError) as problem:
+        return posts.collect(engine="streaming")
+    except (pl.exceptions.PolarsError, OSError) as problem:
         raise DataError(f"cannot read {path} as Parquet: {one_line(str(problem), 200)}") from None
 
 
-def _scan(path: Path, names: Sequence[str]) -> Any:
+def _scan(path: Path, names: Sequence[str]) -> pl.LazyFrame:
     """Scan a file for the columns, renamed as in Posts.xml and cast. Raises DataError."""
-    import polars as pl
-
     try:
-        frame = pl.scan_parquet(path)
-        schema = frame.collect_schema()
+        posts = pl.scan_parquet(path)
+        schema = posts.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as problem:
         raise DataError(f"cannot read {path} as Parquet: {one_line(str(problem), 200)}") from None
     there = {name.replace("_", "").lower(): name for name in schema}
@@ -121,34 +113,22 @@ def _scan(path: Path, names: Sequence[str]) -> Any:
             f"{path} has no column {', '.join(missing)}; it has {one_line(', '.join(schema), 300)}. "
             "One table of all posts is needed, questions and answers, with Posts.xml's attributes as columns"
         )
-    columns = []
-    for name in names:
-        column, kind = pl.col(there[name.lower()]), schema[there[name.lower()]]
-        if name == "CreationDate":
-            column = column.str.slice(0, 10).str.to_date(strict=False) if kind == pl.String else column.cast(pl.Date)
-        elif name == "Tags":
-            column = column if kind == pl.String else column.cast(pl.List(pl.String)).list.join("><")
-        elif name in ("Title", "Body"):
-            column = column.cast(pl.String)
-        else:
-            column = column.cast(pl.Int64, strict=False)
-        columns.append(column.alias(name))
-    return frame.select(columns)
+    own = {name: there[name.lower()] for name in names}
+    return posts.select(_cast(pl.col(column), name, schema[column]).alias(name) for name, column in own.items())
 
 
-def _block(frame: Any, place: Callable[[str], int]) -> Block:
-    """Convert a data frame to a block."""
-    figures = {name: frame[name].fill_null(missing).to_numpy() for name, missing in FIGURES.items()}
-    days = frame["CreationDate"].to_physical().fill_null(-1).to_numpy().astype(np.int64)
-    return block_of(figures, days, frame["Tags"], place, lambda row: f"Id {figures['Id'][row]}".encode())
+def _cast(column: pl.Expr, name: str, kind: pl.DataType) -> pl.Expr:
+    if name == "CreationDate":
+        return column.str.slice(0, 10).str.to_date(strict=False) if kind == pl.String else column.cast(pl.Date)
+    if name == "Tags" and kind != pl.String:
+        return column.cast(pl.List(pl.String)).list.join("><")
+    return column.cast(pl.Int64 if name in FIGURES else pl.String, strict=False)
 
 
 PIECE = 32 << 20
 """Bytes of a range of a plain file."""
 BLOCK = 4 << 20
 """Bytes of lines per block if one process reads."""
-CHUNK = 256 << 10
-"""Bytes of lines parsed together."""
 SPOOL = "wanted.xml"
 PIPE = "-"
 
@@ -184,82 +164,39 @@ class Range(NamedTuple):
     end: int
 
 
-def batches(file: IO[bytes], start: int = 0, end: int | None = None) -> Iterator[list[bytes] | int]:
-    """Yield lines that begin at or after `start` and before `end`, in lists; for a line longer than MAX_ROW, its number
-    of bytes instead.
-    """
-    place = start
+def lines_of(file: IO[bytes], start: int = 0, end: float = math.inf) -> Iterator[bytes]:
+    """Yield lines that begin at or after `start` and before `end`; TOO_LONG in place of a longer line than MAX_ROW."""
+    place, ours = start, not start
     if start:
-        file.seek(start - 1)
-        place += _skip(file, None if end is None else end - start + 1) - 1
-        if place < start:
-            return
-    batch: list[bytes] = []
-    size = 0
-    while end is None or place < end:
-        line = file.readline(MAX_ROW + 1)
-        if not line:
-            break
-        length = len(line)
-        if length > MAX_ROW and not line.endswith(b"\n"):
-            length += abs(_skip(file, None))
-            yield batch
-            yield length
-            batch, size = [], 0
-        else:
-            batch.append(line)
-            size += length
-        place += length
-        if size >= CHUNK:
-            yield batch
-            batch, size = [], 0
-    yield batch
+        place = file.seek(start - 1)
+    while place < end and (line := file.readline(MAX_ROW + 1)):
+        more = line
+        while not more.endswith(b"\n") and (ours or place < end) and (more := file.readline(MAX_ROW)):
+            place += len(more)
+        place += len(line)
+        if ours:
+            yield line if len(line) <= MAX_ROW or line.endswith(b"\n") else TOO_LONG
+        ours = ours or more.endswith(b"\n")
 
 
-def _skip(file: IO[bytes], limit: int | None) -> int:
-    """Skip past the next line break; returns the bytes skipped, negative if there was none within `limit`."""
-    skipped = 0
-    while limit is None or skipped < limit:
-        some = file.readline(CHUNK if limit is None else min(CHUNK, limit - skipped))
-        skipped += len(some)
-        if some.endswith(b"\n"):
-            return skipped
-        if not some:
-            break
-    return -skipped
-
-
-def lines_of(piece: Range) -> Iterator[list[bytes] | int]:
-    """Yield the lines of a range."""
+def _in_range(piece: Range) -> Iterator[bytes]:
     with Path(piece.path).open("rb") as file:
-        yield from batches(file, piece.start, piece.end)
+        yield from lines_of(file, piece.start, piece.end)
 
 
-def scan_range(tree: TagTree) -> Callable[[Range], Block]:
-    """Return the recipe for workers that reads the columns of a range."""
-    place = placer(tree)
-
-    def scan(piece: Range) -> Block:
-        scanner = Scanner(place)
-        for batch in lines_of(piece):
-            scanner.feed(batch)
-        return scanner.block()
-
-    return scan
+def read_range(tree: TagTree, piece: Range) -> Block:
+    """Return the posts of a range."""
+    return block_of_lines(_in_range(piece), tree)
 
 
-def texts_of_range(wanted: frozenset[int]) -> Callable[[Range], list[Row]]:
-    """Return the recipe for workers that reads the wanted texts in a range."""
-
-    def find(piece: Range) -> list[Row]:
-        return [row for batch in lines_of(piece) for row in rows_about(batch, wanted)]
-
-    return find
+def texts_of_range(wanted: frozenset[int], piece: Range) -> list[Row]:
+    """Return the wanted texts in a range."""
+    return list(rows_about(_in_range(piece), wanted))
 
 
-def rows_about(batch: list[bytes] | int, wanted: frozenset[int]) -> Iterator[Row]:
+def rows_about(lines: Iterable[bytes], wanted: frozenset[int]) -> Iterator[Row]:
     """Yield the wanted questions and their answers among these lines. The first reading reported unreadable rows."""
-    for line in [] if isinstance(batch, int) else batch:
+    for line in lines:
         try:
             identity, parent = belonging(line)
             if (parent or identity) in wanted:
@@ -294,40 +231,26 @@ class PlainFile:
 
     def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
         """Read range by range, on the workers."""
-        self.done = 0
-        for block in workers.map(partial(scan_range, tree), self._ranges()):
-            self.done += block.bytes
-            yield block
+        yield from self._read(workers, read_range, tree)
 
     def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
         """Read range by range, on the workers."""
+        yield from self._read(workers, texts_of_range, wanted)
+
+    def _read(self, workers: WorkerPool, read: Callable[[A, Range], B], what: A) -> Iterator[B]:
         self.done = 0
-        for rows in workers.map(partial(texts_of_range, wanted), self._ranges()):
+        for found in workers.map(partial(partial, read, what), self._ranges()):  # sends `what` once to a worker
             self.done = min(self.size, self.done + self._piece)
-            yield rows
+            yield found
 
 
-def to_the_end(source: Iterator[list[bytes] | int], name: str) -> Iterator[list[bytes] | int]:
-    """Pass batches through; raises DataError if the compressed data are damaged or end early."""
+def to_the_end(lines: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Pass lines through; raises DataError if the compressed data are damaged or end early."""
     try:
-        yield from source
+        yield from lines
     except BROKEN as problem:
         why = str(problem) or type(problem).__name__
         raise DataError(f"{name} cannot be read to its end ({why}): get it anew") from None
-
-
-def scanned(source: Iterator[list[bytes] | int], tree: TagTree, size: int) -> Iterator[tuple[Block, list[bytes]]]:
-    """Yield blocks of at least `size` bytes (the last one may be smaller), with their lines."""
-    place = placer(tree)
-    scanner, lines = Scanner(place), list[bytes]()
-    for batch in source:
-        scanner.feed(batch)
-        if not isinstance(batch, int):
-            lines += batch
-        if scanner.held >= size:
-            yield scanner.block(), lines
-            scanner, lines = Scanner(place), []
-    yield scanner.block(), lines
 
 
 class _Waiting(io.RawIOBase):
@@ -372,11 +295,18 @@ class Pipe:
 
     def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
         """Read in this process, and spool rows that may be wanted."""
+        lines = to_the_end(lines_of(self._file), self._name)
         with self._spool.open("wb") as spool:
-            for block, lines in scanned(to_the_end(batches(self._file), self._name), tree, self._block):
-                self.done += block.bytes
-                yield block
-                spool.writelines(line for line in lines if self._wanted(line))
+            while some := list(self._some(lines)):
+                yield block_of_lines(some, tree)
+                spool.writelines(line for line in some if self._wanted(line))
+
+    def _some(self, lines: Iterator[bytes]) -> Iterator[bytes]:
+        """Pass the lines of a block through."""
+        end = self.done + self._block
+        while self.done < end and (line := next(lines, b"")):
+            self.done += len(line)
+            yield line
 
     def _wanted(self, line: bytes) -> bool:
         try:

@@ -37,7 +37,7 @@ from viva.build.stackexchange.pool import (
     PoolAnswer,
     PoolQuestion,
 )
-from viva.build.stackexchange.scan import EPOCH, LAST_DAY, MOST, Block, Index, Row, Rules, Steps, split_tags
+from viva.build.stackexchange.posts import EPOCH, LAST_DAY, MOST, Block, Index, Row, Rules, Steps, split_tags
 from viva.build.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree
 from viva.build.stackexchange.view_line import Line, ViewAges
 from viva.contracts import WorkerPool
@@ -199,7 +199,7 @@ class _Building:
             entry
             for place, ids in sorted(steps.ids.items())
             for entry in draw(
-                map(int, ids),
+                ids,
                 place=place,
                 quota=quota[names[place]],
                 times=self.settings.times,
@@ -251,7 +251,7 @@ class _Building:
         for block in self.dump.blocks(self.workers, self.tree):
             index.add(block)
             if isinstance(self.dump, Pipe):
-                index.drop(block, rules, languages)
+                index.drop(rules, languages)
             self._tell(block)
             closed |= block.closed
             self.watch.reading("rows", self.dump, index.rows)

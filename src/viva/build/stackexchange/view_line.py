@@ -23,19 +23,17 @@ The chart is InfiBench's Figure 3: questions by age and views, and the line.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-import numpy as np
+import polars as pl
 from msgspec import Struct
 
 from viva.render.plots import layered, plot, tips
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from viva.render.plots import Layered
 
-Age = TypeVar("Age", float, "NDArray[Any]")
+Age = TypeVar("Age", float, pl.Expr)
 
 
 LOGARITHMS: dict[str, float] = {"e": math.e, "2": 2.0, "10": 10.0}
@@ -51,43 +49,38 @@ class Line(Struct, frozen=True, kw_only=True):
     logarithm: Literal["e", "2", "10"] = "e"
 
     def height(self, age: Age) -> Age:
-        """Return the logarithm of views at an age in days, or at many."""
+        """Return the logarithm of views at an age in days."""
         slope = (self.to_log - self.from_log) / (self.to_days - self.from_days)
         return self.from_log + slope * (age - self.from_days)
 
-    def above(self, views: NDArray[np.uint32], ages: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return whether questions are strictly above the line; those without views are not."""
-        seen = np.log(np.maximum(views, 1).astype(np.float64)) / math.log(LOGARITHMS[self.logarithm])
-        return (views > 0) & (seen > self.height(ages))
+    def log(self, views: pl.Expr) -> pl.Expr:
+        """Return the logarithm of views."""
+        return views.log() / math.log(LOGARITHMS[self.logarithm])
+
+    def above(self, views: pl.Expr, age: pl.Expr) -> pl.Expr:
+        """Tell questions strictly above the line; those without views are not."""
+        return self.log(views) > self.height(age)
 
 
 AGE_STEP, LOG_STEP = 60, 0.25
 """Days and logarithm of views of one cell of the plane."""
 
 
-class ViewAges(Struct, frozen=True, kw_only=True):
+class ViewAges(Struct, frozen=True):
     """Questions in the plane of age and views: the paper's Figure 3, as counts. A cell is named by its lower corner."""
 
     line: Line
-    cells: tuple[tuple[int, float, int, int], ...]
-    """Age in days, logarithm of views, questions above the line, and on or below it."""
+    cells: pl.DataFrame
+    """Age in days, log (of views), above (questions above the line), below (on or below it)."""
 
 
-def view_ages(line: Line, ages: NDArray[np.int64], views: NDArray[np.uint32]) -> ViewAges:
-    """Count questions by cells of AGE_STEP days and LOG_STEP of the line's logarithm; `views` are above 0."""
-    above = line.above(views, ages)
-    logs = np.log(views.astype(np.float64)) / math.log(LOGARITHMS[line.logarithm])
-    places = np.stack([ages // AGE_STEP, np.floor(logs / LOG_STEP).astype(np.int64)], axis=1)
-    cells, inverse = np.unique(places, axis=0, return_inverse=True)
-    counts = np.bincount(inverse.ravel(), minlength=len(cells))
-    kept = np.bincount(inverse.ravel(), weights=above, minlength=len(cells)).astype(np.int64)
-    return ViewAges(
-        line=line,
-        cells=tuple(
-            (int(age) * AGE_STEP, float(log) * LOG_STEP, int(up), int(count - up))
-            for (age, log), up, count in zip(cells, kept, counts, strict=True)
-        ),
-    )
+def view_ages(line: Line, questions: pl.DataFrame) -> ViewAges:
+    """Count questions (age, views above 0) by cells of AGE_STEP days and LOG_STEP of the line's logarithm."""
+    age, views = pl.col("age"), pl.col("views")
+    log = (line.log(views) / LOG_STEP).round(9).floor() * LOG_STEP  # rounded, so that a power of the base is whole
+    cells = questions.select(age // AGE_STEP * AGE_STEP, log=log, above=line.above(views, age)).group_by("age", "log")
+    counts = cells.agg(pl.col("above").sum(), below=pl.col("above").not_().sum())
+    return ViewAges(line, counts.sort("age", "log"))
 
 
 ABOVE, BELOW = "above the line", "on or below it"
@@ -97,12 +90,15 @@ def views_chart(plane: ViewAges) -> Layered:
     """Draw a heat map of the counts with the line."""
     import altair as alt
 
-    rows: list[dict[str, Any]] = [
-        {"age": age, "older": age + AGE_STEP, "log": log, "more": log + LOG_STEP, "questions": above + below,
-         "place": ABOVE if above >= below else BELOW}
-        for age, log, above, below in plane.cells
-    ]  # fmt: skip
-    up, down = sum(cell[2] for cell in plane.cells), sum(cell[3] for cell in plane.cells)
+    above, below = pl.col("above"), pl.col("below")
+    rows = plane.cells.select(
+        "age",
+        older=pl.col("age") + AGE_STEP,
+        log="log",
+        more=pl.col("log") + LOG_STEP,
+        questions=above + below,
+        place=pl.when(above >= below).then(pl.lit(ABOVE)).otherwise(pl.lit(BELOW)),
+    ).to_dicts()
     age = alt.X("age:Q", title="age, days").scale(zero=True, nice=False)
     log = alt.Y("log:Q", title=f"views, logarithm to base {plane.line.logarithm}").scale(nice=False)
     heat = plot(rows).mark_rect(stroke=None).encode(
@@ -115,7 +111,8 @@ def views_chart(plane: ViewAges) -> Layered:
         tooltip=tips(("age:Q", "age from, days"), ("log:Q", "logarithm of views from", ".2f"),
                      ("questions:Q", "", ","), ("place:N", "mostly")),
     )  # fmt: skip
-    ends = (0.0, float(max(age for age, *_ in plane.cells) + AGE_STEP))
+    ends = (0.0, float(rows[-1]["older"]))
     rule = plot({"age": end, "log": plane.line.height(end)} for end in ends).mark_line(strokeWidth=2, color="gray")
+    up, down = plane.cells.sum().select("above", "below").row(0)
     counted = f"{up:,} questions above the line, {down:,} on or below it"
     return layered(heat, rule.encode(x=age, y=log), title="Views over age", below=counted, height=380)
