@@ -9,9 +9,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from build.clrbench_project import reviewed
 from build.infibench_pool import FLATTEN, HIDDEN, SORTED, asked
@@ -32,7 +34,7 @@ from viva.build.stackexchange.coverage import (
 from viva.build.stackexchange.export import emit, licence_of, misread, question_node
 from viva.build.stackexchange.kit import accepted_text, block, digest, names, original, template
 from viva.build.stackexchange.kitchecks import check_kit
-from viva.build.stackexchange.pilots import Answers, Reply, findings
+from viva.build.stackexchange.pilots import REPLIES, findings, tried
 from viva.build.stackexchange.plaintext import one_title, plain, shared_text
 from viva.engine.reviews import Review
 from viva.errors import DataError
@@ -246,9 +248,11 @@ PILOTS = [
 
 @each_row(*PILOTS)
 def test_what_pilot_runs_tell(scores: Any, discrimination: float | None, kinds: list[str]) -> None:
-    replies = [Reply(model, score) for model, given in scores.items() for score in given]
-    found = findings({"q": Answers(replies, discrimination)})
-    assert [one.kind for one in found] == kinds
+    replies = [("q", model, score, "", "") for model, given in scores.items() for score in given]
+    (question,) = tried(pl.DataFrame(replies, REPLIES, orient="row"))
+    if discrimination is not None:
+        question = replace(question, discrimination=discrimination)
+    assert [one.kind for one in findings([question])] == kinds
 
 
 # --- what is written ---

@@ -47,16 +47,6 @@ from viva.build.stackexchange.kit import (
     read_instructions,
     request,
 )
-from viva.build.stackexchange.pilots import (
-    KINDS,
-    Answers,
-    Finding,
-    discriminate,
-    findings,
-    gather_answers,
-    models_of,
-    named_runs,
-)
 from viva.build.stackexchange.project import MANY, Exported, Project, decide, refusal, take_over, take_pool
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError, flag, option
@@ -351,47 +341,40 @@ class CalibrateConfig(Struct, kw_only=True):
 @command(CalibrateConfig, "action")
 def calibrate(config: CalibrateConfig) -> int:
     """Which questions are no good, by pilot runs."""
+    from viva.build.stackexchange import pilots
+
     opened = Project(config.project)
-    known = {f"so-{about.id}" for about in opened.pool}
-    answers: dict[str, Answers] = {}
-    changed: set[str] = set()
-    for name, label in named_runs(config.runs):
-        changed |= gather_answers(opened, name, label, known, answers)
-    if not answers:
+    replies, changed = pilots.gathered(opened, config.runs)
+    if replies.is_empty():
         raise DataError(
             f"the runs asked none of the questions of {config.project}; run the set that `export {option('pilot')}` "
             "wrote"
         )
-    discriminate(answers)
-    told = findings(answers)
-    shown = [
-        "\n".join(_lines(finding, answers[finding.question], config.answers, finding.question in changed))
-        for finding in told
-    ]
+    questions = pilots.tried(replies)
+    told = pilots.findings(questions)
+    shown = []
+    for finding in told:
+        since = " (changed since it was run)" if finding.question in changed else ""
+        lines = [f"=== {finding.question}{since}: {pilots.KINDS[finding.kind]}"]
+        lines.append(f"    {escape_invisible(finding.said)}")
+        for reply in pilots.shown(replies, finding, config.answers):
+            lines.append(f"--- {one_line(reply['model'], 80)} scores {reply['score']:.3g}")
+            lines.append(textwrap.indent(escape_invisible(reply["text"]), "    ", lambda _: True))
+            lines.append(f"    why: {one_line(reply['why'], 400)}")
+        shown.append("\n".join(lines))
     list_first(shown, everything=config.everything)
-    models = models_of(answers)
     if changed:
         named = ", ".join(sorted(changed)[:10]) + (" and more" if len(changed) > 10 else "")
         say(f"viva: {plural(len(changed), 'question')} changed since the runs: {escape_invisible(named)}")
-    if len(models) < 3:
-        say(f"viva: {plural(len(models), 'model')}: whether a question goes with the rest takes three")
+    models = replies["model"].n_unique()
+    if models < 3:
+        say(f"viva: {plural(models, 'model')}: whether a question goes with the rest takes three")
     bad = len({finding.question for finding in told})
     print(
-        f"{plural(len(answers), 'question')} tried by {plural(len(models), 'model')}; {bad:,} with a finding, "
-        f"{len(answers) - bad:,} without"
+        f"{plural(len(questions), 'question')} tried by {plural(models, 'model')}; {bad:,} with a finding, "
+        f"{len(questions) - bad:,} without"
     )
     return EXIT_INCOMPLETE if told else EXIT_OK
-
-
-def _lines(finding: Finding, answers: Answers, keep: int, changed: bool) -> Iterable[str]:
-    """Yield the lines of a finding, with answers."""
-    since = " (changed since it was run)" if changed else ""
-    yield f"=== {finding.question}{since}: {KINDS[finding.kind]}"
-    yield f"    {escape_invisible(finding.said)}"
-    for reply in answers.shown(keep, best=finding.show == "best"):
-        yield f"--- {one_line(reply.model, 80)} scores {reply.score:.3g}"
-        yield textwrap.indent(escape_invisible(reply.text), "    ", lambda _: True)
-        yield f"    why: {one_line(reply.why, 400)}"
 
 
 class ExportConfig(Struct, kw_only=True):
