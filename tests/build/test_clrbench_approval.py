@@ -19,9 +19,9 @@ from build.clrbench_project import DEADLOCK, GOOD, build, collected, make_projec
 from rows import each_row, table
 from servers.fixtures import Serve, Viva
 from viva.benchmarks.clrbench.schema import read_records, to_questions
-from viva.build.approval import State
+from viva.build.approval import State, replay
 from viva.build.reasoning.checks import Checked
-from viva.build.reasoning.project import Project, Rejected, fold, read_draft, read_instructions, released, request
+from viva.build.reasoning.project import Project, Rejected, proposal, read_draft, read_instructions, released, request
 from viva.build.reasoning.sheet import approval_key
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import DataError, StorageError, VivaError
@@ -46,7 +46,7 @@ def event(
 
 
 def state(*events: Review, start: str = "D") -> State:
-    return fold([QUESTION], {QUESTION.asked: ("m", start)}, events).proposals[0].state
+    return replay([proposal(QUESTION, "m", start)], events)[0][0].state
 
 
 COURSES = [
@@ -119,8 +119,8 @@ def test_what_gets_out_was_approved_with_exactly_that_text_and_nobody_objects(ha
     """An oracle that knows only of last words: whose approval is of which text."""
     filler = collected(2, rationale="Filler.")
     approval = reviewed(approval_key(filler, "Filler."), "z", "approve", filler.id)
-    folded = fold([QUESTION, filler], {QUESTION.asked: ("m", "D")}, [*happened, approval])
-    made = released(folded, Checked([QUESTION, filler], [], 0), name="n", seed=0, sources={})
+    replayed = replay([proposal(QUESTION, "m", "D"), proposal(filler)], [*happened, approval])
+    made = released(*replayed, Checked([QUESTION, filler], [], 0), name="n", seed=0, sources={})
     out = [json.loads(line) for lines in made.contents.values() for line in lines.splitlines()]
     texts = [row["rationale"] for row in out if row["question"] == QUESTION.question]
     names = {approval_key(QUESTION, text): text for text in TEXTS}
@@ -152,14 +152,19 @@ CHANGES = [{"question": "Other?"}, {"gold": "Other."}, {"source": "book"}, {"dif
 def test_a_question_that_changed_after_its_approval_is_not_approved(changed: object) -> None:
     approval = event("a", "approve")
     other = collected(**changed)
-    folded = fold([other], {QUESTION.asked: ("m", "D"), other.asked: ("m", "D")}, [approval])
-    assert folded.approved == []
-    assert folded.lapsed == {QUESTION.id}
+    replayed = replay([proposal(other, "m", "D")], [approval])
+    with pytest.raises(DataError, match=r"nothing is approved.*1 changed since its approval"):
+        released(*replayed, Checked([other], [], 0), name="n", seed=0, sources={})
 
 
 def test_a_sheet_sorted_anew_keeps_its_approvals() -> None:
     moved = collected(7, id="other/id", question=QUESTION.question, gold=QUESTION.gold)
-    assert len(fold([moved], {moved.asked: ("m", "D")}, [event("a", "approve")]).approved) == 1
+    (found,), strange = replay([proposal(moved, "m", "D")], [event("a", "approve")])
+    assert (found.state.status, strange) == ("approved", [])
+
+
+def approved(project: Path) -> list[str]:
+    return [one.state.text for one in Project(project).texts() if one.state.status == "approved"]
 
 
 def approved_project(folder: Path, rows: list[dict[str, str]]) -> Path:
@@ -277,7 +282,7 @@ def test_a_spreadsheet_of_decisions_goes_round(tmp_path: Path) -> None:
         writer.writeheader()
         writer.writerows(table)
     assert "4 decisions" in build("approve", project, "--reviewer", "Ada", "--file", file).out
-    found = {p.question.type: p.state for p in Project(project).folded().proposals}
+    found = {p.question.type: p.state for p in Project(project).texts()}
     assert {kind: one.status for kind, one in found.items()} == {
         "MC": "approved", "MS": "rejected", "TF": "edited", "FB": "waiting", "OE": "approved",
     }  # fmt: skip
@@ -334,11 +339,14 @@ def test_the_page_gets_items_whose_marks_are_decisions(tmp_path: Path) -> None:
     for number, (item, text) in enumerate(zip(items[:2], ("<b>So.</b>", "Better.\r\nMuch."), strict=True)):
         log.append([Review(id=f"{number:032x}", at=1.0, reviewer="Ada", item=item.key, about=item.about, after=1.0,
                            aspect=RATIONALE, text_before="<b>So.</b>", text_after=text)])  # fmt: skip
-    assert [p.state.text for p in Project(project).folded().approved] == ["<b>So.</b>", "Better.\nMuch."]
+    assert approved(project) == [
+        "<b>So.</b>",
+        "Better.\nMuch.",
+    ]
     assert len(Project(project).items()) == 3
     assert len(Project(project).items(everything=True)) == 5
     log.undo("Ada", "f" * 32, 2.0)
-    assert [p.state.text for p in Project(project).folded().approved] == ["<b>So.</b>"]
+    assert approved(project) == ["<b>So.</b>"]
 
 
 @cache
@@ -419,7 +427,7 @@ def test_drafting_stops_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
     keys = [line["key"] for line in lines(project / "drafts.jsonl")]
     assert len(keys) == len(set(keys)) == 5
     assert "0 replies of 0 asked" in build(*drafting).out
-    assert {p.state.text for p in Project(project).folded().proposals} == {"mc", "ms", "tf", "fb", ""}
+    assert {p.state.text for p in Project(project).texts()} == {"mc", "ms", "tf", "fb", ""}
     changed = [
         {**row, "question": "Every waiting cycle is bad."} if row["type"] == "TF" else row for row in GOOD.values()
     ]
@@ -436,7 +444,7 @@ def test_what_was_rejected_is_drafted_anew_with_the_remarks(tmp_path: Path) -> N
     assert "0 replies of 0 asked" in build(*drafting).out
     assert "1 reply of 1 asked" in build(*drafting, "--rejected").out
     assert "0 replies of 0 asked" in build(*drafting, "--rejected").out
-    found = {p.question.type: p.state for p in Project(project).folded().proposals}
+    found = {p.question.type: p.state for p in Project(project).texts()}
     assert (found["TF"].text, found["TF"].status, found["OE"].status) == ("second", "waiting", "approved")
     again = request(QUESTION, bundled(), Sampling(), Rejected("first", ("too vague",), 1))
     assert "too vague" in prompt_text(again.prompt)
@@ -446,7 +454,7 @@ def test_an_author_needs_no_model_but_an_approval(tmp_path: Path) -> None:
     project = make_project(tmp_path / "p", [{**GOOD["TF"], "rationale": "Mine."}])
     file = replies(tmp_path / "r.jsonl", TF="model's")
     assert "0 replies of 0 asked" in build("draft", project, "--model", f"replay/{file}").out
-    (proposal,) = Project(project).folded().proposals
+    (proposal,) = Project(project).texts()
     assert (proposal.author, proposal.state.text, proposal.state.status) == ("sheet", "Mine.", "waiting")
 
 
@@ -461,7 +469,7 @@ def test_a_killed_draft_goes_on(tmp_path: Path, serve: Serve, viva: Viva) -> Non
     drafts = lines(project / "drafts.jsonl")
     assert len(drafts) == len({line["key"] for line in drafts}) == 24
     assert server.asked <= 24 + 2  # what was in flight when it was killed
-    assert len(Project(project).folded().proposals) == 24
+    assert len(Project(project).texts()) == 24
 
 
 def test_two_do_not_draft_at_once(tmp_path: Path) -> None:

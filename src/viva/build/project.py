@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from viva.build.approval import P
+from viva.build.approval import P, replay
 from viva.build.files import AUDIT, clean, filled_rows, new_sheet, replace_file, write_set, written_table
 from viva.build.options import ProjectPath, counts_text, tell_held, tell_notes
 from viva.engine.journal import Entry, Journal
@@ -181,8 +181,8 @@ class TextProject(ProjectFolder, Generic[P]):
     """End of the message about an unknown question: `no question NAME ...`."""
 
     @abstractmethod
-    def texts(self) -> Sequence[P]:
-        """Return every question with its text, by the current audit trail."""
+    def begun(self) -> list[P]:
+        """Return every question with its first text."""
 
     @abstractmethod
     def about(self, proposal: P) -> dict[str, str]:
@@ -199,6 +199,14 @@ class TextProject(ProjectFolder, Generic[P]):
     @abstractmethod
     def item(self, proposal: P) -> Item:
         """Return a question for the review page, its text to be edited, approved or rejected."""
+
+    def replayed(self) -> tuple[list[P], list[Review]]:
+        """Return every question with its text by the current audit trail, and decisions about none of them."""
+        return replay(self.begun(), self.decisions(clean))
+
+    def texts(self) -> list[P]:
+        """Return every question with its text by the current audit trail."""
+        return self.replayed()[0]
 
     def proposals(self) -> dict[str, P]:
         """Return question → proposal, for those that can be decided about."""

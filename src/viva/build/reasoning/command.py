@@ -24,7 +24,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from viva.build.drafting import DraftOptions, ask_and_keep, ending, model_and_sampling
-from viva.build.files import content_of, replace_file, tidy
+from viva.build.files import content_of, decoded, replace_file, tidy
 from viva.build.options import (
     SHOWN,
     Force,
@@ -46,7 +46,6 @@ from viva.build.reasoning import topics
 from viva.build.reasoning.coverage import Concept, Level, picture
 from viva.build.reasoning.project import TOPICS, Project, opened_project, read_instructions
 from viva.build.reasoning.sheet import TYPES
-from viva.build.reasoning.topics import outline, read_contents
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
 from viva.fields import note
@@ -113,7 +112,7 @@ def graph(config: GraphConfig) -> int:
 def _outlined(table: str) -> topics.Graph:
     """Read the topic graph from an argument `FILE` or `NAME=FILE`."""
     name, _, rest = table.rpartition("=") if not Path(table).exists() else ("", "", table)
-    contents = outline(read_contents(content_of(Path(rest)), rest), tidy(name))
+    contents = topics.outline(decoded(content_of(Path(rest)), rest)[0], tidy(name))
     notes = []
     if contents.left_out:
         first = ", ".join(dict.fromkeys(contents.left_out[:3]))
@@ -213,7 +212,7 @@ def coverage(config: CoverageConfig) -> int:
     graph = opened.needed_graph()
     questions = opened.checked.questions if opened.sheet else []
     if config.approved and opened.sheet:
-        questions = [proposal.question for proposal in opened.folded().approved]
+        questions = [each.question for each in opened.texts() if each.state.status == "approved"]
     concepts = coverages.coverage(graph, questions, config.level, config.least)
     if config.chart:
         save(picture(graph, concepts, f"{config.project.resolve().name}: topics and questions"), config.chart)
@@ -313,7 +312,7 @@ def export(config: ExportConfig) -> int:
     opened = opened_project(config.project)
     opened.needed_graph()
     made = sets.released(
-        opened.folded(),
+        *opened.replayed(),
         opened.checked,
         name=config.name or config.project.resolve().name,
         seed=config.seed,

@@ -17,7 +17,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from msgspec import Struct
 from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.clrbench.schema import Record, Type, problems
 from viva.build import approval
-from viva.build.approval import Status, decision, replay
+from viva.build.approval import Status, decision
 from viva.build.drafting import draft_and_doubt, draft_texts, drafting_request, texts_of
 from viva.build.files import Made, clean, counted, toml_of
 from viva.build.options import counts_text
@@ -48,36 +48,14 @@ class Proposal(approval.Proposal, frozen=True, kw_only=True):
     question: Collected
 
 
-class ApprovalStates(Struct, frozen=True):
-    """Every question's rationale, and the ids of questions that changed after their approval."""
+def proposal(question: Collected, author: str = "", draft: str = "") -> Proposal:
+    """Return a question with its first rationale: the sheet's, which takes precedence, or a model's draft.
 
-    proposals: list[Proposal]
-    lapsed: frozenset[str]
-
-    @property
-    def approved(self) -> list[Proposal]:
-        """Proposals that may enter the set; `state.text` is the approved text."""
-        return [proposal for proposal in self.proposals if proposal.state.status == "approved"]
-
-
-def fold(
-    questions: Iterable[Collected], drafts: Mapping[str, tuple[str, str]], reviews: Iterable[Review]
-) -> ApprovalStates:
-    """Return every question with the state of its rationale; `reviews` are in the order of the audit trail.
-
-    `drafts`: `Collected.asked` → (model, text); a rationale in the sheet takes precedence. Two questions with the same
-    content would share their items; the sheet's checks let only one of them through.
+    Two questions with the same content would share their items; the sheet's checks let only one of them through.
     """
-    begun: list[Proposal] = []
-    for question in questions:
-        author, start = ("sheet", question.rationale) if question.rationale else drafts.get(question.asked, ("", ""))
-        key_of = partial(approval_key, question)
-        author = author if start else ""
-        begun.append(Proposal(name=question.id, start=start, author=author, key_of=key_of, question=question))
-    texts, strange = replay(begun, reviews)
-    lapsed = {review.about.get("question", "") for review in strange if decision(review) == "approve"}
-    fresh = {text.name for text in texts if text.state.status in ("waiting", "no text")}
-    return ApprovalStates(texts, frozenset(lapsed & fresh))
+    author, start = ("sheet", question.rationale) if question.rationale else (author if draft else "", draft)
+    key_of = partial(approval_key, question)
+    return Proposal(name=question.id, start=start, author=author, key_of=key_of, question=question)
 
 
 TOPICS, SHEET, SHEET_JSONL = "topics.csv", "collection.csv", "collection.jsonl"
@@ -146,18 +124,15 @@ class Project(TextProject[Proposal]):
         """`Collected.asked` → the question's last draft."""
         return self.last_drafts(read_draft)
 
-    def folded(self) -> ApprovalStates:
-        """Return every usable question with its rationale's state by the current audit trail."""
-        drafts = {asked: (draft.model, draft.text) for asked, draft in self.drafts.items()}
-        return fold(self.checked.questions, drafts, self.decisions(clean))
+    def begun(self) -> list[Proposal]:
+        """Return every usable question with its first rationale."""
+        none = Drafted("", "", "", 0)
+        drafts = [(question, self.drafts.get(question.asked, none)) for question in self.checked.questions]
+        return [proposal(question, draft.model, draft.text) for question, draft in drafts]
 
     def sources(self) -> dict[str, str]:
         """Return the files that a set is made from → SHA-256."""
         return self.digests((TOPICS, self.sheet_name, DRAFTS, REVIEWS))
-
-    def texts(self) -> list[Proposal]:
-        """Return every usable question with its rationale."""
-        return self.folded().proposals
 
     def about(self, proposal: Proposal) -> dict[str, str]:
         """Return the properties of a question for people and filters."""
@@ -177,7 +152,7 @@ class Project(TextProject[Proposal]):
         rejected drafts as well.
         """
         asked: list[tuple[str, Generate]] = []
-        for proposal in self.folded().proposals:
+        for proposal in self.texts():
             question, state = proposal.question, proposal.state
             drafted = self.drafts.get(question.asked)
             earlier: Rejected | None = None
@@ -334,16 +309,20 @@ class Manifest(Made, kw_only=True):
 
 
 def released(
-    folded: ApprovalStates,
+    texts: Sequence[Proposal],
+    strange: Iterable[Review],
     checked: Checked,
     *,
     name: str,
     seed: int,
     sources: dict[str, str],
 ) -> Release[Manifest]:
-    """Return the set of all approved questions. Raises DataError if there are none."""
-    usable = folded.approved
-    held = _held(folded, checked)
+    """Return the set of all approved questions; `strange` are decisions about none of the `texts`.
+
+    Raises DataError if there are none.
+    """
+    usable = [each for each in texts if each.state.status == "approved"]
+    held = _held(texts, {review.about.get("question") for review in strange if decision(review) == "approve"}, checked)
     if not usable:
         why = counts_text(Counter(why for _, why in held))
         raise DataError(f"nothing is approved, so there is no set ({why or 'the sheet has no question'})")
@@ -376,14 +355,18 @@ def released(
     return Release(contents=contents, manifest=manifest, held=held, notes=[f"note: {note}" for note in notes])
 
 
-def _held(folded: ApprovalStates, checked: Checked) -> Held:
-    """Return the rows held back from the set, each with its question's id if it has one."""
+def _held(texts: Sequence[Proposal], approved: Container[str | None], checked: Checked) -> Held:
+    """Return the rows held back from the set, each with its question's id if it has one.
+
+    `approved`: questions that were approved as they then were.
+    """
     broken = {problem.row for problem in checked.errors if problem.row}
-    held = [(row, "", DEFECTIVE) for row in broken.difference(proposal.question.row for proposal in folded.proposals)]
-    for proposal in folded.proposals:
-        if proposal.state.status != "approved":
-            why = LAPSED if proposal.name in folded.lapsed else _HELD[proposal.state.status]
-            held.append((proposal.question.row, proposal.name, why))
+    held = [(row, "", DEFECTIVE) for row in broken.difference(each.question.row for each in texts)]
+    for each in texts:
+        status = each.state.status
+        if status != "approved":
+            lapsed = each.name in approved and status in ("waiting", "no text")
+            held.append((each.question.row, each.name, LAPSED if lapsed else _HELD[status]))
     return [(f"row {row}{name and f', {name}'}", why) for row, name, why in sorted(held)]
 
 

@@ -299,18 +299,14 @@ _LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,500}\)")
 _RULE = re.compile(r"[-=_*~#.\s]{2,}\Z")
 
 
-class Entry(Struct, frozen=True):
-    """A line of a table of contents: level (1 is the outermost) and title."""
+class Outline(Struct, frozen=True):
+    """The graph of a table of contents, and what was left out of it."""
 
-    level: int
-    title: str
-
-
-class Contents(Struct, frozen=True):
-    """A parsed table of contents. `left_out` are headings that are no topics (Preface, Exercises, ...)."""
-
-    entries: tuple[Entry, ...]
-    left_out: tuple[str, ...] = ()
+    graph: Graph
+    left_out: tuple[str, ...]
+    """Headings that name no topic (Preface, Exercises, ...)."""
+    too_deep: int
+    """Number of entries below the third level."""
 
 
 class _Line(Struct, frozen=True):
@@ -319,16 +315,15 @@ class _Line(Struct, frozen=True):
     numbered: bool = False
 
 
-def read_contents(content: bytes, name: str) -> Contents:
-    """Parse a file's content. Raises DataError if it is not text."""
-    text, _ = decoded(content, name)
-    return parse(text)
+def outline(text: str, under: str = "") -> Outline:
+    """Return the graph of a table of contents; `under` is the discipline to put it under (a book's title).
 
-
-def parse(text: str) -> Contents:
-    """Parse a table of contents. Never fails: any text is accepted."""
-    entries: list[Entry] = []
+    Never fails: any text is accepted.
+    """
+    edges: list[tuple[str, str]] = []
+    alone = [under] if under else []
     left_out: list[str] = []
+    too_deep = 0
     stack: list[_Line] = []
     heading = number = 0
     muted: _Line | None = None
@@ -354,8 +349,14 @@ def parse(text: str) -> Contents:
         while stack and stack[-1].rank >= line.rank:
             stack.pop()
         stack.append(line)
-        entries.append(Entry(len(stack), line.title))
-    return Contents(tuple(entries), tuple(left_out))
+        parent = stack[-2].title if len(stack) > 1 else under
+        if len(stack) + bool(under) > LEVELS:
+            too_deep += 1
+        elif parent:
+            edges.append((parent, line.title))
+        else:
+            alone.append(line.title)
+    return Outline(Graph(edges, alone), tuple(left_out), too_deep)
 
 
 def _has_pages(lines: list[str]) -> bool:
@@ -425,32 +426,3 @@ def _is_topic(title: str) -> bool:
     if bare in _words()["left_out"]:
         return False
     return not any(bare == begin or bare.startswith(f"{begin} ") for begin in _words()["left_out_from"])
-
-
-class Outline(Struct, frozen=True):
-    """The graph of a table of contents, and what was left out of it."""
-
-    graph: Graph
-    left_out: tuple[str, ...]
-    too_deep: int
-    """Number of entries below the third level."""
-
-
-def outline(contents: Contents, under: str = "") -> Outline:
-    """Return the graph of a table of contents; `under` is the discipline to put it under (a book's title)."""
-    edges: list[tuple[str, str]] = []
-    alone: list[str] = [under] if under else []
-    above: list[str] = [under] if under else []
-    deep = 0
-    for entry in contents.entries:
-        level = entry.level + (1 if under else 0)
-        if level > LEVELS:
-            deep += 1
-            continue
-        del above[level - 1 :]
-        if above:
-            edges.append((above[-1], entry.title))
-        else:
-            alone.append(entry.title)
-        above.append(entry.title)
-    return Outline(Graph(edges, alone), contents.left_out, deep)

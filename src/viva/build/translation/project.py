@@ -37,7 +37,7 @@ from viva.benchmarks.csbench.recordfiles import (
     text,
     written,
 )
-from viva.build.approval import Proposal, replay
+from viva.build.approval import Proposal
 from viva.build.drafting import drafting_request, texts_of
 from viva.build.files import Made, clean, counted, readable_json, replace_file, toml_of
 from viva.build.options import counts_text
@@ -283,17 +283,17 @@ class Project(TextProject[Question]):
         records = self.source.records
         return list(zip(named(records), parts, records, strict=True))
 
-    def texts(self) -> list[Question]:
-        """Return every question with the state of its translation, in the order of the source."""
-        begun: list[Question] = []
+    def begun(self) -> list[Question]:
+        """Return every question with its drafted translation, in the order of the source."""
+        questions: list[Question] = []
         for name, part, record in self.sources():
             wanted = to_translate(record)
             start, author = self._draft(name, wanted)
             key_of = partial(item_key, name, headed(wanted))
-            begun.append(
+            questions.append(
                 Question(name=name, start=start, author=author, key_of=key_of, part=part, record=record, wanted=wanted)
             )
-        return replay(begun, self.decisions(clean))[0]
+        return questions
 
     def _draft(self, name: str, wanted: dict[str, str]) -> tuple[str, str]:
         """Return the model's translation as shown to people, and the model's name."""
