@@ -6,9 +6,8 @@ import math
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partialmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -62,6 +61,7 @@ def near_duplicates(texts: Sequence[str], threshold: float = THRESHOLD) -> Itera
 FEWEST = 10
 """Questions below which distributions are not checked: chance alone could skew them."""
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]*(?:/[a-z0-9][a-z0-9._-]*){0,5}")
+_JOINERS = "\u200c\u200d\xad"
 _LETTER_FIRST = re.compile(r"\(?([A-Za-z])[.):]\s")
 
 
@@ -99,18 +99,15 @@ def check_sheet(sheet: Sheet, graph: Graph | None) -> Checked:
     problems: list[Problem] = []
     seen: dict[str, int] = {}
     for row in sheet.filled:
-        reader = _Reader(row, ids.get(row.number, ""), graph)
-        question = reader.read()
+        question, told = _read(row, ids.get(row.number, ""), graph)
         if question and question.id in seen:
-            other = seen[question.id]
-            reader.error(
-                "id", "duplicate id", f"{question.id!r} is also the id of row {other}; leave one of them empty"
-            )
+            message = f"{question.id!r} is also the id of row {seen[question.id]}; leave one of them empty"
+            told += _placed(row, [("id", "duplicate id", message)])
             question = None
         if question:
             seen[question.id] = row.number
             questions.append(question)
-        problems += reader.problems
+        problems += told
     twice = _repeated(questions)
     problems += twice
     repeated = {problem.row for problem in twice if problem.error}
@@ -120,213 +117,186 @@ def check_sheet(sheet: Sheet, graph: Graph | None) -> Checked:
     return Checked(questions, problems, len(sheet.rows) - len(sheet.filled))
 
 
-@dataclass
-class _Reader:
-    """Reader of one row."""
+_LEVELS = ("discipline", "topic", "subtopic")
+_CHOICES = ("MC", "MS")
+Told: TypeAlias = "tuple[str, str, str] | tuple[str, str, str, Literal['warning']]"
+"""A problem's column, kind, message."""
 
-    row: Row
-    name: str
-    graph: Graph | None
-    problems: list[Problem] = field(default_factory=list)
 
-    def error(self, column: str, kind: str, message: str, *, error: bool = True) -> None:
-        self.problems.append(Problem(self.row.number, self.row.where(column), kind, message, error))
+def _read(row: Row, name: str, graph: Graph | None) -> tuple[Collected | None, list[Problem]]:
+    """Return the question of a row, None if the row has errors, and its problems."""
+    kind = as_type(row["type"])
+    told = [*_plain(row), *_topic(row.path, graph)]
+    options = [row[letter] for letter in LETTERS.lower()]
+    while options and not options[-1]:
+        options.pop()
+    if kind is None:
+        known = ", ".join(f"{short} ({NAMES[short]})" for short in TYPES)
+        told.append(("type", "type", f"{row['type'][:40]!r} is no type; write one of {known}"))
+    else:
+        told += [*_options(kind, options), *_answer(row, kind, len(options))]
+    problems = list(_placed(row, told))
+    if kind is None or any(problem.error for problem in problems):
+        return None, problems
+    gold = row["answer"]
+    if kind in _CHOICES:
+        gold = "".join(sorted(_letters(gold, kind)))
+    elif kind == "TF":
+        gold = _truth(gold)
+    others = (line.strip() for line in row["also_accepted"].split("\n"))
+    question = Collected(
+        row=row.number,
+        id=name,
+        path=row.path,
+        type=kind,
+        question=row["question"],
+        options=tuple(options),
+        gold=gold,
+        accepted=tuple(text for text in dict.fromkeys(others) if text and text != gold),
+        rationale=row["rationale"],
+        difficulty=row["difficulty"].casefold(),
+        source=row["source"],
+        exemplar=row["exemplar"].casefold() in CELLS["exemplar"],
+    )
+    return question, [*problems, *_placed(row, _leaks(question))]
 
-    warn = partialmethod(error, error=False)
 
-    def read(self) -> Collected | None:
-        """Return the question, or None if the row has errors."""
-        row = self.row
-        kind = as_type(row["type"])
-        self._plain()
-        self._topic()
-        if kind is None:
-            known = ", ".join(f"{short} ({NAMES[short]})" for short in TYPES)
-            self.error("type", "type", f"{row['type'][:40]!r} is no type; write one of {known}")
-            return None
-        options = self._options(kind)
-        gold, accepted = self._answer(kind, options)
-        if kind == "FB":
-            self._blank()
-        if any(problem.error for problem in self.problems):
-            return None
-        question = Collected(
-            row=row.number,
-            id=self.name,
-            path=row.path,
-            type=kind,
-            question=row["question"],
-            options=options,
-            gold=gold,
-            accepted=accepted,
-            rationale=row["rationale"],
-            difficulty=row["difficulty"].casefold(),
-            source=row["source"],
-            exemplar=row["exemplar"].casefold() in CELLS["exemplar"],
-        )
-        self._leaks(question)
-        return question
+def _placed(row: Row, told: Iterable[Told]) -> Iterator[Problem]:
+    for column, kind, message, *warning in told:
+        yield Problem(row.number, row.where(column), kind, message, not warning)
 
-    def _plain(self) -> None:
-        row = self.row
-        if not row["question"]:
-            self.error("question", "no question", "there is an answer but no question; write it, or empty the row")
-        if not row["source"]:
-            self.error("source", "no source", 'say where the question comes from (a book and page, a course, "own")')
-        if row["difficulty"] and row["difficulty"].casefold() not in DIFFICULTIES:
-            self.error(
-                "difficulty", "difficulty", f"{row['difficulty'][:40]!r}: write {', '.join(DIFFICULTIES)}, or nothing"
-            )
-        if row["id"] and (not _ID.fullmatch(row["id"]) or len(row["id"]) > 200):
-            self.error(
-                "id",
-                "id",
-                f"{row['id'][:60]!r}: use a-z, 0-9, hyphens and slashes (operating-systems/mc/1), or leave it empty",
-            )
-        for column in ("question", "answer", "rationale", *LETTERS.lower()):
-            hidden = next(
-                (
-                    c
-                    for c in row[column]
-                    if unicodedata.category(c) in ("Cf", "Co", "Cn") and c not in "\u200c\u200d\xad"
-                ),
-                "",
-            )
-            if hidden:
-                self.warn(
-                    column,
-                    "invisible",
-                    f"an invisible character U+{ord(hidden):04X}; type the cell anew if it is none of yours",
-                )
 
-    def _topic(self) -> None:
-        path = self.row.path
-        if not path:
-            self.error("discipline", "no discipline", "name the discipline")
-            return
-        for column, name in zip(("discipline", "topic", "subtopic"), path, strict=False):
-            if not name:
-                self.error(column, "topic", "a level is empty while a deeper one is not; fill it in")
-                return
-        if self.graph is None or self.graph.holds(path):
-            return
-        for depth, column in enumerate(("discipline", "topic", "subtopic")[: len(path)]):
-            if self.graph.holds(path[: depth + 1]):
-                continue
-            offered = self.graph.children.get(path[depth - 1], ()) if depth else self.graph.roots
-            near = nearest(path[depth], offered)
-            below = f"below {path[depth - 1]!r} " if depth else ""
-            hint = f"; did you mean {near!r}?" if near else "; add it to topics.csv, or choose one that is there"
-            self.error(column, "topic", f"{path[depth][:80]!r} is not {below}in the topic graph{hint}")
-            return
+def _plain(row: Row) -> Iterator[Told]:
+    if not row["question"]:
+        yield "question", "no question", "there is an answer but no question; write it, or empty the row"
+    if not row["source"]:
+        yield "source", "no source", 'say where the question comes from (a book and page, a course, "own")'
+    if (level := row["difficulty"]) and level.casefold() not in DIFFICULTIES:
+        yield "difficulty", "difficulty", f"{level[:40]!r}: write {', '.join(DIFFICULTIES)}, or nothing"
+    if (name := row["id"]) and (not _ID.fullmatch(name) or len(name) > 200):
+        advice = "use a-z, 0-9, hyphens and slashes (operating-systems/mc/1), or leave it empty"
+        yield "id", "id", f"{name[:60]!r}: {advice}"
+    for column in ("question", "answer", "rationale", *LETTERS.lower()):
+        unseen = (c for c in row[column] if unicodedata.category(c) in ("Cf", "Co", "Cn") and c not in _JOINERS)
+        if hidden := next(unseen, ""):
+            told = f"an invisible character U+{ord(hidden):04X}; type the cell anew if it is none of yours"
+            yield column, "invisible", told, "warning"
 
-    def _options(self, kind: Type) -> tuple[str, ...]:
-        row = self.row
-        given = [row[letter] for letter in LETTERS.lower()]
-        while given and not given[-1]:
-            given.pop()
-        if kind not in ("MC", "MS"):
-            if given:
-                self.error(
-                    LETTERS[len(given) - 1].lower(),
-                    "options",
-                    f"a {NAMES[kind]} question has no options; empty the cell or change the type",
-                )
-            return ()
-        if len(given) < 2:
-            self.error("b", "options", f"{len(given)} options; a {NAMES[kind]} question has 2 to 26")
-        folded: dict[str, str] = {}
-        for letter, option in zip(LETTERS, given, strict=False):
-            column = letter.lower()
-            if not option:
-                self.error(column, "options", "empty, while a later option is not; leave no gap")
-                continue
-            form = " ".join(option.split()).casefold()
-            if form in folded:
-                self.error(column, "options", f"the same as option {folded[form]}, but for case at most")
-            loose = next((other for text, other in folded.items() if _nearly(text, form)), "")
-            if loose and form not in folded:
-                self.warn(
-                    column, "options nearly equal", f"differs from option {loose} in punctuation or a letter only"
-                )
-            folded.setdefault(form, letter)
-        headed = [_LETTER_FIRST.match(option) for option in given]
-        if len(given) > 1 and all(
-            label and label[1].upper() == letter for label, letter in zip(headed, LETTERS, strict=False)
-        ):
-            self.error("a", "options", "options are written without their letters in front; Viva adds them")
-        return tuple(given)
 
-    def _answer(self, kind: Type, options: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-        row, answer = self.row, self.row["answer"]
-        if kind != "FB" and row["also_accepted"]:
-            self.error("also_accepted", "answer", f"a {NAMES[kind]} question has one answer; empty the cell")
-        if not answer:
-            self.error("answer", "no answer", "write the right answer")
-            return "", ()
-        if kind in ("MC", "MS"):
-            return self._letters(kind, options), ()
-        if kind == "TF":
-            word = answer.casefold().rstrip(".")
-            if word not in CELLS["true"] | CELLS["false"]:
-                self.error("answer", "answer", f"{answer[:40]!r}: write true or false")
-            return "true" if word in CELLS["true"] else "false", ()
-        accepted = [line.strip() for line in row["also_accepted"].split("\n") if line.strip()] if kind == "FB" else []
-        return answer, tuple(text for text in dict.fromkeys(accepted) if text != answer)
+def _topic(path: tuple[str, ...], graph: Graph | None) -> Iterator[Told]:
+    if not path:
+        yield "discipline", "no discipline", "name the discipline"
+    elif "" in path:
+        yield _LEVELS[path.index("")], "topic", "a level is empty while a deeper one is not; fill it in"
+    elif graph is not None and not graph.holds(path):
+        depth = next(depth for depth in range(len(path)) if not graph.holds(path[: depth + 1]))
+        offered = graph.children.get(path[depth - 1], ()) if depth else graph.roots
+        near = nearest(path[depth], offered)
+        below = f"below {path[depth - 1]!r} " if depth else ""
+        hint = f"; did you mean {near!r}?" if near else "; add it to topics.csv, or choose one that is there"
+        yield _LEVELS[depth], "topic", f"{path[depth][:80]!r} is not {below}in the topic graph{hint}"
 
-    def _letters(self, kind: Type, options: tuple[str, ...]) -> str:
-        answer = self.row["answer"]
-        letters = re.findall(r"[A-Za-z]+", answer)
-        told = "".join(letters).upper() if all(len(part) == 1 or kind == "MS" for part in letters) else ""
-        extra = re.sub(r"[A-Za-z\s,;/&+.()]|and", "", answer)
-        if not told or extra or re.search(r"[a-z]{2}", answer):
-            example = "B" if kind == "MC" else "A, C"
-            self.error(
-                "answer", "answer", f"{answer[:40]!r}: write the letter{'s' if kind == 'MS' else ''}, as in {example}"
-            )
-            return ""
-        legal = LETTERS[: len(options)]
-        wrong = sorted(set(told) - set(legal))
-        if wrong:
-            self.error("answer", "answer", f"there is no option {wrong[0]}; the options are {', '.join(legal)}")
-        elif len(set(told)) < len(told):
-            self.error("answer", "answer", f"{answer[:40]!r} names a letter twice")
-        elif kind == "MC" and len(told) != 1:
-            self.error(
-                "answer",
-                "answer",
-                f"{answer[:40]!r}: a multiple-choice question has one right letter; for several use MS",
-            )
-        elif kind == "MS" and len(told) == len(options):
-            self.error("answer", "all right", "every option is right: whoever ticks everything wins; add a wrong one")
-        elif kind == "MS" and len(told) == 1:
-            self.warn("answer", "one right", "only one option is right; is it multiple choice?")
-        return "".join(sorted(told))
 
-    def _blank(self) -> None:
-        text = self.row["question"]
-        blanks = re.findall(r"_{2,}", text)
+def _options(kind: Type, given: Sequence[str]) -> Iterator[Told]:
+    letters = LETTERS[: len(given)]
+    if kind not in _CHOICES:
+        if given:
+            last = letters[-1].lower()
+            yield last, "options", f"a {NAMES[kind]} question has no options; empty the cell or change the type"
+        return
+    if len(given) < 2:
+        yield "b", "options", f"{len(given)} options; a {NAMES[kind]} question has 2 to 26"
+    forms: dict[str, str] = {}
+    for letter, option in zip(letters, given, strict=True):
+        form = " ".join(option.split()).casefold()
+        if not option:
+            yield letter.lower(), "options", "empty, while a later option is not; leave no gap"
+        elif form in forms:
+            yield letter.lower(), "options", f"the same as option {forms[form]}, but for case at most"
+        else:
+            loose = next((other for text, other in forms.items() if _nearly(text, form)), "")
+            if loose:
+                told = f"differs from option {loose} in punctuation or a letter only"
+                yield letter.lower(), "options nearly equal", told, "warning"
+            forms[form] = letter
+    headed = [(label := _LETTER_FIRST.match(option)) and label[1].upper() for option in given]
+    if len(given) > 1 and headed == list(letters):
+        yield "a", "options", "options are written without their letters in front; Viva adds them"
+
+
+def _answer(row: Row, kind: Type, options: int) -> Iterator[Told]:
+    answer, shown = row["answer"], repr(row["answer"][:40])
+    if kind != "FB" and row["also_accepted"]:
+        yield "also_accepted", "answer", f"a {NAMES[kind]} question has one answer; empty the cell"
+    if not answer:
+        yield "answer", "no answer", "write the right answer"
+    elif kind in _CHOICES:
+        yield from _letter_problems(kind, _letters(answer, kind), LETTERS[:options], shown)
+    elif kind == "TF" and not _truth(answer):
+        yield "answer", "answer", f"{shown}: write true or false"
+    if kind == "FB":
+        blanks = re.findall(r"_{2,}", row["question"])
         if len(blanks) != 1:
             what = "no blank" if not blanks else f"{len(blanks)} blanks"
-            self.error("question", "blank", f"{what}; show the one blank as {GAP} (four underscores)")
+            yield "question", "blank", f"{what}; show the one blank as {GAP} (four underscores)"
         elif blanks[0] != GAP:
-            self.error("question", "blank", f"the blank has {len(blanks[0])} underscores; write four: {GAP}")
+            yield "question", "blank", f"the blank has {len(blanks[0])} underscores; write four: {GAP}"
 
-    def _leaks(self, question: Collected) -> None:
-        """Report a question that contains its answer."""
-        asked = f" {' '.join(words(question.question))} "
-        if question.type == "FB":
-            for text in (question.gold, *question.accepted):
-                if len(text) > 2 and words(text) and f" {' '.join(words(text))} " in asked:
-                    self.warn("question", "answer in question", f"the question contains its answer {text[:60]!r}")
-                    return
-        elif question.type == "MC":
-            inside = [letter for letter, option in zip(LETTERS, question.options, strict=False)
-                      if len(words(option)) > 1 and f" {' '.join(words(option))} " in asked]  # fmt: skip
-            if inside == [question.gold]:
-                self.warn("question", "answer in question", "the question contains the right option, and no other")
-        elif question.type == "OE" and " ".join(words(question.gold)) == asked.strip():
-            self.warn("answer", "answer in question", "the answer repeats the question")
+
+def _truth(answer: str) -> str:
+    """Return "true" or "false" as an answer says; "" if it says neither."""
+    word = answer.casefold().rstrip(".")
+    return next((truth for truth in ("true", "false") if word in CELLS[truth]), "")
+
+
+def _letters(answer: str, kind: Type) -> str:
+    """Return the letters that an answer names; "" if it is written otherwise."""
+    named = re.findall(r"[A-Za-z]+", answer)
+    extra = re.sub(r"[A-Za-z\s,;/&+.()]", "", answer)
+    if extra or re.search(r"[a-z]{2}", answer) or (kind == "MC" and any(len(part) > 1 for part in named)):
+        return ""
+    return "".join(named).upper()
+
+
+def _letter_problems(kind: Type, named: str, legal: str, shown: str) -> Iterator[Told]:
+    several = kind == "MS"
+    wrong = sorted(set(named) - set(legal))
+    if not named:
+        how = "letters, as in A, C" if several else "letter, as in B"
+        yield "answer", "answer", f"{shown}: write the {how}"
+    elif wrong:
+        yield "answer", "answer", f"there is no option {wrong[0]}; the options are {', '.join(legal)}"
+    elif len(set(named)) < len(named):
+        yield "answer", "answer", f"{shown} names a letter twice"
+    elif not several and len(named) > 1:
+        yield "answer", "answer", f"{shown}: a multiple-choice question has one right letter; for several use MS"
+    elif several and len(named) == len(legal):
+        yield "answer", "all right", "every option is right: whoever ticks everything wins; add a wrong one"
+    elif several and len(named) == 1:
+        yield "answer", "one right", "only one option is right; is it multiple choice?", "warning"
+
+
+def _leaks(question: Collected) -> Iterator[Told]:
+    """Tell of a question that contains its answer."""
+    asked = f" {' '.join(words(question.question))} "
+    told: Told | None = None
+    if question.type == "FB":
+        inside = [text for text in (question.gold, *question.accepted) if len(text) > 2 and _within(text, asked)]
+        if inside:
+            told = "question", "answer in question", f"the question contains its answer {inside[0][:60]!r}", "warning"
+    elif question.type == "MC":
+        pairs = zip(LETTERS, question.options, strict=False)
+        inside = [letter for letter, option in pairs if len(words(option)) > 1 and _within(option, asked)]
+        if inside == [question.gold]:
+            told = "question", "answer in question", "the question contains the right option, and no other", "warning"
+    elif question.type == "OE" and " ".join(words(question.gold)) == asked.strip():
+        told = "answer", "answer in question", "the answer repeats the question", "warning"
+    if told:
+        yield told
+
+
+def _within(text: str, asked: str) -> bool:
+    return bool(words(text)) and f" {' '.join(words(text))} " in asked
 
 
 def _nearly(left: str, other: str) -> bool:
