@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -90,14 +92,14 @@ def check_kit(about: PoolQuestion, content: bytes, path: Path) -> KitChecked:
     own = read.questions[0] if len(read.questions) == 1 and not broken else None
     if own is None:
         return KitChecked(problems=_sorted(problems))
-    checks = _Checks(about, own, root)
-    problems += checks.everything(files=bool(read.files))
+    shared = shared_text(own.text, original_text(about))
+    for said, steps, *warning in _told(about, own, shared, files=bool(read.files)):
+        node = at(root, "questions", 0, *steps)
+        named = [step if isinstance(step, str) else f"item {step + 1}" for step in steps]
+        where = ", ".join([f"question {own.id}", *named])
+        problems.append(Problem(node.line, node.column, where, said, "warning" if warning else "error"))
     sound = not any(problem.severity == "error" for problem in problems)
-    return KitChecked(
-        question=own if sound else None,
-        problems=_sorted(problems),
-        shared_text=checks.shared_text,
-    )
+    return KitChecked(question=own if sound else None, problems=_sorted(problems), shared_text=shared)
 
 
 def at(node: Node, *steps: str | int) -> Node:
@@ -118,109 +120,77 @@ def _sorted(problems: list[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(dict.fromkeys(problems), key=lambda problem: (problem.line, problem.column)))
 
 
-class _Checks:
-    """The checks of one question that can be read."""
+Told: TypeAlias = "tuple[str, tuple[str | int, ...]] | tuple[str, tuple[str | int, ...], Literal['warning']]"
+"""What is wrong, and where: keys and indices in the question."""
 
-    def __init__(self, about: PoolQuestion, own: OwnQuestion, root: Node) -> None:
-        self._about, self._own = about, own
-        self._node = at(root, "questions", 0)
-        self._found: list[Problem] = []
-        self._original = original_text(about)
-        self.shared_text = shared_text(own.text, self._original)
 
-    def everything(self, *, files: bool) -> list[Problem]:
-        """Return all problems, unordered; `files`: whether the question reads other files."""
-        self._tags()
-        self._parts(files)
-        self._weights()
-        self._examples()
-        self._copied()
-        self._never_matched()
-        return self._found
+def _told(about: PoolQuestion, own: OwnQuestion, shared: SharedText, files: bool) -> Iterator[Told]:
+    """Yield the problems of a question that can be read; `files`: whether it reads other files."""
+    yield from _tags(about, own)
+    if files:
+        yield "write the files that the tests name into this one: a decision is about it alone", ("grading", "tests")
+    for name in ("choice", "truth", "judge"):
+        if getattr(own.rubric, name) is not None:
+            yield f"InfiBench has no {name}; it has keywords, blanks, tests, similarity", ("grading", name)
+    yield from _weights(own.rubric)
+    if not any(example.wanted in _FULL for example in own.examples):
+        yield "no example that must score full: write the accepted answer so that it does", ("examples",)
+    wrong = [example.answer.strip() for example in own.examples if example.wanted not in (*_FULL, "above 0")]
+    if not set(wrong) - {"", IDLE}:
+        strict = "no wrong answer that nearly fits: only such a one tells that the grading is strict"
+        yield strict, ("examples",), "warning"
+    if shared.words and shared.share >= COPIED:
+        yield f"a copy of the original, which models know by heart: {shared}; paraphrase it", ("question",)
+    elif shared.share >= CLOSE:
+        yield f"close to the original: {shared}", ("question",), "warning"
+    title, mine = words(one_title(about.title)), words(own.text)
+    runs = (mine[start : start + len(title)] for start in range(len(mine) - len(title) + 1))
+    if len(title) >= TITLE_WORDS and title in runs:
+        yield "the original's title stands in it, word for word", ("question",), "warning"
+    yield from _never_matched(about, own)
 
-    def _say(self, text: str, *steps: str | int, warning: bool = False) -> None:
-        node = at(self._node, *steps)
-        where = ", ".join([f"question {self._own.id}", *[str(step) if isinstance(step, str) else f"item {step + 1}"
-                                                         for step in steps]])  # fmt: skip
-        self._found.append(Problem(node.line, node.column, where, text, "warning" if warning else "error"))
 
-    def _tags(self) -> None:
-        tags, about = self._own.tags, self._about
-        if self._own.id != question_id(about):
-            self._say(f"{self._own.id!r} is not its id, which is {question_id(about)}", "id")
-        if not authors_of(tags.get("author", "")):
-            self._say("who wrote it? Put your name there: an author cannot approve it", "tags", "author")
-        if tags.get("type") not in TYPES:
-            self._say(f"{tags.get('type', '')!r} is none of: {', '.join(TYPES)}", "tags", "type")
-        for name, known in (("language", about.language), ("area", about.area)):
-            if tags.get(name) != known:
-                self._say(f"{tags.get(name, '')[:60]!r}; the pool says {known}", "tags", name)
-        for name in tags.keys() - {"author", "type", "language", "area"}:
-            if name in ("metric", "created", "level", "source"):
-                self._say(f"the tag {name!r} is not yours to give: the export makes it", "tags", name)
+_FULL = ("full", 1.0)
 
-    def _parts(self, files: bool) -> None:
-        rubric = self._own.rubric
-        if files:
-            self._say(
-                "write the files that the tests name into this one: a decision is about it alone", "grading", "tests"
-            )
-        for name, part in (("choice", rubric.choice), ("truth", rubric.truth), ("judge", rubric.judge)):
-            if part is not None:
-                self._say(f"InfiBench has no {name}; it has keywords, blanks, tests, similarity", "grading", name)
 
-    def _weights(self) -> None:
-        rubric = self._own.rubric
-        weights = [item.weight for item in rubric.keywords]
-        weights += [blank.weight for blank in (rubric.blanks.targets if rubric.blanks else ())]
-        weights += [test.weight for test in (rubric.tests.tests if rubric.tests else ())]
-        weights += [measure.weight for measure in rubric.similarity]
-        if weights and max(weights) > UNEVEN * min(weights):
-            text = f"the weights go from {min(weights):g} to {max(weights):g}: the small ones decide nothing"
-            self._say(text, "grading", warning=True)
-        if rubric.max_score is not None and rubric.max_score < sum(weights) / 2:
-            text = f"`max` is {rubric.max_score:g}, less than half of the {sum(weights):g} points there are"
-            self._say(f"{text}: an answer that misses most has full marks", "grading", "max", warning=True)
+def _tags(about: PoolQuestion, own: OwnQuestion) -> Iterator[Told]:
+    tags = own.tags
+    if own.id != question_id(about):
+        yield f"{own.id!r} is not its id, which is {question_id(about)}", ("id",)
+    if not authors_of(tags.get("author", "")):
+        yield "who wrote it? Put your name there: an author cannot approve it", ("tags", "author")
+    if tags.get("type") not in TYPES:
+        yield f"{tags.get('type', '')!r} is none of: {', '.join(TYPES)}", ("tags", "type")
+    for name, known in (("language", about.language), ("area", about.area)):
+        if tags.get(name) != known:
+            yield f"{tags.get(name, '')[:60]!r}; the pool says {known}", ("tags", name)
+    for name in tags.keys() & {"metric", "created", "level", "source"}:
+        yield f"the tag {name!r} is not yours to give: the export makes it", ("tags", name)
 
-    def _examples(self) -> None:
-        full = [example for example in self._own.examples if example.wanted in ("full", 1.0)]
-        wrong = [example for example in self._own.examples if example.wanted not in ("full", 1.0, "above 0")]
-        if not full:
-            self._say("no example that must score full: write the accepted answer so that it does", "examples")
-        if not [reply for reply in wrong if reply.answer.strip() not in ("", IDLE)]:
-            self._say("no wrong answer that nearly fits: only such a one tells that the grading is strict", "examples",
-                      warning=True)  # fmt: skip
 
-    def _copied(self) -> None:
-        alike = self.shared_text
-        if alike.words and alike.share >= COPIED:
-            self._say(f"a copy of the original, which models know by heart: {alike}; paraphrase it", "question")
-        elif alike.share >= CLOSE:
-            self._say(f"close to the original: {alike}", "question", warning=True)
-        title = words(one_title(self._about.title))
-        mine = words(self._own.text)
-        runs = (mine[start : start + len(title)] for start in range(len(mine) - len(title) + 1))
-        if len(title) >= TITLE_WORDS and title in runs:
-            self._say("the original's title stands in it, word for word", "question", warning=True)
+def _weights(rubric: Rubric) -> Iterator[Told]:
+    blanks = rubric.blanks.targets if rubric.blanks else ()
+    tests = rubric.tests.tests if rubric.tests else ()
+    weights = [part.weight for part in (*rubric.keywords, *blanks, *tests, *rubric.similarity)]
+    if weights and max(weights) > UNEVEN * min(weights):
+        ends = f"the weights go from {min(weights):g} to {max(weights):g}"
+        yield f"{ends}: the small ones decide nothing", ("grading",), "warning"
+    if rubric.max_score is not None and rubric.max_score < sum(weights) / 2:
+        most = f"`max` is {rubric.max_score:g}, less than half of the {sum(weights):g} points there are"
+        yield f"{most}: an answer that misses most has full marks", ("grading", "max"), "warning"
 
-    def _never_matched(self) -> None:
-        """Report keywords that occur in no known answer: perhaps nobody can earn them."""
-        good = [example.answer for example in self._own.examples if example.wanted not in ("none", 0.0)]
-        texts = [*good, answers_text(self._about), accepted_text(self._about)]
-        left = MOST_LEAVES
-        for index, item in enumerate(self._own.rubric.keywords):
-            for leaf in leaves(item.rule):
-                left -= 1
-                if left < 0:
-                    return
-                if not any(_occurs(leaf, item, text) for text in texts):
-                    shown = repr(leaf.pattern if isinstance(leaf, Pattern) else leaf.text)[:80]
-                    kind = "the expression" if isinstance(leaf, Pattern) else "the text"
-                    what = "a wrong answer may have it" if item.negative else "can anybody earn it?"
-                    self._say(
-                        f"{kind} {shown} occurs in no example that scores and in no answer of Stack Overflow: {what}",
-                        "grading", "keywords", index, warning=True,
-                    )  # fmt: skip
+
+def _never_matched(about: PoolQuestion, own: OwnQuestion) -> Iterator[Told]:
+    """Tell of keywords that occur in no known answer: perhaps nobody can earn them."""
+    good = [example.answer for example in own.examples if example.wanted not in ("none", 0.0)]
+    texts = [*good, answers_text(about), accepted_text(about)]
+    rules = ((index, item, leaf) for index, item in enumerate(own.rubric.keywords) for leaf in leaves(item.rule))
+    for index, item, leaf in islice(rules, MOST_LEAVES):
+        if not any(_occurs(leaf, item, text) for text in texts):
+            kind, shown = ("the expression", leaf.pattern) if isinstance(leaf, Pattern) else ("the text", leaf.text)
+            what = "a wrong answer may have it" if item.negative else "can anybody earn it?"
+            nowhere = "occurs in no example that scores and in no answer of Stack Overflow"
+            yield f"{kind} {repr(shown)[:80]} {nowhere}: {what}", ("grading", "keywords", index), "warning"
 
 
 def _occurs(leaf: Literally | Pattern, item: Keyword, text: str) -> bool:
