@@ -105,7 +105,7 @@ def test_which_language(text: str, language: str, wanted: str) -> None:
 
 def beside(one: dict[str, Any], other: dict[str, Any], target: Language = "de") -> list[Finding]:
     base = {"Question": "Which protocol maps IP addresses (32 bits)?", "Language": "English"}
-    return check_pair(choice(**{**base, **one}), choice(**other), "en", target)
+    return [*check_pair(choice(**{**base, **one}), choice(**other), "en", target)]
 
 
 BESIDE = [

@@ -67,7 +67,7 @@ def check_set(records: Sequence[Raw], language: Language) -> list[Finding]:
     findings: list[Finding] = []
     seen: dict[tuple[str, ...], str] = {}
     for name, record in zip(named(records), records, strict=True):
-        of_record = check_record(record, language)
+        of_record = [*check_record(record, language)]
         if "#" in name and text(record.get("ID")) != name:
             stands = f"{text(record.get('ID'))} stands there already"
             of_record.append(Finding("ID", "repeated id", stands, "warning"))
@@ -84,16 +84,20 @@ def findings_of(question: str, findings: Iterable[Finding]) -> list[Finding]:
     return [msgspec.structs.replace(finding, question=question) for finding in findings]
 
 
-def check_record(record: Raw, language: Language) -> list[Finding]:
+def check_record(record: Raw, language: Language) -> Iterator[Finding]:
     """Check one question by itself."""
-    findings = [*_gold(record), *_options(record)]
-    for field in TEXTS:
-        if field not in record or (field == "Answer" and record["Format"] in ("Multiple-choice", "Assertion")):
-            continue
-        findings += check_text(field, text(record[field]), language)
+    yield from _gold(record)
+    yield from _options(record)
+    for field in text_fields(record):
+        if field in record:
+            yield from check_text(field, text(record[field]), language)
     if record["Format"] == "Fill-in-the-blank" and not blanks(text(record["Question"])):
-        findings.append(Finding("Question", "no blank", "nothing to fill in is marked", "warning"))
-    return findings
+        yield Finding("Question", "no blank", "nothing to fill in is marked", "warning")
+
+
+def text_fields(record: Raw) -> list[str]:
+    """Return the fields of texts: not the gold that is a letter or a truth value."""
+    return [field for field in TEXTS if field != "Answer" or record["Format"] not in _GOLDS]
 
 
 def blanks(content: str) -> int:
@@ -218,42 +222,27 @@ _WORDS = re.compile(r"[^\W\d_]{2,}")
 
 def check_pair(
     source_record: Raw, other: Raw, source: Language, target: Language, *, explained: bool = True
-) -> list[Finding]:
+) -> Iterator[Finding]:
     """Check a question's translation against its source. `explained`: whether explanations were to be translated."""
-    findings = [
-        Finding(
-            key,
-            "tag changed",
-            f"{one_line(text(source_record.get(key)), 60)!r} became {one_line(text(other.get(key)), 60)!r}",
-        )
-        for key in KEPT
-        if text(source_record.get(key)) != text(other.get(key))
-    ]
-    findings += _golds(source_record, other)
-    findings += [
-        Finding(key, "field lost", f"the source has one: {one_line(text(source_record[key]), 60)!r}")
-        for key in TEXTS
-        if text(source_record.get(key)).strip()
-        and not text(other.get(key)).strip()
-        and (key != "Explanation" or explained)
-    ]
-    findings += [
-        Finding(key, "field added", "the source has none")
-        for key in LETTERS
-        if key in other and key not in source_record
-    ]
+    for key in KEPT:
+        if (was := text(source_record.get(key))) != (now := text(other.get(key))):
+            yield Finding(key, "tag changed", f"{one_line(was, 60)!r} became {one_line(now, 60)!r}")
+    yield from _golds(source_record, other)
     for key in TEXTS:
-        if key == "Answer" and source_record["Format"] in ("Multiple-choice", "Assertion"):
-            continue
+        was, now = text(source_record.get(key)), text(other.get(key))
+        if was.strip() and not now.strip() and (key != "Explanation" or explained):
+            yield Finding(key, "field lost", f"the source has one: {one_line(was, 60)!r}")
+    for key in LETTERS:
+        if key in other and key not in source_record:
+            yield Finding(key, "field added", "the source has none")
+    for key in text_fields(source_record):
         if text(source_record.get(key)).strip() and text(other.get(key)).strip():
-            findings += _field(source_record, other, key, source, target)
-    before = set(equal_options(source_record))
-    findings += [
-        Finding(second, "options became equal", f"{first} and {second} read alike, and did not in the source")
-        for first, second in equal_options(other)
-        if (first, second) not in before
-    ]
-    return findings
+            yield from _field(source_record, other, key, source, target)
+    before = equal_options(source_record)
+    for first, second in equal_options(other):
+        if (first, second) not in before:
+            message = f"{first} and {second} read alike, and did not in the source"
+            yield Finding(second, "options became equal", message)
 
 
 _GOLDS: dict[str, Callable[[str], object]] = {"Multiple-choice": str.strip, "Assertion": truth_value}

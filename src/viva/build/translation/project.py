@@ -27,7 +27,6 @@ from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.csbench.recordfiles import (
     NAMES,
     TEST,
-    TEXTS,
     VALID,
     Raw,
     RawSet,
@@ -42,7 +41,7 @@ from viva.build.drafting import drafting_request, texts_of
 from viva.build.files import Made, clean, counted, readable_json, replace_file, toml_of
 from viva.build.options import counts_text
 from viva.build.project import Held, Release, TextProject, review_item
-from viva.build.translation.checks import HAN, Finding, check_pair, check_record, findings_of
+from viva.build.translation.checks import HAN, Finding, check_pair, check_record, findings_of, text_fields
 from viva.engine.journal import Entry
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import shipped_table
@@ -79,9 +78,7 @@ def read_templates(content: bytes, name: str) -> Templates:
 def to_translate(record: Raw) -> dict[str, str]:
     """Return field → text, of fields with words to translate."""
     texts: dict[str, str] = {}
-    for field in TEXTS:
-        if field == "Answer" and record["Format"] in ("Multiple-choice", "Assertion"):
-            continue
+    for field in text_fields(record):
         content = text(record.get(field))
         if isinstance(record.get(field), str) and has_words(content):
             texts[field] = content
