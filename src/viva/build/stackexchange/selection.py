@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal, Protocol
@@ -166,10 +167,12 @@ def build_pool(
     settings = msgspec.structs.replace(settings, tree=branches.fingerprint)
     with staged(out, (POOL, BROKEN), force=force) as stage, tempfile.TemporaryDirectory(dir=stage) as aside:
         dump = open_dump(source, Path(aside), piece)
-        building = _Building(dump, settings, branches, workers, watch, Index(len(branches.names)))
+        least, before = min(settings.min_answers, MOST), _day(settings.before) or LAST_DAY + 1
+        rules = Rules(least, settings.line, _day(settings.date), _day(settings.after), before)
+        building = _Building(dump, settings, rules, branches, workers, watch, Index(len(branches.names)))
         build = building.write(stage)
         if views:
-            views(building.view_ages(build))
+            views(building.index.view_ages(building.rules))
         return build
 
 
@@ -179,6 +182,8 @@ class _Building:
 
     dump: Dump
     settings: PoolSettings
+    rules: Rules
+    """Without a day until all rows are read, unless it is set."""
     tree: TagTree
     workers: WorkerPool
     watch: Watch
@@ -190,21 +195,15 @@ class _Building:
     def write(self, stage: Path) -> Build:
         """Write pool.jsonl, build.json and, if rows were broken, broken.jsonl."""
         self._read()
-        rules = self._rules(_day(self.settings.date) or self.index.newest)
-        steps = self.index.steps(rules, len(self.tree.languages))
-        names = [language.name for language in self.tree.languages]
-        seed = {name: int(count) for name, count in zip(names, steps.counts["seed"], strict=False)}
-        quota = quotas(seed, self.tree, size=self.settings.size, floor=self.settings.floor)
+        settings, self.rules = self.settings, self.rules._replace(day=self.rules.day or self.index.newest)
+        steps = self.index.steps(self.rules, len(self.tree.languages))
+        seed = dict(zip(self.tree.names, steps.counts["seed"].tolist(), strict=True))
+        quota = quotas(seed, self.tree, size=settings.size, floor=settings.floor)
+        wanted = partial(draw, times=settings.times, seed=settings.seed)
         drawn = [
             entry
             for place, ids in sorted(steps.ids.items())
-            for entry in draw(
-                ids,
-                place=place,
-                quota=quota[names[place]],
-                times=self.settings.times,
-                seed=self.settings.seed,
-            )
+            for entry in wanted(ids, place=place, quota=quota[self.tree.names[place]])
         ]
         if not drawn:
             raise DataError(self._nothing(steps))
@@ -213,8 +212,8 @@ class _Building:
         if self.told:
             (stage / BROKEN).write_bytes(msgspec.json.Encoder().encode_lines(self.told))
         build = Build(
-            settings=msgspec.to_builtins(self.settings),
-            date=_iso(rules.day),
+            settings=msgspec.to_builtins(settings),
+            date=_iso(self.rules.day),
             rows=self.index.rows,
             questions=self.index.questions,
             answers=self.index.answers,
@@ -226,24 +225,9 @@ class _Building:
         (stage / BUILD).write_bytes(readable_json(build))
         return build
 
-    def view_ages(self, build: Build) -> ViewAges:
-        """Count questions with an accepted answer and enough positive ones by age and views."""
-        return self.index.view_ages(self._rules(_day(build.date)))
-
-    def _rules(self, day: int) -> Rules:
-        settings = self.settings
-        return Rules(
-            min(settings.min_answers, MOST),
-            settings.line,
-            day,
-            _day(settings.after),
-            _day(settings.before) or LAST_DAY + 1,
-        )
-
     def _read(self) -> None:
         """Read all rows into the index."""
         index, languages = self.index, len(self.tree.languages)
-        rules = self._rules(_day(self.settings.date))
         closed = False
         if isinstance(self.dump, Pipe):
             self.dump.dropped = index.dropped
@@ -251,7 +235,7 @@ class _Building:
         for block in self.dump.blocks(self.workers, self.tree):
             index.add(block)
             if isinstance(self.dump, Pipe):
-                index.drop(rules, languages)
+                index.drop(self.rules, languages)
             self._tell(block)
             closed |= block.closed
             self.watch.reading("rows", self.dump, index.rows)
