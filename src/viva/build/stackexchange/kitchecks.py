@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -171,7 +171,8 @@ def _tags(about: PoolQuestion, own: OwnQuestion) -> Iterator[Told]:
 def _weights(rubric: Rubric) -> Iterator[Told]:
     blanks = rubric.blanks.targets if rubric.blanks else ()
     tests = rubric.tests.tests if rubric.tests else ()
-    weights = [part.weight for part in (*rubric.keywords, *blanks, *tests, *rubric.similarity)]
+    weighed: tuple[Any, ...] = (*rubric.keywords, *blanks, *tests, *rubric.similarity)
+    weights = [part.weight for part in weighed]
     if weights and max(weights) > UNEVEN * min(weights):
         ends = f"the weights go from {min(weights):g} to {max(weights):g}"
         yield f"{ends}: the small ones decide nothing", ("grading",), "warning"

@@ -30,7 +30,7 @@ REPLIES = {"question": pl.String, "model": pl.String, "score": pl.Float64, "text
 """Columns of the table of answers; without a score is one that could not be graded."""
 
 
-def gathered(project: Project, runs: Sequence[Path]) -> tuple[pl.DataFrame, set[str]]:
+def replies_of(project: Project, runs: Sequence[Path]) -> tuple[pl.DataFrame, set[str]]:
     """Return the runs' answers to the project's questions, and the questions whose text has changed since the sets were
     exported. A model of several runs is named with its run.
     """

@@ -344,7 +344,7 @@ def calibrate(config: CalibrateConfig) -> int:
     from viva.build.stackexchange import pilots
 
     opened = Project(config.project)
-    replies, changed = pilots.gathered(opened, config.runs)
+    replies, changed = pilots.replies_of(opened, config.runs)
     if replies.is_empty():
         raise DataError(
             f"the runs asked none of the questions of {config.project}; run the set that `export {option('pilot')}` "
