@@ -239,9 +239,9 @@ class PlainFile:
 
     def _read(self, workers: WorkerPool, read: Callable[[A, Range], B], what: A) -> Iterator[B]:
         self.done = 0
-        for result in workers.map(partial(partial, read, what), self._ranges()):  # sends `what` once to a worker
+        for content in workers.map(partial(partial, read, what), self._ranges()):  # sends `what` once to a worker
             self.done = min(self.size, self.done + self._piece)
-            yield result
+            yield content
 
 
 def to_the_end(lines: Iterator[bytes], name: str) -> Iterator[bytes]:

@@ -93,11 +93,11 @@ def check_kit(about: PoolQuestion, content: bytes, path: Path) -> KitChecked:
     if own is None:
         return KitChecked(problems=_sorted(problems))
     shared = shared_text(own.text, original_text(about))
-    for said, steps, *warning in _told(about, own, shared, files=bool(read.files)):
+    for message, steps, *warning in _told(about, own, shared, files=bool(read.files)):
         node = at(root, "questions", 0, *steps)
         named = [step if isinstance(step, str) else f"item {step + 1}" for step in steps]
         where = ", ".join([f"question {own.id}", *named])
-        problems.append(Problem(node.line, node.column, where, said, "warning" if warning else "error"))
+        problems.append(Problem(node.line, node.column, where, message, "warning" if warning else "error"))
     sound = not any(problem.severity == "error" for problem in problems)
     return KitChecked(question=own if sound else None, problems=_sorted(problems), shared_text=shared)
 
