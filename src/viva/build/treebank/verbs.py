@@ -7,14 +7,16 @@ arXiv 2311.08287, section 3.2 and appendix; specification of Viva, "Verb sequenc
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from functools import lru_cache
+from typing import Literal, NamedTuple, cast
 
 from viva.build.treebank.tree import TAGS, WORDS, Layout, Node, Tree, TreeError
+from viva.files import shipped_table
 
 VERB_TAGS = TAGS["verbs"]
-_FINITE = {"VBD": "past", "VBZ": "present", "VBP": "present"}
-BE, _HAVE, _FUTURE, _FUTURE_IN_PAST = (WORDS[name] for name in ("be", "have", "future", "future_in_past"))
+BE, _HAVE = WORDS["be"], WORDS["have"]
 LINKING = BE | _HAVE | WORDS["linking"]
 MAX_PATHS = 64
 """Most verb sequences of one topmost VP; six in the sample."""
@@ -30,9 +32,6 @@ class VerbForm(NamedTuple):
     voice: Voice
     tense: str
     """ "past:perfect", "None:None", ..."""
-
-
-_UNRECOGNIZED = VerbForm("unrecognized", "", "None:None")
 
 
 class VerbPath(NamedTuple):
@@ -182,52 +181,20 @@ def _sequence(layout: Layout, top: Node, path: VerbPath, published: bool) -> Ver
 
 def verb_form(verbs: tuple[Node, ...]) -> VerbForm:
     """Return form, voice and tense of a sequence; comparisons of words are case-sensitive, as published."""
-    words = [verb.word or "" for verb in verbs]
-    tags = [verb.tag for verb in verbs]
-    modal = words[0] if tags[0] == "MD" else ""
-    start = 1 if modal else 0
-    to = tags[start : start + 1] == ["TO"]
-    words, tags = words[start + to :], tags[start + to :]
-    form = _form_of(tags, words, modal, to) if 1 <= len(words) <= 3 else ""
-    return VerbForm(form, _voice(words, tags), _tense(words, tags, modal)) if form else _UNRECOGNIZED
+    return _form_of(" ".join(".".join((verb.tag, *_lists(verb.word))) for verb in verbs))
 
 
-def _form_of(tags: list[str], words: list[str], modal: str, to: bool) -> str:
-    first = tags[0]
-    if first in _FINITE:
-        return "normal"
-    if first == "VB":
-        if to:
-            return "infinitive"
-        if modal in _FUTURE or modal in _FUTURE_IN_PAST:
-            return "normal"
-        return "modal" if modal else "bare_infinitive"
-    if first == "VBG":
-        return "perfect_participle" if words[0] == "having" and "VBN" in tags[1:] else "present_participle"
-    return "past_participle" if first == "VBN" else ""
+def _lists(word: str | None) -> list[str]:
+    return [name for name in ("be", "have", "future", "future_in_past", "been", "having") if word in WORDS[name]]
 
 
-def _voice(words: list[str], tags: list[str]) -> Voice:
-    passive = tags[-1] == "VBN"
-    if len(words) == 2:
-        passive = passive and words[0] in BE
-    elif len(words) == 3:  # "is being joined", "has been joined"
-        being = words[0] in BE and tags[1] == "VBG"
-        passive = passive and (being or (words[0] in _HAVE and words[1] == "been"))
-    return "passive" if passive or tags[0] == "VBN" else "active"
-
-
-def _tense(words: list[str], tags: list[str], modal: str) -> str:
-    if modal in _FUTURE or modal in _FUTURE_IN_PAST:
-        when = "future" if modal in _FUTURE else "future_in_past"
-    else:
-        when = _FINITE.get(tags[0], "None")
-    aspect = "None"
-    if words[0] in _HAVE and len(words) > 1:
-        if len(words) == 3 and words[1] == "been" and tags[2] == "VBG":
-            aspect = "perfect_continuous"
-        elif tags[1] == "VBN":
-            aspect = "perfect"
-    elif words[0] in BE and len(words) > 1 and tags[1] == "VBG":
-        aspect = "continuous"
-    return f"{when}:{aspect}"
+@lru_cache(4096)
+def _form_of(shown: str) -> VerbForm:
+    """Return the form of a sequence that is written as in verbforms.toml."""
+    form, voice, tense, aspect = (
+        next(name for name, pattern in patterns.items() if re.fullmatch(pattern, shown))
+        for patterns in shipped_table(__file__, "verbforms.toml", dict[str, dict[str, str]]).values()
+    )
+    if form == "unrecognized":
+        return VerbForm(form, "", "None:None")
+    return VerbForm(form, cast("Voice", voice), f"{tense}:{aspect}")
