@@ -22,6 +22,7 @@ from build.dumps import answer, asked, made_up, posts, question, row, write_dump
 from rows import table
 from viva.build.stackexchange import dump as dumps
 from viva.build.stackexchange.pool import POOL, Build, read_build, read_pool
+from viva.build.stackexchange.posts import FIGURES, NARROW
 from viva.build.stackexchange.selection import BrokenRow, PoolSettings, build_pool
 from viva.build.stackexchange.view_line import Line
 from viva.distributed import open_worker_pool
@@ -236,23 +237,9 @@ def test_where_no_question_is_left_the_days_are_told(tmp_path: Path) -> None:
 
 
 def as_table(content: bytes) -> pl.DataFrame:
-    names = (
-        "Id",
-        "PostTypeId",
-        "AcceptedAnswerId",
-        "ParentId",
-        "Score",
-        "ViewCount",
-        "Body",
-        "Title",
-        "CreationDate",
-        "Tags",
-    )
+    names = (*NARROW, "Title", "Body")
     entries = ElementTree.fromstring(content)
     return pl.DataFrame([{name: entry.attrib.get(name) for name in names} for entry in entries])
-
-
-FIGURES = ("Id", "PostTypeId", "AcceptedAnswerId", "ParentId", "Score", "ViewCount")
 
 
 def test_parquet_gives_the_same_in_each_of_its_forms(rows: list[bytes], folder: Path, tmp_path: Path) -> None:
@@ -280,12 +267,17 @@ def test_parquet_gives_the_same_in_each_of_its_forms(rows: list[bytes], folder: 
 
 def test_rows_of_parquet_can_be_broken_too(tmp_path: Path) -> None:
     frame = as_table(posts(asked(100)).removeprefix(b"\xef\xbb\xbf"))
-    bad = frame[0].with_columns(Id=pl.lit("x")), frame[1].with_columns(ParentId=pl.lit(None, pl.String), Id=pl.lit("7"))
+    bad = (
+        frame[0].with_columns(Id=pl.lit("x")),
+        frame[1].with_columns(ParentId=pl.lit(None, pl.String), Id=pl.lit("7")),
+        frame[0].with_columns(ViewCount=pl.lit("many"), Id=pl.lit("8")),
+    )
     pl.concat([frame, *bad]).write_parquet(tmp_path / "posts.parquet")
     log = Log()
     build = make(tmp_path / "posts.parquet", tmp_path / "pool", log=log)
-    assert [(one.kind, one.count) for one in build.broken] == [("an answer without ParentId", 1), ("no Id", 1)]
-    assert [one.place for one in log.rows] == ["row 5", "row 6"]
+    kinds = ["an answer without ParentId", "no Id", "no ViewCount"]
+    assert [(one.kind, one.count) for one in build.broken] == [(kind, 1) for kind in kinds]
+    assert [one.place for one in log.rows] == ["row 5", "row 6", "row 7"]
     frame.with_columns(CreationDate=pl.lit(1655242972)).write_parquet(tmp_path / "posts.parquet")
     with pytest.raises(DataError, match=r"no row could be read in the dump \(4 no date\)$"):
         make(tmp_path / "posts.parquet", tmp_path / "other")

@@ -31,6 +31,7 @@ import polars as pl
 
 from viva.build.stackexchange.posts import (
     FIGURES,
+    INVALID,
     MAX_ROW,
     NARROW,
     TOO_LONG,
@@ -40,6 +41,7 @@ from viva.build.stackexchange.posts import (
     attributes,
     block_of,
     block_of_lines,
+    figure,
     is_row,
     row_of,
 )
@@ -87,7 +89,8 @@ class ParquetFiles:
         mine = (pl.col("PostTypeId") == 1) & pl.col("Id").is_in(asked)
         mine |= (pl.col("PostTypeId") == 2) & pl.col("ParentId").is_in(asked)
         for path in self._paths:
-            rows = _collected(_scan(path, (*NARROW, "Title", "Body")).filter(mine), path)
+            sound = pl.all_horizontal(pl.col(*FIGURES).fill_null(0) != INVALID)
+            rows = _collected(_scan(path, (*NARROW, "Title", "Body")).filter(mine, sound), path)
             yield list(map(row_of, rows.iter_rows(named=True)))
             self.done += path.stat().st_size
 
@@ -122,7 +125,9 @@ def _cast(column: pl.Expr, name: str, kind: pl.DataType) -> pl.Expr:
         return column.str.slice(0, 10).str.to_date(strict=False) if kind == pl.String else column.cast(pl.Date)
     if name == "Tags" and kind != pl.String:
         return column.cast(pl.List(pl.String)).list.join("><")
-    return column.cast(pl.Int64 if name in FIGURES else pl.String, strict=False)
+    if name in FIGURES:
+        return figure(column) if kind == pl.String else column.cast(pl.Int64, strict=False)
+    return column.cast(pl.String)
 
 
 PIECE = 32 << 20

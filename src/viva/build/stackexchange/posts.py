@@ -245,7 +245,7 @@ def block_of_lines(lines: Iterable[bytes], tree: TagTree) -> Block:
                 rows.append((*map(values.get, NARROW), place, begins))
     kinds = {**dict.fromkeys(NARROW, pl.String), "line": pl.Int64, "begins": pl.Binary}
     frame = pl.DataFrame(list(zip(*rows, strict=True)), kinds, orient="col")
-    block = block_of(frame.with_columns(_day(), *map(_figure, FIGURES)), tree, place + 1)
+    block = block_of(frame.with_columns(_day(), figure(pl.col(*FIGURES)).name.keep()), tree, place + 1)
     told = sorted([*told, *block.told])[:TOLD]
     return block._replace(told=told, broken=broken + block.broken, closed=closed)
 
@@ -254,10 +254,9 @@ def _day() -> pl.Expr:
     return pl.col("CreationDate").str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
 
 
-def _figure(name: str) -> pl.Expr:
-    """Parse whole numbers of at most ten characters; null for an empty text."""
-    text = pl.col(name)
-    return pl.when(text != "").then(text.str.extract(_NUMBER).cast(pl.Int64).fill_null(INVALID)).alias(name)
+def figure(text: pl.Expr) -> pl.Expr:
+    """Parse whole numbers of at most ten characters: null for an empty text, INVALID for another."""
+    return pl.when(text != "").then(text.str.extract(_NUMBER).cast(pl.Int64).fill_null(INVALID))
 
 
 def _attributes_if_row(line: bytes) -> dict[str, str] | None:
