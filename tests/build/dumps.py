@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+import polars as pl
+
 from rows import tables_beside
+from viva.build.stackexchange.view_line import Line
 
 NEWEST = date(2023, 6, 14)
 LANGUAGES = ("javascript", "css", "html", "java", "c#", "php", "go", "ruby", "rust", "c++", "python", "r", "dart")
@@ -119,3 +122,7 @@ def made_up(questions: int, seed: int = 1) -> Iterator[bytes]:
             yield from late
             late.clear()
     yield from late
+
+
+def lies_above(line: Line, views: int, age: int) -> bool:
+    return bool(pl.select(line.above(pl.lit(views), pl.lit(age))).item())

@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 from benchmarks.handmade import fresh
-from build.dumps import answer, asked, made_up, posts, question, row, write_dump
+from build.dumps import answer, asked, lies_above, made_up, posts, question, row, write_dump
 from rows import table
 from viva.build.stackexchange import dump as dumps
 from viva.build.stackexchange.pool import POOL, Build, read_build, read_pool
@@ -69,10 +69,6 @@ def folder(rows: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def above(line: Line, views: int, age: int) -> bool:
-    return bool(pl.select(line.above(pl.lit(views), pl.lit(age))).item())
-
-
 def by_hand(content: bytes) -> dict[str, list[int]]:
     """Ids of questions that pass the filters, read and decided in the plainest way."""
     found = [entry.attrib for entry in ElementTree.fromstring(content)]
@@ -86,7 +82,7 @@ def by_hand(content: bytes) -> dict[str, list[int]]:
         if one["PostTypeId"] == "1" and "AcceptedAnswerId" in one and liked.get(one["Id"], 0) >= 3:
             passed["answered"].append(int(one["Id"]))
             age = (newest - date.fromisoformat(one["CreationDate"][:10])).days
-            if above(Line(), int(one["ViewCount"]), age):
+            if lies_above(Line(), int(one["ViewCount"]), age):
                 passed["seen"].append(int(one["Id"]))
     return passed
 

@@ -5,11 +5,11 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from build.dumps import lies_above
 from rows import each_row, tables_beside
 from viva.build.stackexchange.selection import draw, largest_remainders, quotas
 from viva.build.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree
@@ -77,10 +77,6 @@ def test_the_draw_is_a_matter_of_seed_and_id() -> None:
 
 
 VIEWS = TABLES["views"]
-
-
-def lies_above(line: Line, views: int, age: int) -> bool:
-    return bool(pl.select(line.above(pl.lit(views), pl.lit(age))).item())
 
 
 @each_row(*VIEWS)
