@@ -16,8 +16,7 @@ def test_options_are_chosen_through_a_server(
 ) -> None:
     """That it is the model's own choice: models/test_openai_choosing.py."""
     run = f"{how}-{form}"
-    ended = viva.examine(serve("scoring.py"), "--answer-by", how, "--form", form, *more, run=run)
-    assert ended.code == 0, ended.err
+    viva.examine(serve("scoring.py"), "--answer-by", how, "--form", form, *more, run=run).exits()
     entries = {entry["question"]: entry["likelihoods"] for entry in viva.entries(run)}
     best = {
         name: max(zip([one["logprob"] for one in listed], "ABCD", strict=True))[1] for name, listed in entries.items()
@@ -30,15 +29,12 @@ def test_options_are_chosen_through_a_server(
 
 def test_a_server_without_logprobs_is_given_up_after_one_question(serve: Serve, viva: Viva) -> None:
     server = serve("scoring.py", logprobs="ignored")
-    ended = viva.examine(server, "--answer-by", "next-token")
-    assert ended.code == EXIT_REFUSED
-    assert f"viva doctor {server.url} --model m" in ended.err
+    viva.examine(server, "--answer-by", "next-token").exits(EXIT_REFUSED, f"viva doctor {server.url} --model m")
     assert len(server.events("asked")) == 1
 
 
 def test_a_templates_run_says_so_and_an_unknown_family_is_refused(serve: Serve, viva: Viva) -> None:
     server = serve("scoring.py")
-    ended = viva.examine(server, "--answer-by", "next-token", "--template", "qwen", "--limit", 4)
-    assert ended.code == 0, ended.err
+    viva.examine(server, "--answer-by", "next-token", "--template", "qwen", "--limit", 4).exits()
     assert all(event["body"]["prompt"].startswith("<|im_start|>user\n") for event in server.events("asked"))
     refused(viva.examine(server, "--template", "qwne", run="other"), "--template", "'qwne'", "qwen", "raw")

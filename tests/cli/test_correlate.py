@@ -80,8 +80,7 @@ def test_models_of_runs_by_format_and_by_exam(viva: Viva) -> None:
     names = ("random", "first", "last", "longest")
     models = [part for name in names for part in ("--model", f"baseline/{name}")]
     for run, benchmark in (("one", "csbench"), ("two", "cmmlu")):
-        ended = viva("run", benchmark, *models, "--run", run, *QUIET)
-        assert ended.code == 0, ended.err
+        viva("run", benchmark, *models, "--run", run, *QUIET).exits()
     one, two = viva.folder / "one", viva.folder / "two"
     found = values(one, "--columns", "Multiple-choice,Assertion")
     scores = viva.scores("one")

@@ -15,8 +15,7 @@ COLUMNS = ["question", "sample", "score", "outcome", "read", "cluster", "points"
 
 def test_gold_answers_score_full_marks_with_a_row_each(viva: Viva) -> None:
     write_jsonl(viva.folder / "answers.jsonl", answers("cmmlu", "zh"))
-    ended = viva("grade", "cmmlu", "answers.jsonl", *SCORES, "--format", "json", *QUIET)
-    assert ended.code == 0, ended.err
+    ended = viva("grade", "cmmlu", "answers.jsonl", *SCORES, "--format", "json", *QUIET).exits()
     assert ended.overall["mean"] == 1.0
     rows = read_csv(viva.folder / "scores.csv")
     assert list(rows[0]) == COLUMNS
@@ -32,8 +31,7 @@ def test_gold_answers_score_full_marks_with_a_row_each(viva: Viva) -> None:
 def test_partial_answers_are_graded_and_the_missing_are_no_zeros(viva: Viva) -> None:
     given = answers("csbench", "en")[::2]
     write_jsonl(viva.folder / "answers.jsonl", given)
-    ended = viva("grade", "csbench", "answers.jsonl", *SCORES, "--format", "json", "--run", "run", *QUIET)
-    assert ended.code == 3
+    ended = viva("grade", "csbench", "answers.jsonl", *SCORES, "--format", "json", "--run", "run", *QUIET).exits(3)
     rows = {row["question"]: row for row in read_csv(viva.folder / "scores.csv")}
     assert len(rows) == 76, "a row for every question"
     asked = {question.id: question for question in questions("csbench", "en")}
@@ -72,9 +70,9 @@ def test_the_ids_tell_the_language_of_cs_bench(viva: Viva) -> None:
 def test_a_sample_that_no_question_has_counts_as_missing(viva: Viva) -> None:
     rows = [row | {"sample": sample} for sample in (0, 2) for row in answers("cmmlu", "zh", wrong if sample else gold)]
     write_jsonl(viva.folder / "answers.jsonl", rows)
-    ended = viva("grade", "cmmlu", "answers.jsonl", *SCORES)
-    assert ended.code == 3
-    assert "no question has an answer with sample 1: counted as missing" in ended.err
+    viva("grade", "cmmlu", "answers.jsonl", *SCORES).exits(
+        3, "no question has an answer with sample 1: counted as missing"
+    )
     found = read_csv(viva.folder / "scores.csv")
     assert Counter((row["sample"], row["outcome"]) for row in found) == {
         ("0", "right"): 96, ("1", "error"): 96, ("2", "wrong"): 96,
@@ -164,8 +162,7 @@ def test_what_cannot_be_graded_is_named_with_the_place_and_leaves_nothing(viva: 
 
 def extracted(viva: Viva, rows: list[dict[str, object]], *arguments: str) -> list[dict[str, object]]:
     write_jsonl(viva.folder / "replies.jsonl", rows)
-    ended = viva("extract", "replies.jsonl", *arguments)
-    assert ended.code == 0, ended.err
+    ended = viva("extract", "replies.jsonl", *arguments).exits()
     out = (viva.folder / arguments[1]).read_text(encoding="utf-8") if arguments else ended.out
     assert not dangerous(ended.out)
     return [json.loads(line) for line in out.splitlines()]

@@ -22,8 +22,7 @@ def outcomes(viva: Viva) -> dict[str, int]:
 
 
 def test_a_wrong_key_prints_no_table_and_how_to_go_on_last(serve: Serve, viva: Viva) -> None:
-    ended = viva(*run(viva, serve(key="sk-another")))
-    assert ended.code == 4
+    ended = viva(*run(viva, serve(key="sk-another"))).exits(4)
     assert ended.out == ""
     assert "HTTP 401" in ended.err
     assert "go on with: viva resume run" in ended.err.splitlines()[-1]
@@ -31,8 +30,7 @@ def test_a_wrong_key_prints_no_table_and_how_to_go_on_last(serve: Serve, viva: V
     logged = viva("resume", "run", "--log-level", "debug")
     assert any(line.startswith("debug: ") for line in logged.err.splitlines())
     assert outcomes(viva) == {"error": 1, "not asked": SAMPLE - 1}
-    graded = viva("score", "run", "--tables")
-    assert graded.code == 3
+    graded = viva("score", "run", "--tables").exits(3)
     assert "nothing was answered (1 error, 95 not asked)" in graded.out
     assert "│" not in graded.out  # no table
     assert '"not asked": 95' in viva("score", "run", "--format", "json").out  # data says all there is
@@ -45,8 +43,7 @@ def test_after_ctrl_c_one_line_a_model_and_resume_asks_the_rest(serve: Serve, vi
     def some() -> bool:
         return journal.exists() and journal.read_bytes().count(b"\n") >= 10
 
-    ended = viva.struck(signal.SIGINT, some, *run(viva, server, "--concurrency", 2))
-    assert ended.code == 130
+    ended = viva.struck(signal.SIGINT, some, *run(viva, server, "--concurrency", 2)).exits(130)
     assert "error" not in ended.out
     assert "not asked" in ended.out
     assert len([line for line in ended.out.splitlines() if line.startswith("cmmlu-zh ")]) == 1
@@ -55,16 +52,14 @@ def test_after_ctrl_c_one_line_a_model_and_resume_asks_the_rest(serve: Serve, vi
     answered = len(viva.answered())
     assert outcomes(viva)["not asked"] == SAMPLE - answered
     server.control(latency=0.0)
-    resumed = viva("resume", "run")
-    assert resumed.code == 0
+    resumed = viva("resume", "run").exits()
     assert "By subject" in viva("score", "run", "--all").out
     assert "go on" not in resumed.err
     assert server.asked <= SAMPLE + 2  # what was in flight
 
 
 def test_tokens_that_no_server_counted_are_unknown(serve: Serve, viva: Viva) -> None:
-    ended = viva(*run(viva, serve(usage=False), "--limit", 20, *PRICE, "--max-cost", 100))
-    assert ended.code == 0, ended.err
+    ended = viva(*run(viva, serve(usage=False), "--limit", 20, *PRICE, "--max-cost", 100)).exits()
     last = next(line for line in ended.err.splitlines() if "20/20" in line)
     assert "tokens unknown" in last
     assert "unknown cost of 20 replies (estimated at most $" in last

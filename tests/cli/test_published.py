@@ -22,15 +22,13 @@ def sat(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Viva:
     viva = Viva(tmp_path_factory.mktemp("sat"), warm)
     write_jsonl(viva.folder / "a.jsonl", answers("csbench", "en", gold))
     given = ("--only", "comprehension", "--model", "replay/a.jsonl", "--run", "runs/x", "--published-rows", "gpt-4")
-    ended = viva("run", "csbench", *CSBENCH, *given, "--tables", *QUIET)
-    assert ended.code == 0, ended.err
+    ended = viva("run", "csbench", *CSBENCH, *given, "--tables", *QUIET).exits()
     (viva.folder / "out.txt").write_text(ended.out, encoding="utf-8")
     return viva
 
 
 def test_tables_are_listed_with_where_they_stand_and_their_notes(viva: Viva) -> None:
-    everything = viva("published")
-    assert everything.code == 0
+    everything = viva("published").exits()
     for name in ("en_domains", "five_shot", "leaderboard", "few_shot_points", "hyperparameters", "abstract"):
         assert name in everything.out
     one = viva("published", "clrbench")
@@ -76,8 +74,7 @@ def test_whole_tables_go_to_papers(form: str, *, viva: Viva) -> None:
 
 
 def test_csv_is_one_table_that_other_commands_read(viva: Viva) -> None:
-    out = viva("published", "infibench", "leaderboard", "--format", "csv", "--out", "board.csv")
-    assert out.code == 0
+    viva("published", "infibench", "leaderboard", "--format", "csv", "--out", "board.csv").exits()
     rows = list(csv.DictReader(io.StringIO((viva.folder / "board.csv").read_text(encoding="utf-8"))))
     assert len(rows) == 119
     phi = next(row for row in rows if row["model"] == "Phi2")

@@ -21,8 +21,7 @@ def runs(viva: Viva) -> list[Path]:
 
 def test_several_benchmarks_languages_and_models_in_one_command(viva: Viva) -> None:
     models = ("--model", "baseline/random", "--model", "baseline/first")
-    ended = viva("run", "csbench", "cmmlu", "--language", "en,zh", *models, "--run", "run", "--format", "json")
-    assert ended.code == 0, ended.err
+    ended = viva("run", "csbench", "cmmlu", "--language", "en,zh", *models, "--run", "run", "--format", "json").exits()
     results = ended.report["results"]
     found = {(result["model"], result["exam"]): result["overall"]["n"] for result in results}
     assert found == {
@@ -44,8 +43,7 @@ def test_samples_and_repeats_are_asked_apart_and_the_spread_is_shown(viva: Viva)
     ended = viva(
         *("run", "cmmlu", "--model", "baseline/random", "--limit", 8, "--samples", 3, "--repeats", 2),
         *("--run", "run", "--format", "json", *QUIET),
-    )
-    assert ended.code == 0
+    ).exits()
     assert ended.overall["n"] == 48
     assert ended.overall["sd"] is not None
     rows = viva.scores()
@@ -64,8 +62,7 @@ def test_an_estimate_asks_nobody_and_leaves_nothing(viva: Viva, server: LocalSer
     ended = viva(
         *("run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--samples", 2),
         *("--estimate", "--run", "run", "--price", "1/2"),
-    )
-    assert ended.code == 0, ended.err
+    ).exits()
     assert "192 requests" in ended.out
     assert "in all: about $" in ended.out
     unknown = viva("run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--estimate")
@@ -77,14 +74,10 @@ def test_an_estimate_asks_nobody_and_leaves_nothing(viva: Viva, server: LocalSer
 
 def test_a_limit_of_requests_stops_the_run_and_resume_finishes_it(viva: Viva) -> None:
     asking = ("run", "cmmlu", "--model", "baseline/random", "--run", "run", "--format", "json", *QUIET)
-    ended = viva(*asking, "--max-requests", 10)
-    assert ended.code == 3
-    assert "viva resume run" in ended.err
-    assert "86 not answered" in ended.err
+    ended = viva(*asking, "--max-requests", 10).exits(3, "viva resume run", "86 not answered")
     assert ended.overall["outcomes"]["not asked"] == 86
     assert len(viva.answered()) == 10
-    resumed = viva.resume("--max-requests", 96)
-    assert resumed.code == 0
+    resumed = viva.resume("--max-requests", 96).exits()
     assert not {"error", "not asked"} & set(resumed.overall["outcomes"])
     assert len(viva.entries()) == len(viva.answered()) == 96
     whole = viva(*("whole" if part == "run" and place else part for place, part in enumerate(asking)))
@@ -126,8 +119,7 @@ def test_wrong_use_is_one_sentence_and_leaves_nothing(viva: Viva) -> None:
 
 def test_an_unknown_command_names_the_known_ones(viva: Viva) -> None:
     refused(viva("examine", "cmmlu"), "'examine'", "list, fetch, run, resume, ", ", grade, ")
-    ended = viva()
-    assert ended.code == 2
+    ended = viva().exits(2)
     assert "Start here:" in ended.out + ended.err
 
 
@@ -136,9 +128,7 @@ def test_an_unknown_command_names_the_known_ones(viva: Viva) -> None:
 
 def test_what_a_server_says_cannot_drive_the_terminal(viva: Viva, server: LocalServer) -> None:
     server.control(status=400, verbatim="\x1b]0;title\x07 \u202e no such thing \x1b[2J")
-    ended = viva.examine(server, "--limit", 3)
-    assert ended.code == 3
-    assert "no such thing" in ended.err
+    ended = viva.examine(server, "--limit", 3).exits(3, "no such thing")
     for option in ("--api-key-env", "--judge-key-env"):  # a key in place of its variable's name is not repeated
         wrong = viva.examine(server, "--judge", "openai/j", option, "sk-proj-0123456789", run="other")
         refused(wrong, option)

@@ -11,8 +11,7 @@ def test_every_checkpoint_of_the_file_is_asked_at_its_own_address(viva: Viva, se
     rows = "".join(f"m,{one.url},step{index},{10**index}M\n" for index, one in enumerate(servers))
     (viva.folder / "c.csv").write_text(f"model,base_url,revision,tokens\n{rows}", encoding="utf-8")
     named = ("--model", "baseline/first", "--checkpoints", "c.csv")
-    ended = viva("run", "cmmlu", "--limit", 24, *named, "--run", "run", *QUIET)
-    assert ended.code == 0, ended.err
+    viva("run", "cmmlu", "--limit", 24, *named, "--run", "run", *QUIET).exits()
     assert [one.asked for one in servers] == [24, 24]
     models = [model["name"] for model in json.loads((viva.folder / "run" / "run.json").read_text("utf-8"))["models"]]
     assert models == ["baseline/first", *(f"openai/m@{one.url}" for one in servers)]

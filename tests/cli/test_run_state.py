@@ -24,8 +24,9 @@ def judged_in_vain(viva: Viva, serve: Serve) -> Viva:
     """A run whose judge never gives a verdict."""
     examinee, judge = serve(), serve(texts=["I have nothing to say."])
     models = ("--model", "openai/a", "--base-url", examinee.url, "--judge", "openai/j", "--judge-base-url", judge.url)
-    ended = viva(*CSBENCH, *models, "--price", "openai/a=1000/2000", "--price", "openai/j=100/100", "--run", "run")
-    assert ended.code == 3, ended.err
+    ended = viva(
+        *CSBENCH, *models, "--price", "openai/a=1000/2000", "--price", "openai/j=100/100", "--run", "run"
+    ).exits(3)
     last = ended.err.splitlines()[-1]
     assert "verdicts missing" in last
     assert "not answered" not in last
@@ -131,8 +132,7 @@ def test_a_run_that_is_being_worked_on_is_no_run_to_resume(viva: Viva, serve: Se
 
 def test_answers_that_a_file_lacks_are_nothing_to_resume_and_scores_outlive_the_attempt(viva: Viva) -> None:
     (viva.folder / "answers.jsonl").write_text('{"question": "astronomy/0", "text": "A"}\n', encoding="utf-8")
-    ended = viva("grade", "cmmlu", "answers.jsonl", "--run", "run")
-    assert ended.code == 3
+    ended = viva("grade", "cmmlu", "answers.jsonl", "--run", "run").exits(3)
     assert "resume" not in ended.err
     assert listed(viva)["state"] == "done, 95 not in the answer file"
     journal = (viva.folder / "run" / "responses.jsonl").read_bytes()

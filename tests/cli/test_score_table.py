@@ -32,8 +32,7 @@ def suite(model: str, scores: dict[str, list[object]]) -> list[tuple[object, ...
 
 def reduced(viva: Viva, content: bytes, *arguments: object, name: str = "t.csv") -> Ended:
     (viva.folder / name).write_bytes(content)
-    ended = viva("score", name, "--benchmark", "infibench", *arguments, "--all")
-    assert ended.code == 0, ended.err
+    ended = viva("score", name, "--benchmark", "infibench", *arguments, "--all").exits()
     assert not dangerous(ended.out)
     return ended
 
@@ -57,8 +56,7 @@ def percents(row: dict[str, Any]) -> tuple[str, str]:
 
 def test_the_authors_item_scores_give_their_leaderboard(viva: Viva, published: Path) -> None:
     scores = published / "infibench" / "item_scores.csv.gz"
-    ended = viva("score", scores, "--benchmark", "infibench", "--all")
-    assert ended.code == 0, ended.err
+    ended = viva("score", scores, "--benchmark", "infibench", "--all").exits()
     for model, score, beside in (
         ("gpt-4-0613", "70.50 ± 0.66", "70.64 ± 0.82"),
         ("gpt-3.5-turbo", "56.19 ± 1.58", ""),
@@ -84,8 +82,7 @@ def test_the_levels_that_were_graded_alike_are_as_published(viva: Viva, publishe
     ended = viva(
         *("score", data / "item_scores.csv.gz", "--benchmark", "infibench", "--format", "json"),
         *("--levels", data / "difficulty_levels.yaml", "--by", "level"),
-    )
-    assert ended.code == 0, ended.err
+    ).exits()
     found = {(part["model"], part["value"]): part for part in parts_of(ended)}
     assert [found["gpt-4-0613", level]["questions"] for level in "12345"] == [93, 55, 44, 18, 24]
     for model, level in [("gpt-4-0613", "3"), ("gpt-4-0613", "4"), *(("codestral-22b", level) for level in "1345")]:
@@ -103,8 +100,7 @@ def test_the_papers_difficulty_rule_gives_the_papers_levels_but_for_three_questi
         *("score", data / "item_scores.csv.gz", "--benchmark", "infibench"),
         *("--levels", data / "difficulty_levels.yaml"),
         *("--difficulty", "--gpt35", "gpt-3.5-turbo", "--gpt4", "gpt-4-0613", "--format", "json"),
-    )
-    assert ended.code == 0, ended.err
+    ).exits()
     rows = json.loads(ended.out)["rows"]
     found = {row["question"]: [*map(int, row["possible"].split())] for row in rows}
     given = {row["question"]: row["given"] for row in rows}

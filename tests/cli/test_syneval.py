@@ -29,8 +29,7 @@ def test_chance_is_what_it_must_be_and_a_question_of_two_strata_is_asked_once(vi
     from scipy.stats import binomtest
 
     asking = ("run", "syneval", "--data", data, "--model", "baseline/random", "--samples", SAMPLES, "--run", "run")
-    ended = viva(*asking, "--format", "json", *QUIET)
-    assert ended.code == 0, ended.err
+    ended = viva(*asking, "--format", "json", *QUIET).exits()
     scores = list(viva.scores())
     assert (len(viva.answered()), ended.overall["n"]) == (68 * SAMPLES, 69 * SAMPLES)
     assert Counter(row.get("weight", 1) for row in scores) == {1: 67 * SAMPLES, 2: SAMPLES}
@@ -50,8 +49,7 @@ def test_three_seeds_draw_three_prompts_where_exemplars_are_shown(viva: Viva, da
     ended = viva(
         *("run", "syneval", "--data", data, "--shots", 2, "--limit", 6, "--model", "openai/m"),
         *("--base-url", server.url, "--run", "run", "--format", "json", *QUIET),
-    )
-    assert ended.code == 0, ended.err
+    ).exits()
     assert server.asked == 18
     assert len(server.counts()) > 6, "most questions are asked with other exemplars each time"
     assert "samples:3x1" in ended.report["results"][0]["signature"]
@@ -59,11 +57,9 @@ def test_three_seeds_draw_three_prompts_where_exemplars_are_shown(viva: Viva, da
 
 
 def test_the_bundled_sample_is_what_is_asked_without_data(viva: Viva) -> None:
-    ended = viva("run", "syneval", "--model", "baseline/first", "--limit", 20, "--run", "run", *QUIET)
-    assert ended.code == 0, ended.err
+    ended = viva("run", "syneval", "--model", "baseline/first", "--limit", 20, "--run", "run", *QUIET).exits()
     assert "bundled sample" in ended.out
-    checked = viva("check", "syneval")
-    assert checked.code == 0
+    checked = viva("check", "syneval").exits()
     assert "gold scores 1, wrong scores 0, empty is empty" in checked.out
     for arguments, why in (
         (("--shots", 6), "at most 5 exemplars"),

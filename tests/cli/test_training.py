@@ -62,8 +62,9 @@ def test_checkpoints_of_one_run_in_the_order_of_training(viva: Viva) -> None:
     for name, share in (("late", 1.0), ("early", 0.25), ("middle", 0.5)):
         write_jsonl(viva.folder / f"{name}.jsonl", answers("csbench", "en", learning(share)))
         models += ["--model", f"replay/{name}.jsonl"]
-    ended = viva("run", "csbench", "--only", "comprehension", *models, "--run", "run", "--format", "json", *QUIET)
-    assert ended.code == 0, ended.err
+    ended = viva(
+        "run", "csbench", "--only", "comprehension", *models, "--run", "run", "--format", "json", *QUIET
+    ).exits()
     run = viva.folder / "run"
     checkpoints = written(
         "model,revision,tokens\nreplay/late.jsonl,step300,300B\nreplay/early.jsonl,step2,2.1B\n"
@@ -175,8 +176,7 @@ def test_a_run_that_is_damaged_or_not_graded(viva: Viva) -> None:
 
 
 def test_a_chart_is_of_one_exam(viva: Viva) -> None:
-    ended = viva("run", "csbench", "--language", "en,zh", "--model", "baseline/first", "--run", "run", *QUIET)
-    assert ended.code == 0
+    viva("run", "csbench", "--language", "en,zh", "--model", "baseline/first", "--run", "run", *QUIET).exits()
     asked = (viva.folder / "run", "--checkpoints", written("model,steps\nbaseline/first,1\n"))
     for option, said in (("--chart", "a chart shows one exam, and here are csbench-en,"), ("--out", "is for tables")):
         with pytest.raises(VivaError, match=said):
@@ -262,8 +262,7 @@ def test_synevals_curves_are_its_table_by_format(viva: Viva) -> None:
         said = ({"question": row["id"], "text": reply or row["answer"]} for row in rows())
         write_jsonl(viva.folder / f"{name}.jsonl", said)
     models = [part for name in ("good", "none", "part") for part in ("--model", f"replay/{name}.jsonl")]
-    ended = viva("run", "syneval", "--data", data, *models, "--run", "run", *QUIET)
-    assert ended.code == 0, ended.err
+    viva("run", "syneval", "--data", data, *models, "--run", "run", *QUIET).exits()
     checkpoints = written("model,tokens\nreplay/good.jsonl,1B\nreplay/none.jsonl,1M\n")
     found = curves(viva.folder / "run", "--checkpoints", checkpoints)
     columns = ["TF", "MC", "FITB accuracy", "FITB F1", "OA", "OA over points"]
