@@ -61,11 +61,6 @@ def test_filling_replaces_every_known_name_once(template: str, values: dict[str,
     assert found == expected
 
 
-@given(value=st.text())
-def test_a_value_is_never_looked_at_again(value: str) -> None:
-    assert fill("<{a}|{b}>", {"a": value, "b": "{a}", "c": "x"}) == f"<{value}|{{a}}>"
-
-
 BUNDLED: dict[str, object] = {
     "en": {"ask": "Which?", "question": "Q: {question}\n{options}", "deep": {"er": "{answer}"}},
     "lead": "A:",

@@ -6,26 +6,11 @@ from collections import Counter
 from cli.batch import batch
 from cli.collected import answers, dangerous, gold, questions, read_csv, refused, write_jsonl, wrong
 from rows import tabled
-from servers.fixtures import QUIET, Serve, Viva
+from servers.fixtures import QUIET, Viva
 from web.hostile import assert_no_formula
 
 SCORES = ("--out", "scores.csv")
 COLUMNS = ["question", "sample", "score", "outcome", "read", "cluster", "points", "model"]
-
-
-def test_gold_answers_score_full_marks_with_a_row_each(viva: Viva) -> None:
-    write_jsonl(viva.folder / "answers.jsonl", answers("cmmlu", "zh"))
-    ended = viva("grade", "cmmlu", "answers.jsonl", *SCORES, "--format", "json", *QUIET).exits()
-    assert ended.overall["mean"] == 1.0
-    rows = read_csv(viva.folder / "scores.csv")
-    assert list(rows[0]) == COLUMNS
-    asked = questions("cmmlu", "zh")
-    assert [row["question"] for row in rows] == [question.id for question in asked]
-    assert [row["read"] for row in rows] == [question.answer for question in asked]
-    assert {(row["sample"], row["score"], row["points"], row["outcome"]) for row in rows} == {("0", "1", "1", "right")}
-    assert {row["model"].rpartition("/")[2] for row in rows} == {"answers.jsonl"}
-    summed = json.loads(viva("score", "scores.csv", "--benchmark", "cmmlu", "--format", "json").out)
-    assert summed["tables"][0]["rows"][0]["mean"]["mean"] == 1.0
 
 
 def test_partial_answers_are_graded_and_the_missing_are_no_zeros(viva: Viva) -> None:
@@ -34,6 +19,8 @@ def test_partial_answers_are_graded_and_the_missing_are_no_zeros(viva: Viva) -> 
     ended = viva("grade", "csbench", "answers.jsonl", *SCORES, "--format", "json", "--run", "run", *QUIET).exits(3)
     rows = {row["question"]: row for row in read_csv(viva.folder / "scores.csv")}
     assert len(rows) == 76, "a row for every question"
+    assert list(rows["1"]) == COLUMNS
+    assert {(row["sample"], row["model"].rpartition("/")[2]) for row in rows.values()} == {("0", "answers.jsonl")}
     asked = {question.id: question for question in questions("csbench", "en")}
     named = {row["question"] for row in given}
     for identity, row in rows.items():
@@ -42,7 +29,8 @@ def test_partial_answers_are_graded_and_the_missing_are_no_zeros(viva: Viva) -> 
         elif asked[identity].kind in ("blank", "open"):
             assert (row["score"], row["points"], row["outcome"]) == ("", "", "ungraded")
         else:
-            assert (row["score"], row["outcome"]) == ("1", "right")
+            assert (row["score"], row["points"], row["outcome"]) == ("1", "1", "right")
+            assert row["read"] == asked[identity].answer
     assert ended.overall["outcomes"]["error"] == 38
     assert ended.overall["mean"] == 1.0
     assert ended.overall["floor"] < 0.5
@@ -77,19 +65,6 @@ def test_a_sample_that_no_question_has_counts_as_missing(viva: Viva) -> None:
     assert Counter((row["sample"], row["outcome"]) for row in found) == {
         ("0", "right"): 96, ("1", "error"): 96, ("2", "wrong"): 96,
     }  # fmt: skip
-
-
-def test_a_judge_grades_collected_answers_too(viva: Viva, serve: Serve) -> None:
-    judge = serve(texts=["No.\nVERDICT: 0", "VERDICT: 1"])
-    write_jsonl(viva.folder / "a.jsonl", answers("csbench", "en", lambda question: "VERDICT: 1"))
-    ended = viva(
-        *("grade", "csbench", "a.jsonl", "--judge", "openai/j", "--judge-base-url", judge.url),
-        *("--format", "json", "--run", "run", *QUIET),
-    )
-    by_format = {row["tags"]["format"]: row for row in viva.scores()}
-    assert by_format["Fill-in-the-blank"]["value"] == 0.0
-    assert by_format["Open-ended"]["value"] == 0.1, "0 is no mark; the judge is asked again"
-    assert ended.code == 0, ended.err
 
 
 # Files that cannot be graded

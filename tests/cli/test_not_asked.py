@@ -1,7 +1,5 @@
 """Unasked questions are not errors, missing token counts are not numbers, and the last line says how to continue."""
 
-import signal
-
 from rows import tabled
 from servers.fixtures import SAMPLE, LocalServer, Serve, Viva
 from viva.engine.asking import Tally
@@ -34,28 +32,6 @@ def test_a_wrong_key_prints_no_table_and_how_to_go_on_last(serve: Serve, viva: V
     assert "nothing was answered (1 error, 95 not asked)" in graded.out
     assert "│" not in graded.out  # no table
     assert '"not asked": 95' in viva("score", "run", "--format", "json").out  # data says all there is
-
-
-def test_after_ctrl_c_one_line_a_model_and_resume_asks_the_rest(serve: Serve, viva: Viva) -> None:
-    server = serve(latency=0.05)
-    journal = viva.folder / "run" / "responses.jsonl"
-
-    def some() -> bool:
-        return journal.exists() and journal.read_bytes().count(b"\n") >= 10
-
-    ended = viva.struck(signal.SIGINT, some, *run(viva, server, "--concurrency", 2)).exits(130)
-    assert "error" not in ended.out
-    assert "not asked" in ended.out
-    assert len([line for line in ended.out.splitlines() if line.startswith("cmmlu-zh ")]) == 1
-    assert "go on with: viva resume run" in ended.err.splitlines()[-1]
-    assert ended.err.count("viva resume") == 1
-    answered = len(viva.answered())
-    assert outcomes(viva)["not asked"] == SAMPLE - answered
-    server.control(latency=0.0)
-    resumed = viva("resume", "run").exits()
-    assert "By subject" in viva("score", "run", "--all").out
-    assert "go on" not in resumed.err
-    assert server.asked <= SAMPLE + 2  # what was in flight
 
 
 def test_tokens_that_no_server_counted_are_unknown(serve: Serve, viva: Viva) -> None:

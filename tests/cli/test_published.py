@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from cli.collected import answers, gold, refused, write_jsonl
-from rows import each_row
 from servers.fixtures import QUIET, Viva, Warm
 from viva.published import table
 
@@ -62,15 +61,6 @@ def test_rows_are_chosen_by_name_and_turned_round_where_they_are_few(viva: Viva)
     *found, about = mixtral
     counts = {(of["benchmark"], len(one["rows"])) for of, one in zip(about["rows"], found, strict=True)}
     assert counts == {("csbench", 1), ("infibench", 2)}
-
-
-@each_row("markdown", "latex")
-def test_whole_tables_go_to_papers(form: str, *, viva: Viva) -> None:
-    out = viva("published", "cmmlu", "five_shot", "--format", form, "--out", "table.txt")
-    assert (out.code, out.out) == (0, "")
-    text = (viva.folder / "table.txt").read_text(encoding="utf-8")
-    assert "Lingzhi-72B-chat" in text
-    assert "90.26" in text
 
 
 def test_csv_is_one_table_that_other_commands_read(viva: Viva) -> None:

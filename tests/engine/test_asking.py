@@ -86,41 +86,6 @@ def test_blanks_and_open_questions_go_to_the_judge_and_nothing_else_does(serve: 
     assert not [event for event in server.events("asked") if "VERDICT" in json.dumps(event["body"])]
 
 
-def test_judge_samples_ask_so_often_and_take_the_mean(serve: Serve, viva: Viva) -> None:
-    server, judge_ = serve(), serve(texts=["VERDICT: 1", "VERDICT: 1", "VERDICT: 0"])
-    judge(viva, server, judge_, "--judge-samples", 3)
-    blanks = [row for row in viva.scores() if row["tags"]["format"] == "Fill-in-the-blank"]
-    assert blanks
-    assert {(round(row["value"], 3), row["outcome"]) for row in blanks} == {(0.667, "partly")}
-
-
-def test_without_a_readable_verdict_an_answer_stays_ungraded_and_resume_asks_again(serve: Serve, viva: Viva) -> None:
-    server, judge_ = serve(), serve(texts=["I would rather not."])
-    ended = judge(viva, server, judge_).exits(3, "openai/j: the judge's reply holds no verdict")
-    assert judge_.asked_each() == {3}
-    judged = [row for row in viva.scores() if row["tags"]["format"] in JUDGED]
-    assert {(row["outcome"], row["value"]) for row in judged} == {("ungraded", None)}
-    assert ended.overall["outcomes"]["ungraded"] == len(judged)
-    assert ended.overall["n"] == len(viva.scores())
-    asked = server.asked
-
-    judge_.control(texts=["VERDICT: 1"])
-    ended = viva.resume().exits()
-    assert judge_.asked_each() == {4}
-    assert server.asked == asked
-    assert "ungraded" not in ended.overall["outcomes"]
-
-
-def test_an_outage_of_the_judge_is_not_a_verdict(serve: Serve, viva: Viva) -> None:
-    server, judge_ = serve(), serve(faults={"500": 0.5}, texts=["VERDICT: 1"])
-    judge(viva, server, judge_, "--max-attempts", 1).exits(3)
-    outcomes = outcomes_by_kind(viva)
-    failed = len(judge_.events("fault"))
-    assert failed > 0
-    assert sum(outcomes[kind]["ungraded"] for kind in JUDGED) == failed
-    assert not any(outcomes[kind]["wrong"] for kind in JUDGED)
-
-
 def test_as_long_as_one_verdict_is_missing_resume_says_so(serve: Serve, viva: Viva) -> None:
     # Equal answers share a verdict: those that are there must not make up for the one that is not.
     server, judge_ = serve(), serve(texts=["VERDICT: 1"])

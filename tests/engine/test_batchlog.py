@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import each_row
-from viva.engine.batchlog import BatchLog, Dropped, Read, Submitted
+from viva.engine.batchlog import BatchLog, Dropped, Submitted
 from viva.engine.folder import BATCHES
 from viva.errors import StorageError
 
@@ -25,18 +25,6 @@ def filled(folder: Path) -> bytes:
     log.note(Submitted(label=LABEL, batch="batch_1", at=time.time()))
     log.close()
     return (folder / BATCHES).read_bytes()
-
-
-def test_what_is_open_is_open_in_the_next_process(tmp_path: Path) -> None:
-    filled(tmp_path)
-    log = BatchLog(tmp_path)
-    (batch,) = log.of("responses", IDENTITY)
-    assert (batch.name, batch.open, len(list(batch.requests()))) == ("batch_1", True, 3)
-    assert not log.of("annotations", IDENTITY)
-    assert not log.of("responses", {**IDENTITY, "model": "n"})
-    log.note(Read(label=LABEL, answered=2, failed=1, at=time.time()))
-    log.close()
-    assert not list(BatchLog(tmp_path).waiting())
 
 
 @given(cut=st.integers(1, 400))

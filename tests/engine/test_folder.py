@@ -74,13 +74,6 @@ def test_a_second_writer_is_refused_while_the_first_goes_on(serve: Serve, viva: 
     assert len(viva.entries()) == SAMPLE
 
 
-def test_a_finished_run_is_not_begun_again_in_the_same_folder(viva: Viva) -> None:
-    assert viva(*OFFLINE).code == 0
-    before = contents(viva.folder / "run")
-    viva(*OFFLINE).exits(5, "viva resume run")
-    assert contents(viva.folder / "run") == before
-
-
 def test_a_run_of_a_newer_viva_is_left_as_it_is(viva: Viva) -> None:
     assert viva(*OFFLINE).code == 0
     path = viva.folder / "run" / "run.json"

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from pages.review.conftest import Visitor, fields, named
+from pages.review.conftest import Visitor, fields
 from pages.review.material import ITEMS, editable, many
 from rows import table, tabled
 from viva.studies.agreement.study import AgreementConfig, study
@@ -237,15 +237,6 @@ def test_the_queue_prefers_what_still_needs_reviewers(visit: Visit) -> None:
     end = where(cy.mark(items[0], answer="1", rationale="1"))
     assert end.startswith("/items?")
     assert all(said in cy.get(end).text for said in ("everything is marked", "<b>4 of 4</b> marked by you"))
-
-
-def test_a_page_opened_under_another_name_saves_nothing(visit: Visit) -> None:
-    ada = visit().enter("Ada")
-    address = f"/item/{FIRST.key}"
-    form = ada.fields(address) | named(FIRST, {"answer": "1"})
-    ada.enter("Bo")
-    assert ada.post(address, data=form).status_code == 409
-    assert ada.log.reviews == ()
 
 
 def test_an_edited_text_is_kept_with_what_it_was(visit: Visit) -> None:

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from pages.runs.growing import MODELS, Growing
 from rows import table, tabled
-from servers.fixtures import Viva, wait_until
+from servers.fixtures import wait_until
 from viva.engine.batchlog import BatchLog, Dropped, Read, Submitted
 from viva.engine.folder import RunFolder, writer
 from viva.engine.journal import Entry
@@ -177,17 +177,6 @@ def test_a_run_whose_judge_gave_no_verdict_is_not_finished(visit: Visit, tmp_pat
     with (run.path / "annotations.jsonl").open("ab") as file:
         file.write(msgspec.json.encode(msgspec.structs.replace(with_error, error=None, text="Verdict: 1")) + b"\n")
     assert "done 10 of 10" in text_of(visitor.get("/").text)
-
-
-def test_answers_that_a_file_lacks_are_not_to_be_had_by_resuming(visit: Visit, tmp_path: Path, viva: Viva) -> None:
-    file, run = tmp_path / "answers.jsonl", tmp_path / "runs" / "graded"
-    file.write_text(json.dumps({"question": "astronomy/0", "reply": "A"}))
-    viva("grade", "cmmlu", file, "--run", run)
-    visitor = visit(run.parent)
-    assert "done, 95 not in the answer file 1 of 96" in text_of(visitor.get("/").text)
-    said = text_of(visitor.get("/run/graded").text)
-    assert "done, 95 not in the answer file" in said
-    assert "viva resume" not in said.partition("Summary")[0]
 
 
 def test_a_torn_last_line_is_not_there_and_a_damaged_one_is_told(visit: Visit, growing: Growing) -> None:
