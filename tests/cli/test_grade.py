@@ -71,9 +71,6 @@ def test_a_sample_that_no_question_has_counts_as_missing(viva: Viva) -> None:
 
 GOOD = '{"question": "1", "text": "A"}\n'
 BROKEN: dict[str, tuple[bytes, tuple[str, ...]]] = {
-    "cut.jsonl": ((GOOD + '{"question": "2", "te').encode(), (", line 2",)),
-    "idless.jsonl": (b'{"number": "1", "text": "A"}\n', (", row 1", "question", "'number'")),
-    "twice.jsonl": ((GOOD + GOOD).encode(), (", line 2", "question 1")),
     "true.jsonl": (b'{"question": "1", "sample": true, "text": "A"}\n', (", row 1", "True")),
     "hole.jsonl": (b'{"question": "1", "sample": 50, "text": "A"}\n', ("", "sample 0")),
     "from-one.jsonl": (

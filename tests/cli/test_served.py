@@ -2,9 +2,7 @@
 
 import json
 import re
-from typing import Any
 
-from rows import tabled
 from servers.fixtures import QUIET, Ended, LocalServer, Serve, Viva
 
 OLD, NEW = ({"model": f"gpt-4o-{date}", "provider": "OpenAI", "system_fingerprint": f"fp_{date}"}
@@ -41,25 +39,6 @@ def test_several_models_are_warned_of_tabulated_and_marked(serve: Serve, viva: V
     assert BOTH in (viva("report", "run", "--out", "page.html"), (viva.folder / "page.html").read_text())[1]
     journal = [entry for entry in viva.entries() if "served" in entry]
     assert [entry["served"] for entry in journal] == [OLD, AZURE], "in full once"
-
-
-def test_what_is_no_mixture_is_not_warned_of(serve: Serve, viva: Viva) -> None:
-    other = {"model": "llama\x1b[31m", "provider": "Here"}
-    cases: dict[str, tuple[list[dict[str, Any]], str]] = {
-        "a dated version": ([OLD], ""),
-        "another fingerprint": ([OLD, OLD | {"system_fingerprint": "fp_2"}], ""),
-        "now and then nobody says it": ([OLD, {"model": None}], ""),
-        "another model": ([other], "openai/gpt-4o: answered by llama<U+001B>[31m, as the server says"),
-        "two providers": ([OLD, OLD | {"provider": "Azure"}], "openai/gpt-4o: answered by 2 providers (OpenAI, Azure)"),
-    }
-    for (number, (_name, (says, said))), row in tabled(*enumerate(cases.items())):
-        with row:
-            ended = asking(viva, serve(says=says), run=f"run{number}")
-            assert [line for line in ended.err.splitlines() if "answered by" in line] == [f"viva: {said}"] * bool(said)
-            assert marked(ended.out) == ("Who answered" in ended.out) == ("2 providers" in said)
-            assert "\x1b" not in ended.out + ended.err
-            whole = viva("score", f"run{number}", "--all").out
-            assert says[0]["model"].replace("\x1b", "<U+001B>") in whole.partition("Who answered")[2]
 
 
 def test_it_stops_no_resume_and_moves_no_signature(serve: Serve, viva: Viva) -> None:

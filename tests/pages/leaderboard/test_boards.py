@@ -102,40 +102,30 @@ def test_published_rows_stand_beside_as_many_questions_as_the_papers_alone() -> 
 
 
 def test_titles_say_in_words_what_differs_and_nothing_else() -> None:
-    boards = [
-        comparable(SETTINGS),
-        comparable({**SETTINGS, "lang": "zh", "data": "0123"}),
-        comparable({**SETTINGS, "lang": "zh", "data": "4567", "n": 20}),
-        comparable({**SETTINGS, "shots": 5, "cot": "yes"}),
-    ]
-    assert titles(boards) == [
-        "English, zero-shot",
-        "Chinese, zero-shot, 400 questions",
-        "Chinese, zero-shot, 20 questions",
-        "English, 5-shot, chain of thought",
-    ]
-    judged = [
-        comparable({**SETTINGS, "data": "0123.sample", "n": 76}),
-        comparable({**SETTINGS, "data": "4567", "n": 20, "limit": "20", "judge": "a/bx1"}),
-        comparable({**SETTINGS, "data": "4567", "n": 20, "limit": "20"}),
-    ]
-    assert titles(judged) == [
-        "English, zero-shot, 76 questions (Viva's bundled sample), no judge",
-        "English, zero-shot, 20 questions, judge a/b",
-        "English, zero-shot, 20 questions, no judge",
-    ]
-    varied = [
-        comparable({**SETTINGS, "prompt": "aa", "samples": "1x1"}),
-        comparable({**SETTINGS, "prompt": "bb", "samples": "8x1", "vary": "prompt4.order2.06e6"}),
-        comparable({**SETTINGS, "prompt": "cc", "samples": "6x1", "vary": "prompt4.system2.in6.07e7"}),
-        comparable({**SETTINGS, "prompt": "cc", "samples": "6x1", "vary": "prompt4.system2.in6.08e8"}),
-    ]
-    assert titles(varied) == [
-        "English, zero-shot",
-        "English, zero-shot, varied over 4 prompts × 2 orders of options (06e6)",
-        "English, zero-shot, varied over 4 prompts × 2 system texts, 6 combinations of them (07e7)",
-        "English, zero-shot, varied over 4 prompts × 2 system texts, 6 combinations of them (08e8)",
-    ]
+    part, over = {"data": "4567", "n": 20, "limit": "20"}, {"prompt": "cc", "samples": "6x1"}
+    for boards in (
+        {
+            "English, zero-shot": {},
+            "Chinese, zero-shot, 400 questions": {"lang": "zh", "data": "0123"},
+            "Chinese, zero-shot, 20 questions": {"lang": "zh", "data": "4567", "n": 20},
+            "English, 5-shot, chain of thought": {"shots": 5, "cot": "yes"},
+        },
+        {
+            "English, zero-shot, 76 questions (Viva's bundled sample), no judge": {"data": "0123.sample", "n": 76},
+            "English, zero-shot, 20 questions, judge a/b": part | {"judge": "a/bx1"},
+            "English, zero-shot, 20 questions, no judge": part,
+        },
+        {
+            "English, zero-shot": {"prompt": "aa", "samples": "1x1"},
+            "English, zero-shot, varied over 4 prompts × 2 orders of options (06e6)": {
+                "prompt": "bb", "samples": "8x1", "vary": "prompt4.order2.06e6"},
+            "English, zero-shot, varied over 4 prompts × 2 system texts, 6 combinations of them (07e7)":
+                over | {"vary": "prompt4.system2.in6.07e7"},
+            "English, zero-shot, varied over 4 prompts × 2 system texts, 6 combinations of them (08e8)":
+                over | {"vary": "prompt4.system2.in6.08e8"},
+        },
+    ):  # fmt: skip
+        assert titles([comparable({**SETTINGS, **settings}) for settings in boards.values()]) == list(boards)
     words = dict(
         in_words({"samples": "10x3", "data": "0123.sample", "temp": "server", "extract": "viva", "n": "11582"})
     )
