@@ -1,24 +1,29 @@
 """Run many short commands, each in a separate folder."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from cli.collected import refused
+from rows import tabled
 from servers.fixtures import Viva
-from servers.inprocess import Ended, command
+from servers.inprocess import command
+
+Command = Sequence[object]
 
 
-def batch(
-    viva: Viva, cases: Sequence[Sequence[object]], files: Mapping[str, bytes] | None = None
-) -> list[tuple[Ended, list[str]]]:
-    """Run each command in a folder that holds `files`, without a key to anything; and what it left there."""
-    given = files or {}
+def all_refused(
+    viva: Viva,
+    cases: Mapping[Command, Sequence[str]],
+    files: Mapping[str, bytes],
+    code: Callable[[Command], int] = lambda _: 2,
+) -> None:
+    """Each of these commands is refused in these words, with no key, in a folder of these files, and leaves nothing."""
     environment = {name: value for name, value in viva.environment.items() if name != "OPENAI_API_KEY"}
-    found = []
-    for number, case in enumerate(cases):
-        folder = viva.folder / str(number)
-        folder.mkdir()
-        for name, content in given.items():
-            (folder / name).write_bytes(content)
-        ended = command(folder, *case, environment=environment)
-        found.append((ended, sorted(set(os.listdir(folder)) - set(given))))
-    return found
+    for (number, (given, said)), row in tabled(*enumerate(cases.items())):
+        with row:
+            folder = viva.folder / str(number)
+            folder.mkdir()
+            for name, content in files.items():
+                (folder / name).write_bytes(content)
+            refused(command(folder, *given, environment=environment), *said, code=code(given))
+            assert set(os.listdir(folder)) == set(files)

@@ -3,9 +3,8 @@
 import json
 from collections import Counter
 
-from cli.batch import batch
-from cli.collected import answers, dangerous, gold, questions, read_csv, refused, write_jsonl, wrong
-from rows import tabled
+from cli.batch import all_refused
+from cli.collected import answers, dangerous, gold, questions, read_csv, write_jsonl, wrong
 from servers.fixtures import QUIET, Viva
 from web.hostile import assert_no_formula
 
@@ -123,10 +122,7 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
 def test_what_cannot_be_graded_is_named_with_the_place_and_leaves_nothing(viva: Viva) -> None:
     said = {("grade", *given, "--progress", "quiet"): words for given, words in SAID.items()}
     said |= {("extract", *given): words for given, words in EXTRACTED.items()}
-    for (command, (ended, left)), row in tabled(*zip(said, batch(viva, list(said), FILES), strict=True)):
-        with row:
-            refused(ended, *said[command])
-            assert left == []
+    all_refused(viva, said, FILES)
 
 
 # Extraction alone

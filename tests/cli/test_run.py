@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.handmade import csbench, dropped, opened, record
-from cli.batch import batch
+from cli.batch import all_refused
 from cli.collected import dangerous, refused
-from rows import tabled, tables_beside
+from rows import tables_beside
 from servers.fixtures import QUIET, LocalServer, Viva
 
 
@@ -94,13 +94,8 @@ WRONG: dict[tuple[str, ...], tuple[str, ...]] = dict(tables_beside(__file__)["wr
 
 
 def test_wrong_use_is_one_sentence_and_leaves_nothing(viva: Viva) -> None:
-    commands = [("run", *arguments, "--progress", "quiet") for arguments in WRONG]
-    ended_all = batch(viva, commands, {"empty.json": b""})
-    for (arguments, (ended, left)), row in tabled(*zip(WRONG, ended_all, strict=True)):
-        with row:
-            refused(ended, *WRONG[arguments], code=5 if "--run" in arguments else 2)
-            assert "hidden" not in ended.err
-            assert left == []
+    said = {("run", *given, "--progress", "quiet"): words for given, words in WRONG.items()}
+    all_refused(viva, said, {"empty.json": b""}, lambda command: 5 if "--run" in command else 2)
 
 
 def test_an_unknown_command_names_the_known_ones(viva: Viva) -> None:

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from cli.batch import batch
+from cli.batch import all_refused
 from cli.collected import dangerous, refused
-from rows import tabled
 from servers.fixtures import Ended, Viva
 
 HEADER = "model,case,sample,score\n"
@@ -322,11 +321,7 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
 
 
 def test_what_cannot_be_reduced_is_named_with_the_line_and_the_value(viva: Viva) -> None:
-    commands = [("score", *arguments, "--benchmark", "infibench") for arguments in SAID]
-    for (arguments, (ended, left)), row in tabled(*zip(SAID, batch(viva, commands, FILES), strict=True)):
-        with row:
-            refused(ended, *SAID[arguments])
-            assert left == []
+    all_refused(viva, {("score", *given, "--benchmark", "infibench"): words for given, words in SAID.items()}, FILES)
 
 
 def test_without_a_benchmark_nothing_published_stands_beside(viva: Viva) -> None:
