@@ -101,8 +101,7 @@ def test_a_table_becomes_an_exam_in_three_commands(viva: Viva, folder: Path) -> 
     assert viva("init", table_).code == 0
     assert (folder / card).is_file(), "the help names the card that its example writes"
     (folder / table_).rename(folder / "mine.csv")
-    again = viva("init", "mine.csv")
-    assert (again.code, "name another file with --out" in again.err) == (2, True)
+    viva("init", "mine.csv").exits(2, "name another file with --out")
     (folder / "none.csv").write_text("x,y\n1,2\n", encoding="utf-8")
     assert "none.yaml: a draft; complete it where it says TODO" in viva("init", "none.csv").out
     viva("run", "mmlu", "--data", "mine.csv", "--model", "baseline/first").exits(
@@ -160,8 +159,7 @@ def test_what_everybody_writes_first_is_a_table_too(viva: Viva, folder: Path) ->
             assert re.search(r"^(?:mine|wrapped|texts|own-card|sums-card) +100\.00 .* 9$", ran.out, re.MULTILINE), (
                 ran.err
             )
-            other = viva("run", name.replace(".", "2."), "--model", "baseline/first")
-            assert (other.code, "missing" in other.err) == (2, True)
+            viva("run", name.replace(".", "2."), "--model", "baseline/first").exits(2, "missing")
     (folder / "sheet.xlsx").write_bytes(b"PK\x03\x04")
     assert "save it as CSV" in viva("run", "sheet.xlsx", "--model", "baseline/first").err
     (folder / "none.json").write_text("[]", encoding="utf-8")

@@ -68,8 +68,7 @@ def test_a_new_price_counts_for_the_whole_run_and_stays(viva: Viva, server: Loca
     assert listed(viva)["results"][0]["cost"] == pytest.approx(2 * before)
     for price, row in tabled("-1/2", "nan/1", "1/inf", "1", "a/b"):
         with row:
-            ended = viva("resume", "run", f"--price={price}")
-            assert (ended.code, "write IN/OUT" in ended.err) == (2, True)
+            viva("resume", "run", f"--price={price}").exits(2, "write IN/OUT")
 
 
 def test_a_run_without_verdicts_is_not_done_and_says_what_came_of_the_judge(judged_in_vain: Viva) -> None:
@@ -125,8 +124,7 @@ def test_a_run_that_is_being_worked_on_is_no_run_to_resume(viva: Viva, serve: Se
     going = viva.start("run", "cmmlu", "--limit", "60", *given)
     wait_until(lambda: server.state()["most"] > 0, "the first request")
     assert listed(viva)["state"] == "running"
-    refused = viva("resume", "run")
-    assert (refused.code, "another process" in refused.err) == (5, True)
+    viva("resume", "run").exits(5, "another process")
     going.signal(signal.SIGTERM)
     assert going.ended().code == 130
     assert listed(viva)["state"].endswith(" not asked")
