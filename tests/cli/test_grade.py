@@ -3,8 +3,8 @@
 import json
 from collections import Counter
 
-from cli.batch import all_refused
 from cli.collected import answers, dangerous, gold, questions, read_csv, write_jsonl, wrong
+from cli.told import all_refused
 from servers.fixtures import QUIET, Viva
 from web.hostile import assert_no_formula
 

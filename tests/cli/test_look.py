@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from benchmarks.handmade import csbench, opened, record
-from cli.batch import all_refused
 from cli.collected import dangerous, questions, refused
+from cli.told import all_refused
 from rows import each_row, tables_beside
 from servers.fixtures import Viva
 from viva.contracts import Exam

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.handmade import csbench, dropped, opened, record
-from cli.batch import all_refused
 from cli.collected import dangerous, refused
+from cli.told import all_refused
 from rows import tables_beside
 from servers.fixtures import QUIET, LocalServer, Viva
 

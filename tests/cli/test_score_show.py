@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.handmade import cmmlu, rows
-from cli.batch import all_refused
 from cli.collected import answers, dangerous, gold, questions, refused, write_jsonl
+from cli.told import all_refused
 from rows import table, tables_beside
 from servers.fixtures import QUIET, Viva, Warm
 from viva.types import Question

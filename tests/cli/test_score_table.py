@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cli.batch import all_refused
 from cli.collected import dangerous, refused
+from cli.told import all_refused
 from servers.fixtures import Ended, Viva
 
 HEADER = "model,case,sample,score\n"
