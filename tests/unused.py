@@ -9,101 +9,132 @@ uses, or only its own definition, is dead.
 import ast
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TypeAlias
 
 NAMED = re.compile(r"[A-Za-z_][\w.:-]*")
 WORD = re.compile(r"[A-Za-z_]\w*")
 JINJA = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
 REGISTERS = {"command", "group"}
 """Methods of a click group that, as decorators, register what they decorate."""
-Functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+Defining: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
 
 
 @dataclass(frozen=True)
 class Definition:
-    """`name` is qualified: module, class if it is a method, name."""
+    """`name` is qualified: module, class if it is a method (its `owner`), name."""
 
     name: str
     path: Path
     line: int
     owner: str = ""
-    """The class of a method, qualified."""
     registered: bool = False
 
-    @property
-    def bare(self) -> str:
-        return self.name.rpartition(".")[2]
 
+class Module(ast.NodeVisitor):
+    """One file: its definitions, what its names mean, and what is used in it, where all modules are known."""
 
-@dataclass
-class Uses:
-    """Who uses what: pairs of what is used and the definition inside which that is; "" is a module's top level."""
-
-    names: set[tuple[str, str]] = field(default_factory=set)
-    """Qualified names."""
-    attributes: set[tuple[str, str]] = field(default_factory=set)
-    """Bare names of methods."""
-    words: set[str] = field(default_factory=set)
-    """Named in a string, a template or an entry point, so perhaps used."""
-
-
-class Module:
-    """One file: its definitions, and what its names mean."""
-
-    def __init__(self, name: str, path: Path) -> None:
-        self.name, self.path = name, path
-        self.tree = ast.parse(path.read_text(encoding="utf-8"))
+    def __init__(self, name: str, path: Path, known: dict[str, "Module"]) -> None:
+        self.known, self.inside = known, ""
+        self.uses: set[tuple[str, str]] = set()
+        """What is used (`.attribute` of an object), and inside which definition; "" is a module's top level."""
+        self.words: set[str] = set()
+        """Named in a string, so perhaps used."""
+        self.meanings: dict[str, set[str]] = {}
+        self.name, self.path, self.tree = name, path, ast.parse(path.read_text(encoding="utf-8"))
         self.package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        self.definitions = {one.name: one for one in self._defined()}
-        self.imports: dict[str, set[str]] = {}
-        for name, meant in self._imported():
-            self.imports.setdefault(name, set()).add(meant)
-
-    def _defined(self) -> Iterator[Definition]:
-        for node in statements(self.tree.body):
-            if isinstance(node, (*Functions, ast.ClassDef)):
-                if not dunder(node.name):
-                    registered = any(map(registers, node.decorator_list))
-                    yield Definition(f"{self.name}.{node.name}", self.path, node.lineno, registered=registered)
-                if isinstance(node, ast.ClassDef):
-                    owner = f"{self.name}.{node.name}"
-                    for inner in node.body:
-                        if isinstance(inner, Functions) and not dunder(inner.name):
-                            yield Definition(f"{owner}.{inner.name}", self.path, inner.lineno, owner)
-            else:
-                for target in assigned(node):
-                    yield Definition(f"{self.name}.{target.id}", self.path, target.lineno)
-
-    def _imported(self) -> Iterator[tuple[str, str]]:
-        for node in statements(self.tree.body, everywhere=True):
+        self.definitions = {one.name: one for one in self._defined(self.tree.body)}
+        self.imports: dict[str, set[str]] = defaultdict(set)
+        for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 for one in node.names:
-                    yield one.asname or one.name.partition(".")[0], one.name if one.asname else one.name.split(".")[0]
+                    first = one.name.partition(".")[0]
+                    self.imports[one.asname or first].add(one.name if one.asname else first)
             elif isinstance(node, ast.ImportFrom):
                 above = self.package.rsplit(".", node.level - 1)[0] if node.level else ""
-                source = ".".join(filter(None, (above, node.module)))
                 for one in node.names:
-                    yield one.asname or one.name, f"{source}.{one.name}"
+                    self.imports[one.asname or one.name].add(".".join(filter(None, (above, node.module, one.name))))
+
+    def _defined(self, body: Iterable[ast.AST], owner: str = "") -> Iterator[Definition]:
+        """What statements at the top level define, also under `if` and `try`, and the methods of classes."""
+        for node in body:
+            if isinstance(node, ast.If | ast.Try | ast.ExceptHandler) and not owner:
+                for part in ("body", "orelse", "handlers", "finalbody"):
+                    yield from self._defined(getattr(node, part, ()))
+            if not isinstance(node, Defining) or (
+                owner and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            ):
+                continue
+            registered = not owner and any(map(registers, getattr(node, "decorator_list", ())))
+            for name in named(node):
+                yield Definition(f"{owner or self.name}.{name}", self.path, node.lineno, owner, registered)
+            if isinstance(node, ast.ClassDef):
+                yield from self._defined(node.body, f"{self.name}.{node.name}")
+
+    def meant(self, name: str) -> set[str]:
+        """Qualified names of what a bare name of this module may be: its functions may import it from many places."""
+        if name not in self.meanings:
+            own = {f"{self.name}.{name}"} & self.definitions.keys()
+            self.meanings[name] = own.union(*map(self._origin, self.imports.get(name, ())))
+        return self.meanings[name]
+
+    def _origin(self, name: str, depth: int = 5) -> set[str]:
+        """Where what is imported by that name is defined, through imports of imports."""
+        source, _, last = name.rpartition(".")
+        there = self.known.get(source) or self.known.get(f"{self.package}.{source}")
+        if there is None or not depth:
+            beside = (
+                f"{self.package}.{name}"  # a program that runs by itself imports its neighbours without the package
+            )
+            return {beside if beside in self.known else name}
+        further = there.imports.get(last, set()) - {name}  # a package may import a function out of a module of its name
+        return {f"{there.name}.{last}"}.union(*(there._origin(one, depth - 1) for one in further))
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Load):
+            self.uses.update((name, self.inside) for name in self.meant(node.id))
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        first, dot, rest = dotted(node.value).partition(".")
+        for owner in self.meant(first) if first in self.imports else ():
+            self.uses.update((name, self.inside) for name in self._origin(f"{owner}{dot}{rest}.{node.attr}"))
+        if isinstance(node.ctx, ast.Load):
+            self.uses.add((f".{node.attr}", self.inside))
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, str) and NAMED.fullmatch(node.value):
+            self.words.update(WORD.findall(node.value))
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):  # a docstring
+            self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        if "__all__" not in ast.unparse(node.targets[0]) or "." not in self.name:
+            self.visit_FunctionDef(node)
+
+    def visit_FunctionDef(self, node: Defining) -> None:
+        """A definition's own uses: of a method in its class, otherwise of the one at the top level."""
+        names, outside = named(node, all_names=True), self.inside
+        name = f"{outside or self.name}.{names[0]}" if len(names) == 1 else ""
+        self.inside = name if name in self.definitions else outside
+        self.generic_visit(node)
+        self.inside = outside
+
+    visit_AsyncFunctionDef = visit_ClassDef = visit_AnnAssign = visit_FunctionDef  # noqa: N815
 
 
-def statements(body: Iterable[ast.AST], *, everywhere: bool = False) -> Iterator[ast.AST]:
-    """Statements at the top level, also those under `if` and `try`; or everywhere in a module."""
-    for node in body:
-        yield node
-        if everywhere or isinstance(node, ast.If | ast.Try | ast.ExceptHandler):
-            for part in ("body", "orelse", "handlers", "finalbody", "cases"):
-                yield from statements(getattr(node, part, ()), everywhere=everywhere)
-
-
-def assigned(node: ast.AST) -> Iterator[ast.Name]:
-    """The names that a statement gives a value, each by itself: what is unpacked comes together."""
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    for target in targets:
-        if isinstance(target, ast.Name) and not dunder(target.id):
-            yield target
+def named(node: Defining, *, all_names: bool = False) -> list[str]:
+    """The names that a statement defines, each by itself: what is unpacked comes together, not Python's own."""
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return [one.id for one in targets if isinstance(one, ast.Name) and not dunder(one.id)]
+    return [node.name] if all_names or not dunder(node.name) else []
 
 
 def dunder(name: str) -> bool:
@@ -125,100 +156,22 @@ def registers(decorator: ast.expr) -> bool:
     return isinstance(called, ast.Attribute) and called.attr in REGISTERS and ast.unparse(called.value) != "click"
 
 
-def modules_of(package: Path) -> list[Module]:
-    found = []
+def modules_of(package: Path) -> dict[str, Module]:
+    known: dict[str, Module] = {}
     for path in sorted(package.rglob("*.py")):
         parts = [package.name, *path.relative_to(package).with_suffix("").parts]
-        found.append(Module(".".join(parts[:-1] if parts[-1] == "__init__" else parts), path))
-    return found
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        known[name] = Module(name, path, known)
+    return known
 
 
-def origin(name: str, package: str, known: dict[str, Module], depth: int = 5) -> set[str]:
-    """Where what is imported by that name is defined, through imports of imports."""
-    source, _, last = name.rpartition(".")
-    there = known.get(source) or known.get(f"{package}.{source}")
-    if there is None or not depth:
-        beside = f"{package}.{name}"  # a program that runs by itself imports its neighbours without the package
-        return {beside if beside in known else name}
-    further = there.imports.get(last, set()) - {name}  # a package may import a function out of a module of its name
-    return {f"{there.name}.{last}"}.union(*(origin(one, there.package, known, depth - 1) for one in further))
-
-
-class Reader(ast.NodeVisitor):
-    """Collects what a module uses, and inside which definition."""
-
-    def __init__(self, module: Module, known: dict[str, Module], uses: Uses) -> None:
-        self.module, self.known, self.uses = module, known, uses
-        self.inside = [""]
-        self.meanings: dict[str, set[str]] = {}
-
-    def meant(self, name: str) -> set[str]:
-        """Qualified names of what a bare name of this module may be: its functions may import it from many places."""
-        if name not in self.meanings:
-            own = f"{self.module.name}.{name}"
-            named = {own} if own in self.module.definitions else set()
-            self.meanings[name] = named.union(*map(self._origin, self.module.imports.get(name, ())))
-        return self.meanings[name]
-
-    def _origin(self, name: str) -> set[str]:
-        return origin(name, self.module.package, self.known)
-
-    def visit_Name(self, node: ast.Name) -> None:
-        if isinstance(node.ctx, ast.Load):
-            self._use(self.meant(node.id))
-
-    def visit_Attribute(self, node: ast.Attribute) -> None:
-        first, dot, rest = dotted(node.value).partition(".")
-        if first in self.module.imports:
-            for owner in self.meant(first):
-                self._use(self._origin(f"{owner}{dot}{rest}.{node.attr}"))
-        if isinstance(node.ctx, ast.Load):
-            self.uses.attributes.add((node.attr, self.inside[-1]))
-        self.generic_visit(node)
-
-    def _use(self, names: Iterable[str]) -> None:
-        self.uses.names.update((name, self.inside[-1]) for name in names)
-
-    def visit_Constant(self, node: ast.Constant) -> None:
-        if isinstance(node.value, str) and NAMED.fullmatch(node.value):
-            self.uses.words.update(WORD.findall(node.value))
-
-    def visit_Expr(self, node: ast.Expr) -> None:
-        if not isinstance(node.value, ast.Constant):  # a docstring
-            self.generic_visit(node)
-
-    def visit_Assign(self, node: ast.Assign) -> None:
-        if "__all__" not in ast.unparse(node.targets[0]) or "." not in self.module.name:
-            self._within(node, [name.id for name in assigned(node)])
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        self._within(node, [name.id for name in assigned(node)])
-
-    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        self._within(node, [node.name])
-
-    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self._within(node, [node.name])
-
-    def _within(self, node: ast.AST, names: list[str]) -> None:
-        """A definition's own uses: of a method in its class, otherwise of the one at the top level."""
-        name = f"{self.inside[-1] or self.module.name}.{names[0]}" if len(names) == 1 else ""
-        known = name in self.module.definitions
-        if known:
-            self.inside.append(name)
-        self.generic_visit(node)
-        if known:
-            self.inside.pop()
-
-
-def entry_points(pyproject: Path) -> Iterator[str]:
-    """Words of what pyproject.toml names as commands and plugins."""
-    project = tomllib.loads(pyproject.read_text(encoding="utf-8")).get("project", {})
+def words_beside(package: Path, pyproject: Path | None) -> Iterator[str]:
+    """Words of what pyproject.toml names as commands and plugins, and of what templates read."""
+    project = tomllib.loads(pyproject.read_text(encoding="utf-8")).get("project", {}) if pyproject else {}
     for group in (project.get("scripts", {}), *project.get("entry-points", {}).values()):
-        for target in group.values():
-            yield from WORD.findall(target)
+        yield from WORD.findall(" ".join(group.values()))
+    for template in package.rglob("*.html"):
+        yield from WORD.findall(" ".join(JINJA.findall(template.read_text(encoding="utf-8"))))
 
 
 def unused(
@@ -228,23 +181,19 @@ def unused(
 
     `kept`: patterns of qualified names (fnmatch) that are used in ways that cannot be seen here.
     """
-    modules = modules_of(package)
-    known = {module.name: module for module in modules}
-    uses = Uses(words=set(entry_points(pyproject)) if pyproject else set())
-    for module in modules:
-        Reader(module, known, uses).visit(module.tree)
-    for template in package.rglob("*.html"):
-        for expression in JINJA.findall(template.read_text(encoding="utf-8")):
-            uses.words.update(WORD.findall(expression))
-    users: dict[str, set[str]] = {}
-    for name, inside in uses.names | {(f".{attribute}", inside) for attribute, inside in uses.attributes}:
-        users.setdefault(name, set()).add(inside)
-    everything = {name: one for module in modules for name, one in module.definitions.items()}
+    known = modules_of(package)
+    words, users = set(words_beside(package, pyproject)), defaultdict[str, set[str]](set)
+    for module in known.values():
+        module.visit(module.tree)
+        words |= module.words
+        for name, inside in module.uses:
+            users[name].add(inside)
+    everything = {name: one for module in known.values() for name, one in module.definitions.items()}
     roots = {pattern: {name for name in everything if fnmatchcase(name, pattern)} for pattern in kept}
-    alone = _dead(everything, users, uses.words, set())
-    needless = [pattern for pattern, names in roots.items() if names.isdisjoint(alone)]
-    dead = _dead(everything, users, uses.words, set().union(*roots.values()))
+    alone = _dead(everything, users, words, set())
+    dead = _dead(everything, users, words, set().union(*roots.values()))
     found = [one for name, one in everything.items() if name in dead and one.owner not in dead]
+    needless = [pattern for pattern, names in roots.items() if names.isdisjoint(alone)]
     return sorted(found, key=lambda one: (str(one.path), one.line)), needless
 
 
@@ -253,9 +202,10 @@ def _dead(everything: dict[str, Definition], users: dict[str, set[str]], words: 
     dead: set[str] = set()
 
     def lives(one: Definition) -> bool:
-        if one.registered or one.bare in words or one.name in roots:
+        bare = one.name.rpartition(".")[2]
+        if one.registered or bare in words or one.name in roots:
             return True
-        found = users.get(one.name, set()) | (users.get(f".{one.bare}", set()) if one.owner else set())
+        found = users.get(one.name, set()) | (users.get(f".{bare}", set()) if one.owner else set())
         return any(user not in dead and user != one.name and not user.startswith(f"{one.name}.") for user in found)
 
     while more := {name for name, one in everything.items() if name not in dead and not lives(one)}:

@@ -21,7 +21,6 @@ from cli.collected import answers, write_jsonl
 from cli.told import command_of, told
 from cli.told import viva as command_line
 from rows import each_row, tabled
-from servers.fixtures import Serve
 from viva.api.examining import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords
 from viva.cli.ask.run import resume_command, run_command
 from viva.cli.grade.grade import grade_command
@@ -37,17 +36,6 @@ def gold() -> dict[str, str]:
 
 def first(prompt: Prompt) -> str:
     return "A"
-
-
-def test_the_mean_of_points_is_the_tables_mean_also_where_replies_could_not_be_read() -> None:
-    def unsure(prompt: str) -> str:
-        return "A" if len(prompt) % 3 else "It depends."
-
-    run = viva.run("csbench", model=unsure, limit=40, run="run")
-    scores = run.scores()
-    assert scores.filter(scores["outcome"] == "unparsed").height > 5
-    assert scores["points"].mean() == pytest.approx(run.mean)
-    assert scores["score"].mean() > run.mean + 0.01
 
 
 def test_it_is_what_the_command_line_makes_and_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
@@ -269,16 +257,6 @@ def test_answers_are_models_and_stay_with_their_run(tmp_path: Path) -> None:
     assert viva.grade("cmmlu", gold()).mean == viva.grade("cmmlu", file).mean == viva.grade("cmmlu", [file]).mean == 1.0
     with pytest.raises(viva.DataError, match="'nonsense/0'"):
         viva.grade("cmmlu", {"nonsense/0": "A"})
-
-
-def test_a_judge_and_a_server_as_on_the_command_line(serve: Serve) -> None:
-    server = serve(texts=["Answer: A\nVERDICT: 1"])
-    run = viva.run("csbench", model="openai/m", judge="openai/j", base_url=server.url, limit=20)
-    assert run.complete
-    assert run.results[0].judged
-    server.control(status=401)
-    with pytest.raises(viva.RefusedError, match="was given up"):
-        viva.run("csbench", model="openai/m", base_url=server.url, limit=20)
 
 
 # The program's own affairs

@@ -14,6 +14,7 @@ import click
 import pytest
 
 import viva
+from cli.told import command_of
 from rows import tabled
 from viva import plugins
 from viva.api.studies import STUDIES
@@ -38,12 +39,6 @@ def command_at(place: str) -> Any:
 def options_of(place: str) -> dict[str, Option]:
     """Arguments and options of a registered function."""
     return options(command_at(place).config)
-
-
-def command_of(name: str) -> click.Command:
-    found = cli.get_command(click.Context(cli), COMMANDS[name])
-    assert found is not None
-    return found
 
 
 def assert_same_options(name: str, known: dict[str, Option], command: click.Command, function: Any) -> None:
@@ -94,7 +89,7 @@ def test_every_option_of_a_command_is_its_functions_with_the_same_default() -> N
     assert set(STUDIES) <= set(viva.__all__)
     for (name, place), row in tabled(*STUDIES.items()):
         with row:
-            assert_same_options(name, options_of(place), command_of(name), getattr(viva, name))
+            assert_same_options(name, options_of(place), command_of(COMMANDS[name]), getattr(viva, name))
 
 
 @pytest.fixture

@@ -65,8 +65,7 @@ def marked(run: Path, who: str, mark: Marks, design: str = "") -> None:
 
 
 def agreed(viva: Viva, *options: object) -> dict[str, Any]:
-    ended = viva("agreement", "run", "--format", "json", *options)
-    assert ended.code == 0, ended.err
+    ended = viva("agreement", "run", "--format", "json", *options).exits()
     content = json.loads(ended.out)
     tables = {table["title"]: table["rows"] for table in content["tables"]}
     return {"tables": tables["Reports"], "scores": tables["Scores"], "notes": content["notes"]}
@@ -79,8 +78,7 @@ def true(worth: dict[str, tuple[float, float]]) -> Marks:
 def test_before_any_expert_the_judges_are_compared_and_called_judges(
     viva: Viva, worth: dict[str, tuple[float, float]]
 ) -> None:
-    ended = viva("agreement", "run")
-    assert ended.code == 0, ended.err
+    ended = viva("agreement", "run").exits()
     assert "2 judges among each other" in ended.out
     assert "people" not in ended.out.replace("the people", "")
     refused(viva("agreement", "run", "--ppi"), "tables of ratings")
@@ -182,8 +180,7 @@ def test_experts_are_compared_with_what_was_there_before_them(
 
 
 def test_labels_are_planned_from_the_marks_that_are_there(viva: Viva, worth: dict[str, tuple[float, float]]) -> None:
-    before = viva("review", "run", "--plan", "0.1")
-    assert before.code == 0, before.err
+    before = viva("review", "run", "--plan", "0.1").exits()
     assert "labels alone" in before.out
     assert "assumed" in before.out
     marked(viva.folder / "run", "Ada", true(worth), "random:20:seed0")

@@ -48,8 +48,7 @@ def test_killed_at_every_moment_a_batch_is_handed_in_once_and_read_whole(vendor:
     assert viva.struck(KILL, lambda: journal.read_bytes().count(b"\n") >= 3, *again()).code == -KILL  # while it reads
     assert 3 <= len(viva.entries()) < LIMIT
     vendor.control(drip=0.0)
-    ended = resume(viva)
-    assert ended.code == 0, ended.err
+    resume(viva).exits()
     assert len(batches(vendor)) == 1
     answered_once(viva, vendor)
     assert [line["event"] for line in log(viva)][-2:] == ["submitted", "read"]
@@ -95,15 +94,13 @@ def test_a_batch_is_found_by_its_file_where_a_server_keeps_no_metadata(vendor: L
 def test_ctrl_c_leaves_the_batch_and_says_how_to_go_on(vendor: LocalServer, viva: Viva) -> None:
     vendor.control(looks=10_000)
     live = arguments(vendor, "--progress", "live")
-    ended = viva.struck(INTERRUPT, happened(vendor, "looked", 15), *live)
-    assert ended.code == 130
+    ended = viva.struck(INTERRUPT, happened(vendor, "looked", 15), *live).exits(130)
     name = vendor.events("created")[0]["batch"]
     assert f"interrupted, {LIMIT} not answered yet; go on with: viva resume run" in ended.err
     assert f"1 batch of {LIMIT} requests stays with the provider ({name})" in ended.err
     assert f"1 batch: 0/{LIMIT} done" in ended.err  # the progress line
     vendor.control(looks=1)
-    ended = resume(viva)
-    assert ended.code == 0, ended.err
+    resume(viva).exits()
     assert len(batches(vendor)) == 1
 
 
@@ -146,16 +143,13 @@ def test_verdicts_of_a_batch_are_read_by_whoever_goes_on_with_the_run(
 def test_what_batches_cannot_do_is_said_before_anything_is_asked(
     said: str, given: tuple[str, ...], *, viva: Viva
 ) -> None:
-    ended = viva("run", "cmmlu", *given, "--run", "run")
-    assert ended.code == 2
-    assert said in ended.err
+    viva("run", "cmmlu", *given, "--run", "run").exits(2, said)
     assert not (viva.folder / "run").exists()
 
 
 def test_list_prices_are_halved_and_given_ones_are_not(viva: Viva) -> None:
     def most(*more: str) -> float:
-        ended = viva("run", "cmmlu", "--model", "openai/gpt-4o", "--estimate", *more)
-        assert ended.code == 0, ended.err
+        ended = viva("run", "cmmlu", "--model", "openai/gpt-4o", "--estimate", *more).exits()
         return float(ended.out.rstrip().rpartition("$")[2])
 
     normal = most()
@@ -165,8 +159,7 @@ def test_list_prices_are_halved_and_given_ones_are_not(viva: Viva) -> None:
 
 def test_a_run_can_leave_its_batches(vendor: LocalServer, viva: Viva) -> None:
     assert examine(viva, vendor, "--no-wait").code == 3
-    ended = viva.resume("--no-batch", *POLL)
-    assert ended.code == 0, ended.err
+    viva.resume("--no-batch", *POLL).exits()
     assert len(vendor.events("cancelled")) == len(batches(vendor)) == 1
     entries = viva.entries()
     assert len(entries) == LIMIT
@@ -185,9 +178,7 @@ def test_what_may_still_be_in_a_batch_is_not_asked_while_batches_are_left(
     assert viva.struck(INTERRUPT, happened(vendor, "cancelled"), *again("--no-batch")).code == 130
     assert not vendor.events("answered")
     vendor.begin(tmp_path / "new.log", {"key": KEY, "looks": 1})  # a server that has forgotten everything
-    ended = viva.resume("--no-batch", *POLL)
-    assert ended.code == 4
-    assert "remove the line `submitted` of batch_2 from batches.jsonl" in ended.err
+    viva.resume("--no-batch", *POLL).exits(4, "remove the line `submitted` of batch_2 from batches.jsonl")
     assert not vendor.events("answered")
     kept = viva.folder / "run" / "batches.jsonl"
     kept.write_bytes(b"".join(line for line in kept.read_bytes().splitlines(True) if b'"submitted"' not in line))

@@ -58,8 +58,6 @@ def test_cmmlus_negated_questions_against_the_others(viva: Viva) -> None:
     assert slices["yes"]["difference"] == pytest.approx(means["yes"] - means["no"])
     assert slices["yes"]["difference_low"] < slices["yes"]["difference"] < slices["yes"]["difference_high"]
     assert one["compared"] == 1
-    assert found(viva.folder / "run", "--by", "negation", "--min", 5, "--exam", "cmmlu-zh") == [one]
-    assert breakdown(viva.folder / "run", "--by", "sub_options").count("yes") >= 1
     everything = found(viva.folder / "run")
     assert {tag for (tag,) in everything[0]["tags"]} == set(rows[0]["tags"])
 

@@ -61,15 +61,14 @@ def test_every_command_works_on_a_card(command: tuple[str, ...], said: str, *, v
 
 
 def test_a_card_is_checked_and_strict_refuses(viva: Viva, folder: Path) -> None:
-    ended = viva("check", "own.yaml")
-    assert ended.code == 3, "a gold is invalid"
+    ended = viva("check", "own.yaml").exits(3)  # a gold is invalid
     assert "1 gold is invalid" in ended.err.splitlines()[-1]
     assert "5 questions (5 choice), 4 sound, 1 invalid gold" in ended.out
     assert "gold is several options: 1 (invalid gold)" in ended.out
     assert "5: A, B read the same" in ended.out
-    refused = viva("run", "own.yaml", "--strict", "--model", "baseline/first")
-    assert refused.code == 2
-    assert "1 questions of own.yaml cannot be graded: gold is several options 1" in refused.err
+    viva("run", "own.yaml", "--strict", "--model", "baseline/first").exits(
+        2, "1 questions of own.yaml cannot be graded: gold is several options 1"
+    )
 
 
 def test_files_of_replies_are_models_named_after_them(viva: Viva, folder: Path) -> None:
@@ -81,12 +80,9 @@ def test_files_of_replies_are_models_named_after_them(viva: Viva, folder: Path) 
     (folder / "part1.jsonl").write_bytes(b"".join(whole[:2]))
     (folder / "part2.jsonl").write_bytes(b"".join(whole[2:]))
     parts = ("grade", "own.yaml", "part1.jsonl", "part2.jsonl")
-    joined = viva(*parts, "--text-column", "reply", "--run", "p", "--tables")
-    assert joined.code == 0, joined.err
+    joined = viva(*parts, "--text-column", "reply", "--run", "p", "--tables").exits()
     assert "right 4" in joined.out
-    refused = viva(*parts)
-    assert refused.code == 2
-    assert "are they parts of one model's answers? Name the column with --text-column" in refused.err
+    viva(*parts).exits(2, "are they parts of one model's answers? Name the column with --text-column")
 
 
 def test_a_table_becomes_an_exam_in_three_commands(viva: Viva, folder: Path) -> None:
@@ -94,8 +90,7 @@ def test_a_table_becomes_an_exam_in_three_commands(viva: Viva, folder: Path) -> 
         "Nr,Frage,Antwort A,Antwort B,Antwort C,Answer\n1,Wie viel ist 2 + 2?,3,4,5,B\n2,Was ist flüssig?,Hg,Fe,Au,A\n",
         encoding="utf-8",
     )
-    written = viva("init", "mine.csv")
-    assert written.code == 0, written.err
+    written = viva("init", "mine.csv").exits()
     assert "mine.yaml: choice, 100% of 2 sampled rows can be graded" in written.out
     assert viva("check", "mine.yaml").code == 0
     assert viva("run", "mine.yaml", "--model", "baseline/first").code == 0
@@ -106,13 +101,12 @@ def test_a_table_becomes_an_exam_in_three_commands(viva: Viva, folder: Path) -> 
     assert viva("init", table_).code == 0
     assert (folder / card).is_file(), "the help names the card that its example writes"
     (folder / table_).rename(folder / "mine.csv")
-    again = viva("init", "mine.csv")
-    assert (again.code, "name another file with --out" in again.err) == (2, True)
+    viva("init", "mine.csv").exits(2, "name another file with --out")
     (folder / "none.csv").write_text("x,y\n1,2\n", encoding="utf-8")
     assert "none.yaml: a draft; complete it where it says TODO" in viva("init", "none.csv").out
-    named = viva("run", "mmlu", "--data", "mine.csv", "--model", "baseline/first")
-    assert named.code == 2
-    assert "mine.csv has no column 'question'; it has 'Nr', 'Frage'" in named.err
+    viva("run", "mmlu", "--data", "mine.csv", "--model", "baseline/first").exits(
+        2, "mine.csv has no column 'question'; it has 'Nr', 'Frage'"
+    )
 
 
 def test_bad_rows_do_not_cost_a_table_its_options_or_its_ids(viva: Viva, folder: Path) -> None:
@@ -120,8 +114,7 @@ def test_bad_rows_do_not_cost_a_table_its_options_or_its_ids(viva: Viva, folder:
         f"{1 if n == 4 else n},{'' if n == 7 else f'What is {n}?'},a,b,c,d,{'E' if n == 2 else 'B'}" for n in range(10)
     ]
     (folder / "broken.csv").write_text("\n".join(["id,question,A,B,C,D,answer", *rows]), encoding="utf-8")
-    made = viva("init", "broken.csv")
-    assert made.code == 0, made.err
+    made = viva("init", "broken.csv").exits()
     assert "choice, 80% of 10" in made.out + made.err
     checked = viva("check", "broken.yaml").out
     assert "7 sound, 3 invalid gold" in checked
@@ -131,12 +124,9 @@ def test_bad_rows_do_not_cost_a_table_its_options_or_its_ids(viva: Viva, folder:
 
 def test_a_table_is_run_with_the_card_that_is_drafted_for_it(viva: Viva, folder: Path) -> None:
     (folder / "sums.csv").write_text("question,answer\nWhat is 2 + 2?,4\nWhat is 2 + 3?,5\n", encoding="utf-8")
-    refused = viva("run", "sums.csv", "--model", "baseline/first")
-    assert refused.code == 2
-    assert "--yes" in refused.err
+    viva("run", "sums.csv", "--model", "baseline/first").exits(2, "--yes")
     assert not (folder / "sums.yaml").exists()
-    ran = viva("run", "sums.csv", "--yes", "--model", "baseline/first")
-    assert ran.code == 0, ran.err
+    ran = viva("run", "sums.csv", "--yes", "--model", "baseline/first").exits()
     assert all(shown in ran.err for shown in ("question: question", "answer: answer"))
     assert (folder / "sums.yaml").exists()
     assert "sums" in ran.out
@@ -169,8 +159,7 @@ def test_what_everybody_writes_first_is_a_table_too(viva: Viva, folder: Path) ->
             assert re.search(r"^(?:mine|wrapped|texts|own-card|sums-card) +100\.00 .* 9$", ran.out, re.MULTILINE), (
                 ran.err
             )
-            other = viva("run", name.replace(".", "2."), "--model", "baseline/first")
-            assert (other.code, "missing" in other.err) == (2, True)
+            viva("run", name.replace(".", "2."), "--model", "baseline/first").exits(2, "missing")
     (folder / "sheet.xlsx").write_bytes(b"PK\x03\x04")
     assert "save it as CSV" in viva("run", "sheet.xlsx", "--model", "baseline/first").err
     (folder / "none.json").write_text("[]", encoding="utf-8")
@@ -207,8 +196,7 @@ def test_programs_run_against_the_tests_of_their_row(viva: Viva) -> None:
             write_jsonl(viva.folder / f"{name}.jsonl", [{"question": identity, "text": text}])
         assert viva("init", f"{layout}.jsonl").code == 0
         files = [f"{name}.jsonl" for name in programs]
-        ended = viva("grade", f"{layout}.yaml", *files, "--scores", f"{layout}.csv", "--run", f"run-{layout}")
-        assert ended.code == 0, ended.err
+        viva("grade", f"{layout}.yaml", *files, "--scores", f"{layout}.csv", "--run", f"run-{layout}").exits()
         scores = (viva.folder / f"{layout}.csv").read_text(encoding="utf-8").splitlines()[1:]
         found = {line.split(",")[-1]: line.split(",")[3] for line in scores}
         with row:
@@ -227,5 +215,4 @@ def test_a_run_of_a_card_that_ships_outlives_where_viva_was_installed(viva: Viva
     record.write_text(record.read_text().replace(card, f"/no/such/venv/viva/{card.partition('/viva/benchmarks/')[2]}"))
     assert viva("score", "run").code != 0, "another place than a package's"
     record.write_text(json.dumps(found).replace(card, "/no/such/venv/viva/benchmarks/card/cards/gsm8k.yaml"))
-    ended = viva("score", "run")
-    assert ended.code == 0, ended.err
+    viva("score", "run").exits()

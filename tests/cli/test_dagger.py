@@ -12,12 +12,12 @@ import click
 import pytest
 
 from cli.collected import answers, gold, write_jsonl, wrong
-from cli.told import viva
+from cli.told import command_of, viva
 from rows import table
 from viva import plugins
 from viva.analysis.estimate import Estimate
 from viva.api import studies as api
-from viva.cli.main import COMMANDS, cli
+from viva.cli.main import COMMANDS
 from viva.render.charts import SUFFIXES
 from viva.render.findings import Findings
 from viva.render.plots import LEAVES_OUT
@@ -86,14 +86,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield here
 
 
-def command(name: str) -> click.Command:
-    found = cli.get_command(click.Context(cli), name)
-    assert found is not None
-    return found
-
-
 def options(name: str) -> dict[str, click.Parameter]:
-    return {option: one for one in command(name).params for option in one.opts}
+    return {option: one for one in command_of(name).params for option in one.opts}
 
 
 def explained(form: str, text: str) -> bool:

@@ -16,8 +16,7 @@ PANEL = tuple(part for judge in JUDGES for part in ("--judge", judge, "--price",
 
 
 def lines(viva: Viva, *arguments: object) -> list[str]:
-    ended = viva("run", *arguments, "--estimate", "--run", "run")
-    assert ended.code == 0, ended.err
+    ended = viva("run", *arguments, "--estimate", "--run", "run").exits()
     assert not (viva.folder / "run").exists()
     return ended.out.splitlines()
 

@@ -72,10 +72,9 @@ def test_fetched_files_are_verified_found_and_used_without_a_network(
     viva: Viva, mirror: Serve, published: Path
 ) -> None:
     address = mirror(functools.partial(http.server.SimpleHTTPRequestHandler, directory=published / "csbench"))
-    ended = viva("fetch", "csbench", "--url", address)
-    assert ended.code == 0, ended.err
-    assert "8 files" in ended.err
-    assert "licence CC BY-NC 4.0, for non-commercial use only" in ended.err
+    ended = viva("fetch", "csbench", "--url", address).exits(
+        0, "8 files", "licence CC BY-NC 4.0, for non-commercial use only"
+    )
     kept = viva.folder / ".cache" / "viva" / "csbench"
     assert str(kept) in ended.out
     assert (kept / "CSBench-FR" / "test.json").read_bytes() == (published / "csbench/CSBench-FR/test.json").read_bytes()
@@ -149,22 +148,21 @@ def test_a_set_runs_by_its_name_fetched_once_and_then_without_a_network(viva: Vi
     asked = ("run", "our-sums", "--model", "baseline/first", "--progress", "quiet", "--tables")
     with serving(hub):
         viva.environment |= {"HF_ENDPOINT": hub.url, "VIVA_SOURCES": "own.toml"}
-        first = viva(*asked)
-        assert first.code == 0, first.err
-        assert "our-sums: fetching 1 file from https://huggingface.co/datasets/our/sums at 01234567" in first.err
-        assert "licence CC BY-NC 4.0, for non-commercial use only" in first.err
+        first = viva(*asked).exits(
+            0,
+            "our-sums: fetching 1 file from https://huggingface.co/datasets/our/sums at 01234567",
+            "licence CC BY-NC 4.0, for non-commercial use only",
+        )
         assert "our-sums" in first.out
         assert len(hub.asked) == 1
-    again = viva(*asked)
-    assert again.code == 0, again.err
+    again = viva(*asked).exits()
     assert "fetching" not in again.err
     run = max((viva.folder / "runs").iterdir())
     assert viva("score", str(run)).code == 0
     assert "our-sums" in viva("list", "--sets").out
     (viva.folder / ".cache" / "viva" / "our-sums").rename(viva.folder / "our-sums")
     viva.environment["VIVA_DATA"] = str(viva.folder)
-    elsewhere = viva(*asked)
-    assert elsewhere.code == 0, elsewhere.err
+    elsewhere = viva(*asked).exits()
     signature = re.compile("^signature: .+", re.MULTILINE)
     assert signature.findall(elsewhere.out) == signature.findall(again.out) != []
     assert viva("score", str(run)).code == 0, "a run is opened where the set lies elsewhere"

@@ -3,39 +3,23 @@
 import json
 from collections import Counter
 
-from cli.batch import batch
-from cli.collected import answers, dangerous, gold, questions, read_csv, refused, write_jsonl, wrong
-from rows import tabled
-from servers.fixtures import QUIET, Serve, Viva
+from cli.collected import answers, dangerous, gold, questions, read_csv, write_jsonl, wrong
+from cli.told import all_refused
+from servers.fixtures import QUIET, Viva
 from web.hostile import assert_no_formula
 
 SCORES = ("--out", "scores.csv")
 COLUMNS = ["question", "sample", "score", "outcome", "read", "cluster", "points", "model"]
 
 
-def test_gold_answers_score_full_marks_with_a_row_each(viva: Viva) -> None:
-    write_jsonl(viva.folder / "answers.jsonl", answers("cmmlu", "zh"))
-    ended = viva("grade", "cmmlu", "answers.jsonl", *SCORES, "--format", "json", *QUIET)
-    assert ended.code == 0, ended.err
-    assert ended.overall["mean"] == 1.0
-    rows = read_csv(viva.folder / "scores.csv")
-    assert list(rows[0]) == COLUMNS
-    asked = questions("cmmlu", "zh")
-    assert [row["question"] for row in rows] == [question.id for question in asked]
-    assert [row["read"] for row in rows] == [question.answer for question in asked]
-    assert {(row["sample"], row["score"], row["points"], row["outcome"]) for row in rows} == {("0", "1", "1", "right")}
-    assert {row["model"].rpartition("/")[2] for row in rows} == {"answers.jsonl"}
-    summed = json.loads(viva("score", "scores.csv", "--benchmark", "cmmlu", "--format", "json").out)
-    assert summed["tables"][0]["rows"][0]["mean"]["mean"] == 1.0
-
-
 def test_partial_answers_are_graded_and_the_missing_are_no_zeros(viva: Viva) -> None:
     given = answers("csbench", "en")[::2]
     write_jsonl(viva.folder / "answers.jsonl", given)
-    ended = viva("grade", "csbench", "answers.jsonl", *SCORES, "--format", "json", "--run", "run", *QUIET)
-    assert ended.code == 3
+    ended = viva("grade", "csbench", "answers.jsonl", *SCORES, "--format", "json", "--run", "run", *QUIET).exits(3)
     rows = {row["question"]: row for row in read_csv(viva.folder / "scores.csv")}
     assert len(rows) == 76, "a row for every question"
+    assert list(rows["1"]) == COLUMNS
+    assert {(row["sample"], row["model"].rpartition("/")[2]) for row in rows.values()} == {("0", "answers.jsonl")}
     asked = {question.id: question for question in questions("csbench", "en")}
     named = {row["question"] for row in given}
     for identity, row in rows.items():
@@ -44,7 +28,8 @@ def test_partial_answers_are_graded_and_the_missing_are_no_zeros(viva: Viva) -> 
         elif asked[identity].kind in ("blank", "open"):
             assert (row["score"], row["points"], row["outcome"]) == ("", "", "ungraded")
         else:
-            assert (row["score"], row["outcome"]) == ("1", "right")
+            assert (row["score"], row["points"], row["outcome"]) == ("1", "1", "right")
+            assert row["read"] == asked[identity].answer
     assert ended.overall["outcomes"]["error"] == 38
     assert ended.overall["mean"] == 1.0
     assert ended.overall["floor"] < 0.5
@@ -72,35 +57,19 @@ def test_the_ids_tell_the_language_of_cs_bench(viva: Viva) -> None:
 def test_a_sample_that_no_question_has_counts_as_missing(viva: Viva) -> None:
     rows = [row | {"sample": sample} for sample in (0, 2) for row in answers("cmmlu", "zh", wrong if sample else gold)]
     write_jsonl(viva.folder / "answers.jsonl", rows)
-    ended = viva("grade", "cmmlu", "answers.jsonl", *SCORES)
-    assert ended.code == 3
-    assert "no question has an answer with sample 1: counted as missing" in ended.err
+    viva("grade", "cmmlu", "answers.jsonl", *SCORES).exits(
+        3, "no question has an answer with sample 1: counted as missing"
+    )
     found = read_csv(viva.folder / "scores.csv")
     assert Counter((row["sample"], row["outcome"]) for row in found) == {
         ("0", "right"): 96, ("1", "error"): 96, ("2", "wrong"): 96,
     }  # fmt: skip
 
 
-def test_a_judge_grades_collected_answers_too(viva: Viva, serve: Serve) -> None:
-    judge = serve(texts=["No.\nVERDICT: 0", "VERDICT: 1"])
-    write_jsonl(viva.folder / "a.jsonl", answers("csbench", "en", lambda question: "VERDICT: 1"))
-    ended = viva(
-        *("grade", "csbench", "a.jsonl", "--judge", "openai/j", "--judge-base-url", judge.url),
-        *("--format", "json", "--run", "run", *QUIET),
-    )
-    by_format = {row["tags"]["format"]: row for row in viva.scores()}
-    assert by_format["Fill-in-the-blank"]["value"] == 0.0
-    assert by_format["Open-ended"]["value"] == 0.1, "0 is no mark; the judge is asked again"
-    assert ended.code == 0, ended.err
-
-
 # Files that cannot be graded
 
 GOOD = '{"question": "1", "text": "A"}\n'
 BROKEN: dict[str, tuple[bytes, tuple[str, ...]]] = {
-    "cut.jsonl": ((GOOD + '{"question": "2", "te').encode(), (", line 2",)),
-    "idless.jsonl": (b'{"number": "1", "text": "A"}\n', (", row 1", "question", "'number'")),
-    "twice.jsonl": ((GOOD + GOOD).encode(), (", line 2", "question 1")),
     "true.jsonl": (b'{"question": "1", "sample": true, "text": "A"}\n', (", row 1", "True")),
     "hole.jsonl": (b'{"question": "1", "sample": 50, "text": "A"}\n', ("", "sample 0")),
     "from-one.jsonl": (
@@ -153,10 +122,7 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
 def test_what_cannot_be_graded_is_named_with_the_place_and_leaves_nothing(viva: Viva) -> None:
     said = {("grade", *given, "--progress", "quiet"): words for given, words in SAID.items()}
     said |= {("extract", *given): words for given, words in EXTRACTED.items()}
-    for (command, (ended, left)), row in tabled(*zip(said, batch(viva, list(said), FILES), strict=True)):
-        with row:
-            refused(ended, *said[command])
-            assert left == []
+    all_refused(viva, said, FILES)
 
 
 # Extraction alone
@@ -164,8 +130,7 @@ def test_what_cannot_be_graded_is_named_with_the_place_and_leaves_nothing(viva: 
 
 def extracted(viva: Viva, rows: list[dict[str, object]], *arguments: str) -> list[dict[str, object]]:
     write_jsonl(viva.folder / "replies.jsonl", rows)
-    ended = viva("extract", "replies.jsonl", *arguments)
-    assert ended.code == 0, ended.err
+    ended = viva("extract", "replies.jsonl", *arguments).exits()
     out = (viva.folder / arguments[1]).read_text(encoding="utf-8") if arguments else ended.out
     assert not dangerous(ended.out)
     return [json.loads(line) for line in out.splitlines()]

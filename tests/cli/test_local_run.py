@@ -60,14 +60,6 @@ def read(name: str, run: str = "run") -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.endswith(b"\n")]
 
 
-def logprobs(run: str = "run", model: str = "") -> dict[str, list[float]]:
-    return {
-        entry["question"]: [one["logprob"] for one in entry["likelihoods"]]
-        for entry in read("responses.jsonl", run)
-        if entry["model"].endswith(model) and "likelihoods" in entry
-    }
-
-
 # What is refused before anything is computed
 
 

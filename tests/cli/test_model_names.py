@@ -1,6 +1,7 @@
 """Models named by --model, --revision and --checkpoints. Nothing is loaded, so empty folders suffice."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -101,10 +102,8 @@ def test_what_names_no_model_is_said() -> None:
         (["hf/nothing/*"], None, "--model hf/nothing/* names no folder of a model: there is no such folder"),
         (["hf/empty*"], None, "names no folder of a model: none of these has a config.json: empty1, empty2"),
     ):
-        with row:
-            with pytest.raises(VivaError) as problem:
-                told(*models, revision=revision)
-            assert said in str(problem.value)
+        with row, pytest.raises(VivaError, match=re.escape(said)):
+            told(*models, revision=revision)
 
 
 # Folders
@@ -187,7 +186,8 @@ def test_rows_of_weights() -> None:
     rows = checkpoints_of(
         "model,revision,base_url,tokens\n"
         f"{PYTHIA},step1,,1B\n{PYTHIA}@step2,,,2B\n{PYTHIA}@step3,step3,,3B\nhf/here,first,,4B\nhf/beside,,,5B\n"
-        "plain,last,,6B\nserved,label,,7B\nplain,,http://h:1/v1,8B\n",
+        "plain,last,,6B\nserved,label,,7B\nplain,,http://h:1/v1,8B\norg/m,,http://h:1/v1/,9B\nanthropic/x,,,10B\n"
+        "m@http://h:3/v1,,,11B\nopenai/m,,http://h:2/v1,\n",
         "sets/c.csv",
     )
     assert {name: row.at for name, row in models_of(rows)} == {
@@ -199,6 +199,10 @@ def test_rows_of_weights() -> None:
         f"hf/{plain}": 6e9,
         "openai/served": 7e9,
         "openai/plain@http://h:1/v1": 8e9,
+        "openai/org/m@http://h:1/v1": 9e9,
+        "anthropic/x": 1e10,
+        "openai/m@http://h:3/v1": 1.1e10,
+        "openai/m@http://h:2/v1": None,
     }
     found = told(checkpoints=rows)
     assert [(one.shown, one.revision, one.trained) for one in found][:4:3] == [
@@ -227,10 +231,8 @@ def test_rows_that_name_no_weights() -> None:
         ("./nowhere,,,1", "line 2: there is no folder ./nowhere with a config.json"),
         (f"hf/ckpts/step1,,,1\n{'ckpts/step1'},,,2", "lines 2 and 3: both are hf/"),
     ):
-        with row:
-            with pytest.raises(DataError) as problem:
-                told(checkpoints=checkpoints_of(f"model,revision,base_url,tokens\n{line}\n"))
-            assert said in str(problem.value)
+        with row, pytest.raises(DataError, match=re.escape(said)):
+            told(checkpoints=checkpoints_of(f"model,revision,base_url,tokens\n{line}\n"))
 
 
 def test_whose_row_it_is() -> None:
@@ -249,6 +251,11 @@ def test_whose_row_it_is() -> None:
     assert line("hf/gone", f"hf/{place}/sets/gone") == 5, "a folder that was moved away is known by its path"
     assert line("hf/gone", "hf//elsewhere/sets/gone") is None
     assert line("hf/final", "hf//anywhere/final") == 6, "or by what tables call it"
+    plain, addressed, played = checkpoints_of("model,base_url\nm,\nm,http://h:2/v1\nreplay/a/b.jsonl,\n").rows
+    assert played.is_of(run, "replay/b.jsonl"), "runs call a file by its last name"
+    assert plain.is_of(run, "openai/m@http://anywhere/v1")
+    assert not addressed.is_of(run, "openai/m"), "an address that is given is meant"
+    assert not addressed.is_of(run, "openai/m@http://h:1/v1")
 
 
 # Families of templates

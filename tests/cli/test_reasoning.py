@@ -35,8 +35,7 @@ def test_the_default_command_answers_all_and_writes_down_what_was_left_out(
     serve: Serve, viva: Viva, gold: dict[str, str]
 ) -> None:
     server = serve("reasoning.py", provider="openai", gold=gold)
-    ended = examined(viva, server, "gpt-5")
-    assert ended.code == 0, ended.err
+    ended = examined(viva, server, "gpt-5").exits()
     assert ended.overall["mean"] == 1.0
     for parameter in ("max_tokens", "temperature"):
         assert f"the server refuses {parameter}" in ended.err
@@ -78,15 +77,13 @@ def test_a_resumed_run_asks_as_it_was_found_out(serve: Serve, viva: Viva, gold: 
     server = serve("reasoning.py", provider="openai", gold=gold)
     assert examined(viva, server, "gpt-5", "--max-requests", 10).code != 0
     before = len(server.events("asked"))
-    ended = viva.resume("--max-requests", 100)
-    assert ended.code == 0, ended.err
+    ended = viva.resume("--max-requests", 100).exits()
     assert len(server.events("asked")) - before == 20 - 10
     assert "refuses" not in ended.err
     other = examined(viva, server, "gpt-5", "--reuse", "run", run="second")
     assert other.overall["mean"] == 1.0
     assert len(server.events("asked")) - before == 10  # all taken over
-    kept = examined(viva, server, "gpt-5", "--reuse", "run", "--max-tokens", 2048, run="third")
-    assert kept.code == 0
+    examined(viva, server, "gpt-5", "--reuse", "run", "--max-tokens", 2048, run="third").exits()
     assert len(server.events("asked")) - before >= 30  # a limit of the user's is another request
 
 
@@ -104,9 +101,9 @@ def test_what_is_asked_of_a_server_is_checked_before_anything_is_sent(serve: Ser
         ("--reasoning-effort", "none", "--reasoning-budget", "5"): "contradict",
         ("--reasoning-effort", "much"): "much",
     }
-    nobody = viva("run", "cmmlu", "--model", "baseline/random", "--reasoning-effort", "low", "--run", "nobody")
-    assert nobody.code == 2
-    assert "--reasoning-effort is for models that are sent requests; here is only baseline/random" in nobody.err
+    viva("run", "cmmlu", "--model", "baseline/random", "--reasoning-effort", "low", "--run", "nobody").exits(
+        2, "--reasoning-effort is for models that are sent requests; here is only baseline/random"
+    )
     for arguments, said in refused.items():
         ended = examined(viva, server, "gpt-5", *arguments)
         assert ended.code == 2, (arguments, ended.err)
@@ -124,12 +121,8 @@ def test_keys_may_stand_in_a_file_that_is_named(serve: Serve, viva: Viva, gold: 
     for file in (viva.folder / "run").iterdir():
         assert KEY.encode() not in file.read_bytes()
     (viva.folder / "bad.env").write_text('A=1\nfoo bar baz="x\n', encoding="utf-8")
-    bad = examined(viva, server, "gpt-5", "--env-file", "bad.env", run="other")
-    assert bad.code == 2
-    assert "bad.env, line 2" in bad.err
-    missing = examined(viva, server, "gpt-5", "--env-file", "nowhere", run="other")
-    assert missing.code == 2
-    assert "nowhere" in missing.err
+    examined(viva, server, "gpt-5", "--env-file", "bad.env", run="other").exits(2, "bad.env, line 2")
+    examined(viva, server, "gpt-5", "--env-file", "nowhere", run="other").exits(2, "nowhere")
 
 
 def test_a_system_text_of_the_users_is_sent_and_shown(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
@@ -145,8 +138,7 @@ def test_the_time_to_the_first_token_of_streamed_replies_is_told(
     serve: Serve, viva: Viva, gold: dict[str, str]
 ) -> None:
     server = serve("reasoning.py", provider="openrouter", gold=gold, thinking=50, latency=0.05, duration=0.2)
-    ended = examined(viva, server, "openai/gpt-5", "--stream", "always", "--concurrency", 20)
-    assert ended.code == 0, ended.err
+    ended = examined(viva, server, "openai/gpt-5", "--stream", "always", "--concurrency", 20).exits()
     (result,) = ended.report["results"]
     assert 0.05 <= result["consumed"]["first"] < result["consumed"]["latency"]["50"]
     assert "first in s" in viva("score", "run", "--tables").out

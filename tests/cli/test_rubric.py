@@ -68,8 +68,7 @@ def examine(viva: Viva, file: Path, model: str, *more: object) -> Any:
 
 @pytest.mark.sandbox
 def test_a_question_file_is_an_examination(viva: Viva, questions: Path) -> None:
-    ended = examine(viva, questions, replay(viva, GOOD))
-    assert ended.code == 0, ended.err
+    ended = examine(viva, questions, replay(viva, GOOD)).exits()
     assert ended.overall["mean"] == 1.0
     assert {row["exam"] for row in viva.scores()} == {"mine"}
     assert {entry["question"] for entry in viva.entries(stage="executions")} == {"double"}
@@ -98,8 +97,7 @@ def test_one_baseline_gives_the_authors_example_answers_and_no_other_does(viva: 
 @pytest.mark.sandbox
 def test_identical_programs_are_run_once(viva: Viva, questions: Path) -> None:
     half = GOOD | {"double": "```python\ndef double(x):\n    return 4\n```", "undo": "git reset", "even": "False"}
-    ended = examine(viva, questions, replay(viva, half, samples=5), "--samples", 5)
-    assert ended.code == 0, ended.err
+    examine(viva, questions, replay(viva, half, samples=5), "--samples", 5).exits()
     assert len(viva.entries(stage="executions")) == 2
     assert len(viva.scores()) == 15
     found = {row["question"]: row["value"] for row in viva.scores()}
@@ -116,11 +114,9 @@ def test_programs_that_passed_a_test_in_their_own_process_are_listed(viva: Viva,
     rows = [{"question": "double", "sample": n, "text": text} for n, text in enumerate((GOOD["double"], wrong))]
     rows += [{"question": q, "sample": n, "text": GOOD[q]} for q in ("undo", "even") for n in range(2)]
     model = f"replay/{write_jsonl(viva.folder / 'answers.jsonl', rows)}"
-    ended = examine(viva, questions, model, "--samples", 2)
-    assert ended.code == 0, ended.err
+    examine(viva, questions, model, "--samples", 2).exits()
     assert [row["value"] for row in viva.scores() if row["question"] == "double"] == [1.0, 0.0]
-    shown = viva("show", "run", "--suspicious")
-    assert shown.code == 0
+    shown = viva("show", "run", "--suspicious").exits()
     assert [line.split(", ")[1] for line in shown.out.splitlines() if line.startswith("===")] == ["sample 0"]
     assert "sharing a process with its test" in shown.out
     fared = viva("show", "run", "--question", "double", "--wrong").out
@@ -130,9 +126,7 @@ def test_programs_that_passed_a_test_in_their_own_process_are_listed(viva: Viva,
 
 @pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="programs in Python run with /usr/bin/python3")
 def test_the_only_way_round_the_sandbox_says_so_every_time(viva: Viva, questions: Path) -> None:
-    ended = examine(viva, questions, replay(viva, GOOD), "--unsafe-host-execution")
-    assert ended.code == 0, ended.err
-    assert "WITHOUT a sandbox" in ended.err
+    ended = examine(viva, questions, replay(viva, GOOD), "--unsafe-host-execution").exits(0, "WITHOUT a sandbox")
     assert ended.overall["mean"] == 1.0
     assert "WITHOUT" not in examine(viva, questions, "baseline/silent", "--run", "silent").err
 
@@ -160,20 +154,17 @@ def test_check_names_the_line_of_an_example_that_scores_otherwise(viva: Viva, qu
     text = questions.read_text().replace("score: 0.25", "score: none")
     questions.write_text(text)
     line = next(n for n, row in enumerate(text.splitlines(), 1) if "return 4" in row)
-    ended = viva("check", questions)
-    assert ended.code == 3
+    ended = viva("check", questions).exits(3)
     assert f"mine.yaml:{line}:" in ended.out
     assert "should score none" in ended.out
 
 
 def test_check_names_the_line_of_a_mistake_and_run_leaves_the_question_out(viva: Viva, questions: Path) -> None:
     questions.write_text(QUESTIONS.replace("keywords: [", "keyword: ["))
-    ended = viva("check", questions)
-    assert ended.code == 3
+    ended = viva("check", questions).exits(3)
     assert "keywords" in ended.out
     assert "1 questions with errors are asked and left unscored: undo" in ended.out
-    run = examine(viva, questions, "baseline/silent")
-    assert run.code == 0, run.err
+    run = examine(viva, questions, "baseline/silent").exits()
     assert "error in the file 1 (invalid gold); `viva check mine.yaml` lists them" in run.out + run.err
     assert "scored are 2 sound questions of 3" in run.out + run.err
     refused(examine(viva, questions, "baseline/silent", "--strict"), "--strict", "viva check")
@@ -188,8 +179,7 @@ def test_errors_stand_before_warnings_and_case_makes_two_options(viva: Viva) -> 
     )
     rows = [one.format(number, "A" if number < 70 else "Z") for number in range(72)]
     (viva.folder / "many.yaml").write_text("questions:\n" + "".join(rows), encoding="utf-8")
-    ended = viva("check", "many.yaml")
-    assert ended.code == 3
+    ended = viva("check", "many.yaml").exits(3)
     lines = ended.out.splitlines()
     assert [": error: question q70," in lines[0], ": error: question q71," in lines[1]] == [True, True]
     assert "more warnings" in ended.out

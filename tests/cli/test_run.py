@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.handmade import csbench, dropped, opened, record
-from cli.batch import batch
 from cli.collected import dangerous, refused
-from rows import tabled, tables_beside
+from cli.told import all_refused
+from rows import tables_beside
 from servers.fixtures import QUIET, LocalServer, Viva
 
 
@@ -19,42 +19,41 @@ def runs(viva: Viva) -> list[Path]:
 # Happy paths
 
 
-def test_several_benchmarks_languages_and_models_in_one_command(viva: Viva) -> None:
-    models = ("--model", "baseline/random", "--model", "baseline/first")
-    ended = viva("run", "csbench", "cmmlu", "--language", "en,zh", *models, "--run", "run", "--format", "json")
-    assert ended.code == 0, ended.err
-    results = ended.report["results"]
-    found = {(result["model"], result["exam"]): result["overall"]["n"] for result in results}
-    assert found == {
-        (f"baseline/{model}", exam): n
-        for model in ("random", "first")
-        for exam, n in (("csbench-en", 76), ("csbench-zh", 76), ("cmmlu-zh", 96))
-    }
-    assert len({result["signature"] for result in results}) == 6
-    assert "run folder: run" in ended.err
-    assert "viva show run --wrong" in ended.err
+def test_several_benchmarks_languages_models_samples_and_repeats_in_one_command(viva: Viva) -> None:
+    models = ("--model", "baseline/random", "--model", "baseline/first", "--samples", 3, "--repeats", 2, "--limit", 8)
+    asked = ("run", "csbench", "cmmlu", "--language", "en,zh", *models, "--run", "run", "--format", "json")
+    ended = viva(*asked).exits(0, "run folder: run", "viva show run --wrong")
+    names = [
+        (f"baseline/{name}", exam) for name in ("random", "first") for exam in ("csbench-en", "csbench-zh", "cmmlu-zh")
+    ]
+    results = {(result["model"], result["exam"]): result for result in ended.report["results"]}
+    assert {name: result["overall"]["n"] for name, result in results.items()} == dict.fromkeys(names, 48)
+    assert len({result["signature"] for result in results.values()}) == 6
+    assert all("samples:3x2" in result["signature"] for result in results.values())
+    assert results["baseline/random", "cmmlu-zh"]["overall"]["sd"] is not None
     record = json.loads((viva.folder / "run" / "run.json").read_text(encoding="utf-8"))
     assert [exam["spec"]["language"] for exam in record["exams"]] == ["en", "zh", "zh"]
     rows = viva.scores()
-    assert len(rows) == 2 * (76 + 76 + 96)
-    assert len({(row["model"], row["exam"], row["question"]) for row in rows}) == len(viva.entries()) == len(rows)
+    assert Counter((row["repeat"], row["sample"]) for row in rows) == {(s // 3, s): 48 for s in range(6)}
+    told = {(row["model"], row["exam"], row["question"], row["sample"]): row["answer"] for row in rows}
+    assert len(told) == len(viva.entries()) == len(rows)
+    assert any(told[*key[:3], 0] != answer for key, answer in told.items()), "samples are drawn anew"
 
 
-def test_samples_and_repeats_are_asked_apart_and_the_spread_is_shown(viva: Viva) -> None:
-    ended = viva(
-        *("run", "cmmlu", "--model", "baseline/random", "--limit", 8, "--samples", 3, "--repeats", 2),
-        *("--run", "run", "--format", "json", *QUIET),
-    )
-    assert ended.code == 0
-    assert ended.overall["n"] == 48
-    assert ended.overall["sd"] is not None
-    rows = viva.scores()
-    assert Counter((row["repeat"], row["sample"]) for row in rows) == {(s // 3, s): 8 for s in range(6)}
-    assert "samples:3x2" in ended.report["results"][0]["signature"]
-    each: dict[str, set[str]] = {}
-    for row in rows:
-        each.setdefault(row["question"], set()).add(row["answer"])
-    assert any(len(found) > 1 for found in each.values()), "samples are drawn anew"
+def test_the_bundled_sample_of_a_set_that_users_build_is_what_is_asked_without_data(viva: Viva) -> None:
+    ended = viva("run", "syneval", "--model", "baseline/first", "--limit", 20, "--run", "run", *QUIET).exits()
+    assert "bundled sample" in ended.out
+    checked = viva("check", "syneval").exits()
+    assert "gold scores 1, wrong scores 0, empty is empty" in checked.out
+    for arguments, why in (
+        (("--shots", 6), "at most 5 exemplars"),
+        (("--cot",), "no --cot: it asks for the answer alone"),
+        (("--language", "zh"), "no language 'zh'"),
+    ):
+        refused(viva("run", "syneval", "--model", "baseline/first", *arguments), why)
+    listed = viva("list").out
+    assert "viva build syneval" in listed
+    assert "viva fetch syneval" not in listed, "there is nothing to fetch"
 
 
 # Before it costs
@@ -64,8 +63,7 @@ def test_an_estimate_asks_nobody_and_leaves_nothing(viva: Viva, server: LocalSer
     ended = viva(
         *("run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--samples", 2),
         *("--estimate", "--run", "run", "--price", "1/2"),
-    )
-    assert ended.code == 0, ended.err
+    ).exits()
     assert "192 requests" in ended.out
     assert "in all: about $" in ended.out
     unknown = viva("run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--estimate")
@@ -73,22 +71,6 @@ def test_an_estimate_asks_nobody_and_leaves_nothing(viva: Viva, server: LocalSer
     assert server.asked == 0
     assert not (viva.folder / "run").exists()
     assert not runs(viva)
-
-
-def test_a_limit_of_requests_stops_the_run_and_resume_finishes_it(viva: Viva) -> None:
-    asking = ("run", "cmmlu", "--model", "baseline/random", "--run", "run", "--format", "json", *QUIET)
-    ended = viva(*asking, "--max-requests", 10)
-    assert ended.code == 3
-    assert "viva resume run" in ended.err
-    assert "86 not answered" in ended.err
-    assert ended.overall["outcomes"]["not asked"] == 86
-    assert len(viva.answered()) == 10
-    resumed = viva.resume("--max-requests", 96)
-    assert resumed.code == 0
-    assert not {"error", "not asked"} & set(resumed.overall["outcomes"])
-    assert len(viva.entries()) == len(viva.answered()) == 96
-    whole = viva(*("whole" if part == "run" and place else part for place, part in enumerate(asking)))
-    assert whole.report["results"] == resumed.report["results"], "the same numbers as a run without interruption"
 
 
 def test_exemplars_that_did_not_fit_are_counted_once_however_often_they_are_looked_at(viva: Viva) -> None:
@@ -108,26 +90,17 @@ def test_exemplars_that_did_not_fit_are_counted_once_however_often_they_are_look
 # Wrong use
 
 
-BASELINE = ("--model", "baseline/random")
-
-
 WRONG: dict[tuple[str, ...], tuple[str, ...]] = dict(tables_beside(__file__)["wrong"])
 
 
 def test_wrong_use_is_one_sentence_and_leaves_nothing(viva: Viva) -> None:
-    commands = [("run", *arguments, "--progress", "quiet") for arguments in WRONG]
-    ended_all = batch(viva, commands, {"empty.json": b""})
-    for (arguments, (ended, left)), row in tabled(*zip(WRONG, ended_all, strict=True)):
-        with row:
-            refused(ended, *WRONG[arguments], code=5 if "--run" in arguments else 2)
-            assert "hidden" not in ended.err
-            assert left == []
+    said = {("run", *given, "--progress", "quiet"): words for given, words in WRONG.items()}
+    all_refused(viva, said, {"empty.json": b""}, lambda command: 5 if "--run" in command else 2)
 
 
 def test_an_unknown_command_names_the_known_ones(viva: Viva) -> None:
     refused(viva("examine", "cmmlu"), "'examine'", "list, fetch, run, resume, ", ", grade, ")
-    ended = viva()
-    assert ended.code == 2
+    ended = viva().exits(2)
     assert "Start here:" in ended.out + ended.err
 
 
@@ -136,9 +109,7 @@ def test_an_unknown_command_names_the_known_ones(viva: Viva) -> None:
 
 def test_what_a_server_says_cannot_drive_the_terminal(viva: Viva, server: LocalServer) -> None:
     server.control(status=400, verbatim="\x1b]0;title\x07 \u202e no such thing \x1b[2J")
-    ended = viva.examine(server, "--limit", 3)
-    assert ended.code == 3
-    assert "no such thing" in ended.err
+    ended = viva.examine(server, "--limit", 3).exits(3, "no such thing")
     for option in ("--api-key-env", "--judge-key-env"):  # a key in place of its variable's name is not repeated
         wrong = viva.examine(server, "--judge", "openai/j", option, "sk-proj-0123456789", run="other")
         refused(wrong, option)

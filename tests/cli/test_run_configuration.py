@@ -44,15 +44,13 @@ def record(run: str = "out") -> dict[str, Any]:
 
 def test_a_file_says_what_is_asked_and_the_command_line_overrides_it(command: Viva) -> None:
     Path("run.yaml").write_text(CONFIG.replace("  - name: replay/answers.jsonl\n", ""), encoding="utf-8")
-    ended = command("run", "--config", "run.yaml", "--no-cot", "--limit", "3")
-    assert ended.code == 0, ended.err
+    command("run", "--config", "run.yaml", "--no-cot", "--limit", "3").exits()
     first = record()
     assert [exam["spec"]["limit"] for exam in first["exams"]] == [3, 3]
     assert not any(exam["spec"].get("chain_of_thought") for exam in first["exams"])
     assert [model["name"] for model in first["models"]] == ["baseline/first"]
     assert first["sampling"]["temperature"] == 0.5
-    other = command("run", "cmmlu", "--model", "baseline/random", "--config", "run.yaml", "--run", "other")
-    assert other.code == 0, other.err
+    command("run", "cmmlu", "--model", "baseline/random", "--config", "run.yaml", "--run", "other").exits()
     run = library.run(config="run.yaml", limit=4, run="program")
     assert [result.overall.n for result in run.results] == [4, 4], "a program takes the same file"
     with pytest.raises(VivaError, match="benchmark: name one"):
@@ -101,24 +99,20 @@ def test_what_is_wrong_is_refused_with_its_line_and_nothing_is_begun(command: Vi
     ):
         with row:
             Path("run.yaml").write_text(text, encoding="utf-8")
-            ended = command("run", "cmmlu", "--model", "baseline/first", "--config", "run.yaml")
-            assert ended.code == 2, ended.err
-            assert "run.yaml, line " in ended.err
-            assert said in ended.err
+            command("run", "cmmlu", "--model", "baseline/first", "--config", "run.yaml").exits(
+                2, "run.yaml, line ", said
+            )
             assert not Path("runs").exists()
     Path("run.yaml").write_bytes(b"\xff\xfe")
     assert "is not UTF-8" in command("run", "--config", "run.yaml").err
     for name, said in (("no.yaml", "the file no.yaml is missing"), (".", "it is a folder")):
-        ended = command("run", "--config", name)
-        assert (ended.code, said in ended.err) == (2, True), ended.err
+        command("run", "--config", name).exits(2, said)
 
 
 def test_what_is_written_is_what_was_said(command: Viva) -> None:
     said = ["cmmlu", "--model", "baseline/first", "--model", "baseline/random", "--limit", "3", "--price", "1/2"]
     said += ["--run", "out", "--published-rows", "none", "--unsafe-host-execution"]
-    ended = command("run", *said, "--write-config", "run.yaml")
-    assert ended.code == 0, ended.err
-    assert "--unsafe-host-execution is not in it" in ended.err
+    command("run", *said, "--write-config", "run.yaml").exits(0, "--unsafe-host-execution is not in it")
     assert not Path("out").exists()
     read = read_config(Path("run.yaml"))
     assert (read.benchmarks, read.models) == (("cmmlu",), ("baseline/first", "baseline/random"))

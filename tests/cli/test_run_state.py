@@ -1,4 +1,4 @@
-"""The summary of a run: cost, state, work left, and names of outcomes."""
+"""What a run says of itself: cost, state, work left, names of outcomes, and how to go on."""
 
 import json
 import signal
@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from rows import table, tabled
-from servers.fixtures import LocalServer, Serve, Viva, wait_until
+from servers.fixtures import SAMPLE, LocalServer, Serve, Viva, wait_until
+from viva.engine.asking import Tally
+from viva.runs.progress import describe
 
 CSBENCH = ("run", "csbench", "--language", "en", "--limit", "40")
 
@@ -24,8 +26,9 @@ def judged_in_vain(viva: Viva, serve: Serve) -> Viva:
     """A run whose judge never gives a verdict."""
     examinee, judge = serve(), serve(texts=["I have nothing to say."])
     models = ("--model", "openai/a", "--base-url", examinee.url, "--judge", "openai/j", "--judge-base-url", judge.url)
-    ended = viva(*CSBENCH, *models, "--price", "openai/a=1000/2000", "--price", "openai/j=100/100", "--run", "run")
-    assert ended.code == 3, ended.err
+    ended = viva(
+        *CSBENCH, *models, "--price", "openai/a=1000/2000", "--price", "openai/j=100/100", "--run", "run"
+    ).exits(3)
     last = ended.err.splitlines()[-1]
     assert "verdicts missing" in last
     assert "not answered" not in last
@@ -65,8 +68,7 @@ def test_a_new_price_counts_for_the_whole_run_and_stays(viva: Viva, server: Loca
     assert listed(viva)["results"][0]["cost"] == pytest.approx(2 * before)
     for price, row in tabled("-1/2", "nan/1", "1/inf", "1", "a/b"):
         with row:
-            ended = viva("resume", "run", f"--price={price}")
-            assert (ended.code, "write IN/OUT" in ended.err) == (2, True)
+            viva("resume", "run", f"--price={price}").exits(2, "write IN/OUT")
 
 
 def test_a_run_without_verdicts_is_not_done_and_says_what_came_of_the_judge(judged_in_vain: Viva) -> None:
@@ -122,8 +124,7 @@ def test_a_run_that_is_being_worked_on_is_no_run_to_resume(viva: Viva, serve: Se
     going = viva.start("run", "cmmlu", "--limit", "60", *given)
     wait_until(lambda: server.state()["most"] > 0, "the first request")
     assert listed(viva)["state"] == "running"
-    refused = viva("resume", "run")
-    assert (refused.code, "another process" in refused.err) == (5, True)
+    viva("resume", "run").exits(5, "another process")
     going.signal(signal.SIGTERM)
     assert going.ended().code == 130
     assert listed(viva)["state"].endswith(" not asked")
@@ -131,8 +132,7 @@ def test_a_run_that_is_being_worked_on_is_no_run_to_resume(viva: Viva, serve: Se
 
 def test_answers_that_a_file_lacks_are_nothing_to_resume_and_scores_outlive_the_attempt(viva: Viva) -> None:
     (viva.folder / "answers.jsonl").write_text('{"question": "astronomy/0", "text": "A"}\n', encoding="utf-8")
-    ended = viva("grade", "cmmlu", "answers.jsonl", "--run", "run")
-    assert ended.code == 3
+    ended = viva("grade", "cmmlu", "answers.jsonl", "--run", "run").exits(3)
     assert "resume" not in ended.err
     assert listed(viva)["state"] == "done, 95 not in the answer file"
     journal = (viva.folder / "run" / "responses.jsonl").read_bytes()
@@ -163,3 +163,49 @@ def test_outcomes_are_asked_for_in_the_words_of_the_screen_and_of_the_files(judg
             with row(given):
                 ended = viva(*given)
                 assert (ended.code, near in ended.err.splitlines()[-1]) == (2, True), ended.err
+
+
+PRICE = ("--price", "10/30")
+
+
+def run(viva: Viva, server: LocalServer, *more: object) -> list[object]:
+    return ["run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--run", "run", *more]
+
+
+def outcomes(viva: Viva) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for row in viva.scores():
+        found[row["outcome"]] = found.get(row["outcome"], 0) + 1
+    return found
+
+
+def test_a_wrong_key_prints_no_table_and_how_to_go_on_last(serve: Serve, viva: Viva) -> None:
+    ended = viva(*run(viva, serve(key="sk-another"))).exits(4)
+    assert ended.out == ""
+    assert "HTTP 401" in ended.err
+    assert "go on with: viva resume run" in ended.err.splitlines()[-1]
+    assert len({line for line in ended.err.splitlines() if "401" in line}) == 1, "said once"
+    logged = viva("resume", "run", "--log-level", "debug")
+    assert any(line.startswith("debug: ") for line in logged.err.splitlines())
+    assert outcomes(viva) == {"error": 1, "not asked": SAMPLE - 1}
+    graded = viva("score", "run", "--tables").exits(3)
+    assert "nothing was answered (1 error, 95 not asked)" in graded.out
+    assert "│" not in graded.out  # no table
+    assert '"not asked": 95' in viva("score", "run", "--format", "json").out  # data says all there is
+
+
+def test_tokens_that_no_server_counted_are_unknown(serve: Serve, viva: Viva) -> None:
+    ended = viva(*run(viva, serve(usage=False), "--limit", 20, *PRICE, "--max-cost", 100)).exits()
+    last = next(line for line in ended.err.splitlines() if "20/20" in line)
+    assert "tokens unknown" in last
+    assert "unknown cost of 20 replies (estimated at most $" in last
+    for (_name, tally, said), row in tabled(
+            ("all known", Tally(input_tokens=6000, output_tokens=900, cost=0.24), "6k+900 tokens · $0.24"),
+            ("nothing known", Tally(uncounted=3, at_most=0.5),
+             "tokens unknown · unknown cost of 3 replies (estimated at most $0.50)"),
+            ("some known", Tally(input_tokens=6000, output_tokens=900, cost=0.24, uncounted=2, at_most=0.5),
+             "6k+900 tokens (of 2 replies unknown) · $0.24 + unknown cost of 2 replies (estimated at most $0.50)"),
+            ("no price", Tally(uncounted=3), ""),
+        ):  # fmt: skip
+        with row:
+            assert describe(tally, 0.0).partition("in flight")[2].removeprefix(" · ") == said

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.handmade import cmmlu, rows
-from cli.batch import batch
 from cli.collected import answers, dangerous, gold, questions, refused, write_jsonl
+from cli.told import all_refused
 from rows import table, tables_beside
 from servers.fixtures import QUIET, Viva, Warm
 from viva.types import Question
@@ -30,8 +30,9 @@ def sat(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Viva:
     viva = Viva(tmp_path_factory.mktemp("sat"), warm)
     rows = [row for row in answers("csbench", "en", reply) if int(row["question"]) % 7]
     write_jsonl(viva.folder / "a.jsonl", rows)
-    ended = viva("run", "csbench", "--model", "replay/a.jsonl", "--run", "runs/x", "--format", "json", *QUIET)
-    assert ended.code == 3, "some questions have no answer"
+    ended = viva("run", "csbench", "--model", "replay/a.jsonl", "--run", "runs/x", "--format", "json", *QUIET).exits(
+        3
+    )  # some questions have no answer
     (viva.folder / "report.json").write_text(ended.out, encoding="utf-8")
     return viva
 
@@ -40,16 +41,14 @@ def test_scoring_again_gives_the_same_report_and_the_same_rows(sat: Viva) -> Non
     path = sat.folder / "runs" / "x" / "scores.jsonl"
     before = path.read_bytes()
     path.unlink()
-    ended = sat("score", "runs/x", "--format", "json")
-    assert ended.code == 3
+    ended = sat("score", "runs/x", "--format", "json").exits(3)
     assert ended.out == (sat.folder / "report.json").read_text(encoding="utf-8")
     assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("form", ["terminal", "markdown", "latex"])
 def test_every_form_is_printed_and_drives_nothing(sat: Viva, form: str) -> None:
-    ended = sat("score", "runs", "--format", form, "--all")
-    assert ended.code == 3
+    ended = sat("score", "runs", "--format", form, "--all").exits(3)
     for part in ("OS: Processes and Threads", "signature: benchmark:csbench", "not judged"):
         assert part in ended.out
     assert not dangerous(ended.out)
@@ -98,17 +97,13 @@ NO_RUN: dict[tuple[str, ...], tuple[int, tuple[str, ...]]] = dict(tables_beside(
 
 
 def test_what_is_no_run_is_refused(viva: Viva) -> None:
-    for (arguments, (code, said)), (ended, left) in zip(
-        NO_RUN.items(), batch(viva, list(NO_RUN), {"file": b"x"}), strict=True
-    ):
-        refused(ended, *said, code=code)
-        assert left == [], arguments
+    said = {command: words for command, (_, words) in NO_RUN.items()}
+    all_refused(viva, said, {"file": b"x"}, lambda command: NO_RUN[command][0])
 
 
 def test_show_prints_prompt_reply_reading_and_reason_of_one_question(sat: Viva) -> None:
     asked = next(q for q in questions("csbench", "en") if q.kind == "choice" and int(q.id) % 35 == 5)
-    ended = sat("show", "runs/x", "--question", asked.id)
-    assert ended.code == 0
+    ended = sat("show", "runs/x", "--question", asked.id).exits()
     parts = (f"csbench-en {asked.id}", asked.text, f"(A) {asked.options[0]}", gold(asked), f"gold: {asked.answer}")
     for part in (*parts, "why"):
         assert part in ended.out
@@ -158,8 +153,7 @@ def test_which_questions_are_refused_and_how_often(viva: Viva, tmp_path: Path) -
     file = tmp_path / "a.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     viva("grade", "cmmlu", file, "--run", "run", "--progress", "quiet")
-    ended = viva("show", "run", "--outcome", "refused", "--by-question")
-    assert ended.code == 0, ended.err
+    ended = viva("show", "run", "--outcome", "refused", "--by-question").exits()
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in ended.out.splitlines() if "│" in line]
     assert cells == [[first, "replay/a.jsonl", "2", "2"], [second, "replay/a.jsonl", "1", "2"]]
     assert "2 of" in ended.out

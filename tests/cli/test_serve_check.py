@@ -1,4 +1,4 @@
-"""`viva doctor URL`: it judges a server by its behaviour, not its claims, and no server can break it."""
+"""`viva doctor` on real servers of every kind, and a whole exam by log-probability through one."""
 
 import json
 from collections.abc import Callable
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cli.collected import dangerous
-from rows import tabled, tables_beside
+from cli.collected import dangerous, refused
+from rows import each_row, tabled, tables_beside
 from servers.fixtures import LocalServer, Serve, Viva
 from viva.cli.ask.doctor import doctor_command
 from viva.errors import EXIT_INCOMPLETE, EXIT_REFUSED, VivaError
@@ -142,8 +142,7 @@ def test_hostile_texts_are_spelled_out_and_the_key_is_not_shown(serve: Serve, ch
 
 def test_for_people_each_finding_is_a_line_and_the_commands_follow(serve: Serve, viva: Viva) -> None:
     server = serve("scoring.py", models=["a\x1b[31mb"], ignores=["seed"])
-    ended = viva("doctor", server.url)
-    assert ended.code == 0, ended.err
+    ended = viva("doctor", server.url).exits()
     assert not dangerous(ended.out)
     lines = ended.out.splitlines()
     assert [line.split("  ")[0] for line in lines[2 : 2 + len(FEATURES)]] == list(FEATURES)
@@ -165,3 +164,37 @@ def test_a_wrong_url_or_a_key_that_is_not_there_is_refused_and_one_that_is_is_se
     code, report = check(server, "--api-key-env", "MY_KEY")
     assert code == 0
     assert found(report)["chat"] == "yes"
+
+
+@each_row(
+    ("next-token", "base", ("--shots", 2, "--limit", 24)),
+    ("next-token", "chat", ("--shots", 2, "--limit", 24)),
+    ("likelihood", "base", ("--limit", 16)),
+)
+def test_options_are_chosen_through_a_server(
+    how: str, form: str, more: tuple[object, ...], *, serve: Serve, viva: Viva
+) -> None:
+    """That it is the model's own choice: models/test_openai_choosing.py."""
+    run = f"{how}-{form}"
+    viva.examine(serve("scoring.py"), "--answer-by", how, "--form", form, *more, run=run).exits()
+    entries = {entry["question"]: entry["likelihoods"] for entry in viva.entries(run)}
+    best = {
+        name: max(zip([one["logprob"] for one in listed], "ABCD", strict=True))[1] for name, listed in entries.items()
+    }
+    found = {row["question"]: row["answer"] for row in viva.scores(run) if row["answer"]}  # of none was any listed
+    assert found == {name: best[name] for name in found}
+    assert len(found) >= len(entries) - 1
+    assert len({*found.values()}) > 1
+
+
+def test_a_server_without_logprobs_is_given_up_after_one_question(serve: Serve, viva: Viva) -> None:
+    server = serve("scoring.py", logprobs="ignored")
+    viva.examine(server, "--answer-by", "next-token").exits(EXIT_REFUSED, f"viva doctor {server.url} --model m")
+    assert len(server.events("asked")) == 1
+
+
+def test_a_templates_run_says_so_and_an_unknown_family_is_refused(serve: Serve, viva: Viva) -> None:
+    server = serve("scoring.py")
+    viva.examine(server, "--answer-by", "next-token", "--template", "qwen", "--limit", 4).exits()
+    assert all(event["body"]["prompt"].startswith("<|im_start|>user\n") for event in server.events("asked"))
+    refused(viva.examine(server, "--template", "qwne", run="other"), "--template", "'qwne'", "qwen", "raw")

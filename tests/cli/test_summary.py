@@ -13,8 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_a_run_prints_one_table_and_the_next_commands(viva: Viva) -> None:
     given = ("--model", "baseline/random", "--run", "run")
-    ended = viva("run", "csbench", "cmmlu", "--language", "en,zh", *given, "--progress", "plain")
-    assert ended.code == 0, ended.err
+    ended = viva("run", "csbench", "cmmlu", "--language", "en,zh", *given, "--progress", "plain").exits()
     assert len(ended.out.splitlines()) < 15
     for said in ("viva show run --wrong", "viva score run --all", "viva report run"):
         assert said in ended.err
@@ -60,16 +59,15 @@ def test_no_published_row_stands_beside_a_sample_or_a_baseline(viva: Viva) -> No
     assert viva("report", "sample", "--out", "sample.html").code == 0
     for text in (viva("score", "sample").out, (viva.folder / "sample.html").read_text(encoding="utf-8")):
         assert "(published)" not in text
-    ended = viva("score", "sample", "--published-rows", "gpt-4")
-    assert ended.code == VivaError.exit_code
-    assert "nobody published a figure of those" in ended.err
+    viva("score", "sample", "--published-rows", "gpt-4").exits(
+        VivaError.exit_code, "nobody published a figure of those"
+    )
 
 
 def test_the_live_line_has_the_score_so_far(serve: Serve, viva: Viva) -> None:
     server = serve(latency=0.1)
     asked = ("run", "cmmlu", "--model", "openai/m", "--base-url", server.url)
-    ended = viva(*asked, "--progress", "live", "--concurrency", 8)
-    assert ended.code == 0, ended.err
+    ended = viva(*asked, "--progress", "live", "--concurrency", 8).exits()
     said = re.findall(r"score (\d+\.\d) \((\d+)–(\d+)\) of (\d+)", ended.err)
     assert said
     assert all(float(low) <= float(score) <= float(high) for score, low, high, _ in said)

@@ -86,8 +86,7 @@ def test_other_tools_habits_work_or_are_answered(viva: Viva) -> None:
     ended = viva(
         *("run", "--tasks", "csbench,cmmlu", "-m", "baseline/random", "--num_fewshot=0", "--limit", 4),
         *("--max-connections", 3, "--epochs", 1, "--output_path", "run", "--quiet"),
-    )
-    assert ended.code == 0, ended.err
+    ).exits()
     assert {"csbench-en", "cmmlu-zh"} <= set(ended.out.split())
     for said in ("viva run csbench cmmlu", "--model", "--shots", "--concurrency", "--repeats", "--run"):
         assert said in ended.err
@@ -104,8 +103,7 @@ def test_other_tools_habits_work_or_are_answered(viva: Viva) -> None:
         (("run", "cmmlu", "--model", "baseline/random", "--batch_size", "2"), "--batch-size is for weights"),
     ):
         with row:
-            refused = viva(*arguments)
-            assert refused.code == VivaError.exit_code
+            refused = viva(*arguments).exits(VivaError.exit_code)
             assert said in refused.err.splitlines()[-1], "and nothing is printed after it"
     given = ("run", "cmmlu", "--model", "openai/gpt-4o", "--limit", 3, "--api-key-env", "VIVA_NO_SUCH_KEY")
     assert "3 requests" in viva(*given, "--estimate").out, "an estimate needs no key"
@@ -120,8 +118,7 @@ def test_runs_are_listed_with_what_came_of_them(viva: Viva) -> None:
     (viva.folder / "runs" / "bad").mkdir()
     (viva.folder / "runs" / "bad" / "run.json").write_text("{")
     (viva.folder / "runs" / "old" / "scores.jsonl").unlink()
-    shown = viva("runs")
-    assert shown.code == 0, shown.err
+    shown = viva("runs").exits()
     lines = {line.split()[0]: line for line in shown.out.splitlines() if line.startswith("runs/")}
     assert "damaged" in lines["runs/bad"]
     assert "not graded: viva resume runs/old" in lines["runs/old"]

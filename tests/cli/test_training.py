@@ -1,8 +1,9 @@
-"""`viva training` and its file of checkpoints: real runs in the order of training, and errors for wrong files."""
+"""Checkpoints: one command asks all, `viva training` puts them in the order of training; errors for wrong files."""
 
 import csv
 import io
 import json
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -12,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade_syneval import rows, write
-from cli.collected import answers, gold, write_jsonl, wrong
-from cli.told import command_of, rows_of, told
+from cli.collected import answers, gold, refused, write_jsonl, written, wrong
+from cli.told import command_of, refuses, rows_of, told
 from rows import each_row, tables_beside
-from servers.fixtures import QUIET, LocalServer, Viva
+from servers.fixtures import QUIET, LocalServer, Serve, Viva
 from viva.errors import DataError, VivaError
 from viva.runs.model_names import amount, models_of, read_checkpoints
 from viva.types import Question
@@ -35,11 +36,6 @@ def curves(*arguments: object) -> dict[str, list[tuple[float, float | None]]]:
     (_,) = {row["exam"] for row in rows}
     names = dict.fromkeys(row["curve"] for row in rows)
     return {name: [(row["at"], row["mean"]) for row in rows if row["curve"] == name] for name in names}
-
-
-def written(content: str, name: str = "c.csv") -> Path:
-    Path(name).write_text(content, encoding="utf-8")
-    return Path(name)
 
 
 def learning(share: float) -> Callable[[Question], str]:
@@ -62,8 +58,9 @@ def test_checkpoints_of_one_run_in_the_order_of_training(viva: Viva) -> None:
     for name, share in (("late", 1.0), ("early", 0.25), ("middle", 0.5)):
         write_jsonl(viva.folder / f"{name}.jsonl", answers("csbench", "en", learning(share)))
         models += ["--model", f"replay/{name}.jsonl"]
-    ended = viva("run", "csbench", "--only", "comprehension", *models, "--run", "run", "--format", "json", *QUIET)
-    assert ended.code == 0, ended.err
+    ended = viva(
+        "run", "csbench", "--only", "comprehension", *models, "--run", "run", "--format", "json", *QUIET
+    ).exits()
     run = viva.folder / "run"
     checkpoints = written(
         "model,revision,tokens\nreplay/late.jsonl,step300,300B\nreplay/early.jsonl,step2,2.1B\n"
@@ -135,19 +132,19 @@ def test_what_has_no_row_or_no_scores_is_named(viva: Viva) -> None:
     run = viva.folder / "run"
     checkpoints = written("model,tokens\nbaseline/first,0\nbaseline/longest,5\n")
     text = training(run, "--checkpoints", checkpoints)
-    assert "Left out, since c.csv has no row for them: baseline/last of " in text
+    assert "Left out, since t.csv has no row for them: baseline/last of " in text
     assert "no scores of baseline/longest (1 of 2)" in text
     assert "† baseline/first on csbench-en: some answers are missing or not graded" in text
-    with pytest.raises(VivaError, match=r"d\.csv has no row for what the runs hold: baseline/first of "):
-        training(run, "--checkpoints", written("model,tokens\nother,5\n", "d.csv"))
-    with pytest.raises(VivaError, match="no column `tokens`"):
-        training(run, "--checkpoints", written("model\nbaseline/first\n", "d.csv"))
-    with pytest.raises(VivaError, match="how far was baseline/first trained"):
-        training(run, "--checkpoints", written("model,tokens\nbaseline/first,\n", "d.csv"))
+    for content, said in (
+        ("model,tokens\nother,5\n", "d.csv has no row for what the runs hold: baseline/first of "),
+        ("model\nbaseline/first\n", "no column `tokens`"),
+        ("model,tokens\nbaseline/first,\n", "how far was baseline/first trained"),
+    ):
+        refuses(training, [((run, "--checkpoints", written(content, "d.csv")), said)])
+    given = (run, "--checkpoints", checkpoints)
+    refuses(training, [((*given, "--macro-average", "nonsense"), "--macro-average 'nonsense'")])
     with pytest.raises(VivaError, match=r"--by 'nonsense'.*it has: domain, "):
-        training(run, "--checkpoints", checkpoints, "--by", "nonsense")
-    with pytest.raises(VivaError, match="--macro-average 'nonsense'"):
-        training(run, "--checkpoints", checkpoints, "--macro-average", "nonsense")
+        training(*given, "--by", "nonsense")
     over = curves(run, "--checkpoints", checkpoints, "--macro-average", "format")
     parts = [over[name][0][1] for name in ("Multiple-choice", "Assertion")]
     assert over["mean"][0][1] == pytest.approx(sum(part for part in parts if part is not None) / 2)
@@ -166,17 +163,14 @@ def test_a_run_that_is_damaged_or_not_graded(viva: Viva) -> None:
         (None, "is not graded yet"),
     ):
         scores.unlink() if content is None else scores.write_bytes(content)
-        with pytest.raises(VivaError) as problem:
-            training(run, "--checkpoints", checkpoints)
-        assert said in str(problem.value)
+        refuses(training, [((run, "--checkpoints", checkpoints), said)])
     (run.parent / "nothing").mkdir()
     with pytest.raises(VivaError, match="is no run folder and holds none"):
         training(run.parent / "nothing", "--checkpoints", checkpoints)
 
 
 def test_a_chart_is_of_one_exam(viva: Viva) -> None:
-    ended = viva("run", "csbench", "--language", "en,zh", "--model", "baseline/first", "--run", "run", *QUIET)
-    assert ended.code == 0
+    viva("run", "csbench", "--language", "en,zh", "--model", "baseline/first", "--run", "run", *QUIET).exits()
     asked = (viva.folder / "run", "--checkpoints", written("model,steps\nbaseline/first,1\n"))
     for option, said in (("--chart", "a chart shows one exam, and here are csbench-en,"), ("--out", "is for tables")):
         with pytest.raises(VivaError, match=said):
@@ -195,10 +189,10 @@ def test_a_table_of_item_scores_by_hand() -> None:
         for number, score in enumerate(given)
     ]
     table = written("model,case,sample,score,format\n" + "\n".join(lines) + "\n", "t.csv")
-    checkpoints = written("model,steps\nopenai/s1,1\nother,1000\n")
+    checkpoints = written("model,steps\nopenai/s1,1\nother,1000\n", "c.csv")
     with pytest.raises(VivaError, match="no row for what the runs hold"):
         curves(table, "--checkpoints", checkpoints)
-    checkpoints = written("model,steps\ns1,1\ns2,1000\n")
+    checkpoints = written("model,steps\ns1,1\ns2,1000\n", "c.csv")
     found = curves(table, "--checkpoints", checkpoints)
     assert found == {
         "TF": [(1, 0.5), (1000, 1.0)],
@@ -224,32 +218,10 @@ def test_any_text_is_an_amount_or_none(text: str) -> None:
     assert found is None or 0 <= found < float("inf")
 
 
-def test_how_models_are_named() -> None:
-    named = read_checkpoints(written(
-        "model,base_url,tokens\nm,,1\norg/m,http://h:1/v1/,2\nanthropic/x,,3\nopenai/m,http://h:2/v1,\n"
-        "m@http://h:3/v1,,5\n\nreplay/a/b.jsonl,,6\n"
-    ))  # fmt: skip
-    assert [name for name, _ in models_of(named)] == [
-        "openai/m",
-        "openai/org/m@http://h:1/v1",
-        "anthropic/x",
-        "openai/m@http://h:2/v1",
-        "openai/m@http://h:3/v1",
-        "replay/a/b.jsonl",
-    ]
-    assert [row.at for row in named.rows] == [1, 2, 3, None, 5, 6]
-    run = Path("runs/x")
-    assert named.rows[5].is_of(run, "replay/b.jsonl"), "runs call a file by its last name"
-    assert named.rows[0].is_of(run, "openai/m@http://anywhere/v1")
-    assert not named.rows[3].is_of(run, "openai/m"), "an address that is given is meant"
-    assert not named.rows[1].is_of(run, "openai/m@http://h:1/v1")
-
-
 @each_row(*TABLES["a_wrong_file_of_checkpoints_is_said"])
 def test_a_wrong_file_of_checkpoints_is_said(content: str, said: str) -> None:
-    with pytest.raises(DataError) as problem:
+    with pytest.raises(DataError, match=re.escape(said)):
         models_of(read_checkpoints(written(content)))
-    assert said in str(problem.value)
 
 
 # An exam with a table of models
@@ -262,8 +234,7 @@ def test_synevals_curves_are_its_table_by_format(viva: Viva) -> None:
         said = ({"question": row["id"], "text": reply or row["answer"]} for row in rows())
         write_jsonl(viva.folder / f"{name}.jsonl", said)
     models = [part for name in ("good", "none", "part") for part in ("--model", f"replay/{name}.jsonl")]
-    ended = viva("run", "syneval", "--data", data, *models, "--run", "run", *QUIET)
-    assert ended.code == 0, ended.err
+    viva("run", "syneval", "--data", data, *models, "--run", "run", *QUIET).exits()
     checkpoints = written("model,tokens\nreplay/good.jsonl,1B\nreplay/none.jsonl,1M\n")
     found = curves(viva.folder / "run", "--checkpoints", checkpoints)
     columns = ["TF", "MC", "FITB accuracy", "FITB F1", "OA", "OA over points"]
@@ -271,3 +242,28 @@ def test_synevals_curves_are_its_table_by_format(viva: Viva) -> None:
     assert {"GS", "MVP", "PPA", "All"} <= set(curves(viva.folder / "run", "--checkpoints", checkpoints, "--by", "oa"))
     pairs = json.loads(told(command_of("correlate"), viva.folder / "run", "--format", "json"))["rows"]
     assert list(dict.fromkeys(pair["second"] for pair in pairs)) == columns[1:4], "as in Table 7, without OA"
+
+
+def test_every_checkpoint_of_the_file_is_asked_at_its_own_address(viva: Viva, serve: Serve) -> None:
+    servers = [serve(texts=[f"Answer: {letter}"]) for letter in "AB"]
+    rows = "".join(f"m,{one.url},step{index},{10**index}M\n" for index, one in enumerate(servers))
+    (viva.folder / "c.csv").write_text(f"model,base_url,revision,tokens\n{rows}", encoding="utf-8")
+    named = ("--model", "baseline/first", "--checkpoints", "c.csv")
+    viva("run", "cmmlu", "--limit", 24, *named, "--run", "run", *QUIET).exits()
+    assert [one.asked for one in servers] == [24, 24]
+    models = [model["name"] for model in json.loads((viva.folder / "run" / "run.json").read_text("utf-8"))["models"]]
+    assert models == ["baseline/first", *(f"openai/m@{one.url}" for one in servers)]
+    # The run remembers how far its models were trained; the baseline is not trained at all.
+    known = json.loads(viva("training", "run", "--by", "subject", "--format", "json").out)
+    left_out = "Left out, since nothing says how far they were trained: baseline/first of "
+    assert any(left_out in note for note in known["notes"])
+    told = json.loads(viva("score", "run", "--format", "json").out)["results"]
+    assert [result["trained"] for result in told] == [None, 1e6, 1e7]
+
+
+def test_nobody_to_ask_and_files_that_cannot_be_asked(viva: Viva) -> None:
+    refused(viva("run", "cmmlu"), "whom to ask? --model PROVIDER/NAME", "--checkpoints FILE")
+    (viva.folder / "c.csv").write_text("run,tokens\nr,1\n", encoding="utf-8")
+    refused(viva("run", "cmmlu", "--checkpoints", "c.csv"), "c.csv, line 2: no model to ask")
+    refused(viva("run", "cmmlu", "--checkpoints", "nowhere.csv"), "there is no file of checkpoints nowhere.csv")
+    assert sorted(path.name for path in viva.folder.iterdir() if path.suffix not in (".stdout", ".stderr")) == ["c.csv"]

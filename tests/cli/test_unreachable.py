@@ -91,8 +91,7 @@ def test_one_that_is_not_there_does_not_stop_the_others_and_is_asked_by_resume(v
     with port(http(letter)) as number:
         addresses = [f"http://127.0.0.1:{one}/v1" for one in (gone, number)]
         models = [part for url in addresses for part in ("--model", f"openai/m@{url}")]
-        ended = viva(*RUN, *models, "--format", "json")
-        assert ended.code == 3
+        ended = viva(*RUN, *models, "--format", "json").exits(3)
         assert ended.err.count("nothing listens") == 1
         outcomes = {one["model"]: one["overall"]["outcomes"] for one in ended.report["results"]}
         assert outcomes[f"openai/m@{addresses[0]}"] == {"error": 1, "not asked": 4}
@@ -169,13 +168,10 @@ def test_a_refusal_that_no_list_explains_stays_as_it_is(viva: Viva) -> None:
                 row(name),
                 port(http(lambda path, _, found=listing: found if path.endswith("/models") else gone)) as at,
             ):
-                ended = examine(viva, f"http://127.0.0.1:{at}/v1")
-                assert ended.code == 4
-                assert said in ended.err
-                assert "does the base URL end in /v1?" in ended.err
+                examine(viva, f"http://127.0.0.1:{at}/v1").exits(4, said, "does the base URL end in /v1?")
         with row("an address without /v1"):
             at_v1 = http(lambda path, body: letter(path, body) if path.startswith("/v1/") else (404, {}))
             with port(at_v1) as number:
-                ended = examine(viva, f"http://127.0.0.1:{number}")
-                assert ended.code == 4
-                assert f"the server is at http://127.0.0.1:{number}/v1: the base URL ends in /v1" in ended.err
+                examine(viva, f"http://127.0.0.1:{number}").exits(
+                    4, f"the server is at http://127.0.0.1:{number}/v1: the base URL ends in /v1"
+                )

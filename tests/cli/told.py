@@ -2,15 +2,19 @@
 
 import contextlib
 import io
-from collections.abc import Callable, Iterable, Sequence
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
 import pytest
 
-from cli.collected import dangerous
+from cli.collected import dangerous, refused
 from rows import tabled
+from servers.fixtures import Viva
 from servers.inprocess import Ended
+from servers.inprocess import command as in_process
 from viva.cli.main import cli, main
 from viva.errors import VivaError
 
@@ -32,10 +36,8 @@ def rows_of(content: Any, title: str) -> list[dict[str, Any]]:
 def refuses(command: Callable[..., object], rows: Iterable[tuple[Sequence[object], str]]) -> None:
     """That each of these arguments is refused with these words."""
     for (arguments, said), row in tabled(*rows):
-        with row:
-            with pytest.raises(VivaError) as problem:
-                command(*arguments)
-            assert said in str(problem.value)
+        with row, pytest.raises(VivaError, match=re.escape(said)):
+            command(*arguments)
 
 
 def viva(*arguments: str) -> int:
@@ -63,3 +65,21 @@ def command_of(name: str) -> click.Command:
         assert inner is not None, name
         found = inner
     return found
+
+
+def all_refused(
+    viva: Viva,
+    cases: Mapping[Sequence[object], Sequence[str]],
+    files: Mapping[str, bytes],
+    code: Callable[[Sequence[object]], int] = lambda _: 2,
+) -> None:
+    """Each of these commands is refused in these words, with no key, in a folder of these files, and leaves nothing."""
+    environment = {name: value for name, value in viva.environment.items() if name != "OPENAI_API_KEY"}
+    for (number, (given, said)), row in tabled(*enumerate(cases.items())):
+        with row:
+            folder = viva.folder / str(number)
+            folder.mkdir()
+            for name, content in files.items():
+                (folder / name).write_bytes(content)
+            refused(in_process(folder, *given, environment=environment), *said, code=code(given))
+            assert set(os.listdir(folder)) == set(files)

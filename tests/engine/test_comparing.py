@@ -123,11 +123,6 @@ def test_only_a_number_is_a_similarity() -> None:
         assert read_similarity(msgspec.structs.replace(entry, text=text)) is None
 
 
-@given(st.floats(-1, 1))
-def test_a_similarity_is_read_as_it_was_written(value: float) -> None:
-    assert read_similarity(Entry(key="00", benchmark="toy", model="m", question="q", text=repr(value))) == value
-
-
 # --- keys
 
 

@@ -55,9 +55,7 @@ def sum_by_subject(rows: list[dict[str, Any]], unknown: float) -> float:
 def test_a_fault_in_every_fifth_reply_costs_no_answer(serve: Serve, viva: Viva, fault: str) -> None:
     server = serve(faults={fault: 0.2})
     # Every fault is counted, so no sound reply may be given up for slow where other work keeps the cores busy.
-    ended = viva.examine(server, "--concurrency", 32, "--timeout", 4, "--max-attempts", 1)
-    assert ended.code == 3, ended.err
-    assert "viva resume run" in ended.err
+    ended = viva.examine(server, "--concurrency", 32, "--timeout", 4, "--max-attempts", 1).exits(3, "viva resume run")
     lost = {event["hash"] for event in server.events("fault")}
     unanswered = {entry["question"] for entry in viva.entries() if "error" in entry}
     assert 5 < len(unanswered) == len(lost) < SAMPLE / 2
@@ -65,8 +63,7 @@ def test_a_fault_in_every_fifth_reply_costs_no_answer(serve: Serve, viva: Viva, 
     check_no_zero_for_an_outage(viva, ended.overall, unanswered)
 
     # With the usual patience every fault is asked again, and only what was missing is asked at all.
-    ended = viva.resume(*PATIENT, "--max-attempts", 8)
-    assert ended.code == 0, ended.err
+    ended = viva.resume(*PATIENT, "--max-attempts", 8).exits()
     assert server.asked == SAMPLE + len(server.events("fault"))
     assert {name for name, count in server.counts().items() if count["asked"] > 1} == lost
     check_every_answer(viva, server)
@@ -75,8 +72,7 @@ def test_a_fault_in_every_fifth_reply_costs_no_answer(serve: Serve, viva: Viva, 
 
 def test_all_faults_at_once_leave_what_they_leave_to_a_healthy_server(serve: Serve, viva: Viva) -> None:
     server = serve(faults=dict.fromkeys(FAULTS, 0.4 / len(FAULTS)), seed=60)
-    ended = viva.examine(server, "--concurrency", 32, "--timeout", 4, "--max-attempts", 1)
-    assert ended.code == 3
+    ended = viva.examine(server, "--concurrency", 32, "--timeout", 4, "--max-attempts", 1).exits(3)
     assert {event["fault"] for event in server.events("fault")} == FAULTS.keys()
     lost = {event["hash"] for event in server.events("fault")}
     check_no_zero_for_an_outage(viva, ended.overall, {e["question"] for e in viva.entries() if "error" in e})
@@ -102,8 +98,7 @@ def test_a_question_that_always_fails_costs_only_itself_and_one_that_is_refused_
     serve: Serve, viva: Viva
 ) -> None:
     server = serve(always={ONE: "cut", text_of(60): "400"})
-    ended = viva.examine(server, *PATIENT, "--max-attempts", 3)
-    assert ended.code == 3
+    ended = viva.examine(server, *PATIENT, "--max-attempts", 3).exits(3)
     assert (ended.overall["n"], ended.overall["outcomes"]["error"]) == (SAMPLE, 2)
     assert sorted(count["asked"] for count in server.counts().values()) == [1] * (SAMPLE - 1) + [3]
     lost = {entry["error"]["kind"]: entry.get("attempts", 1) for entry in viva.entries() if "error" in entry}
@@ -117,8 +112,7 @@ def test_a_question_that_always_fails_costs_only_itself_and_one_that_is_refused_
 
 def test_a_server_that_never_replies_is_given_up_after_three_questions(serve: Serve, viva: Viva) -> None:
     server = serve(faults={"500": 1.0})
-    ended = viva.examine(server, "--concurrency", 4, "--max-attempts", 2)
-    assert ended.code == 3
+    ended = viva.examine(server, "--concurrency", 4, "--max-attempts", 2).exits(3)
     assert server.asked < 20
     assert "given up: 3 questions in a row failed with all their retries; the last: HTTP 500" in ended.err
     assert "viva resume run" in ended.err
@@ -135,9 +129,7 @@ def test_a_server_that_goes_away_in_the_middle_is_given_up_but_not_at_once(serve
     going = viva.start(*viva.examining(server, "--samples", 2, "--concurrency", 4, "--max-attempts", 1))
     wait_until(lambda: server.asked >= SAMPLE // 4, "a quarter of the questions")
     server.control(faults={"reset": 1.0})
-    ended = going.ended()
-    assert ended.code == 3
-    assert "given up: 64 questions in a row" in ended.err
+    going.ended().exits(3, "given up: 64 questions in a row")
     assert server.asked < 2 * SAMPLE - 50
     server.control(faults={})
     assert viva.resume().code == 0
@@ -145,8 +137,7 @@ def test_a_server_that_goes_away_in_the_middle_is_given_up_but_not_at_once(serve
 
 def test_a_timeout_bounds_one_attempt_and_the_question_timeout_all_of_them(serve: Serve, viva: Viva) -> None:
     server = serve(always={ONE: "hang"})
-    ended = viva.examine(server, "--concurrency", 8, "--timeout", 1, "--question-timeout", 3)
-    assert ended.code == 3
+    viva.examine(server, "--concurrency", 8, "--timeout", 1, "--question-timeout", 3).exits(3)
     (lost,) = [entry for entry in viva.entries() if "error" in entry]
     asked = [event["at"] for event in server.events("asked") if ONE in event["body"]["messages"][-1]["content"]]
     assert 2 <= len(asked) == lost["attempts"] < 8

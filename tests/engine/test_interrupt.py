@@ -19,9 +19,7 @@ def test_the_first_signal_finishes_what_is_in_flight_and_says_how_to_go_on(
     going = viva.start(*viva.examining(server, "--concurrency", CONCURRENCY))
     wait_until(lambda: server.asked >= 2 * CONCURRENCY, "the second round of requests")
     going.signal(number)
-    ended = going.ended()
-    assert ended.code == 130
-    assert "viva resume run" in ended.err
+    ended = going.ended().exits(130, "viva resume run")
     assert "Traceback" not in ended.err
     asked = server.asked
     assert asked <= 4 * CONCURRENCY
@@ -58,9 +56,7 @@ def test_a_signal_while_it_waits_to_try_again_ends_the_waiting(serve: Serve, viv
     wait_until(lambda: server.asked >= 1, "a request")
     time.sleep(0.3)
     going.signal(signal.SIGINT)
-    ended = going.ended()
-    assert ended.code == 130
-    assert "viva resume run" in ended.err
+    going.ended().exits(130, "viva resume run")
 
 
 def test_a_signal_while_requests_wait_for_the_budget_sends_no_more_of_them(serve: Serve, viva: Viva) -> None:
@@ -72,7 +68,6 @@ def test_a_signal_while_requests_wait_for_the_budget_sends_no_more_of_them(serve
     going.signal(signal.SIGINT)
     wait_until(lambda: "finishing" in going.errors(), "word that the signal came")
     asked = server.asked
-    ended = going.ended()
-    assert ended.code == 130
+    going.ended().exits(130)
     assert server.asked <= asked + 4, "those that were under way, which the server may not have counted yet"
     assert len(viva.answered()) == server.asked

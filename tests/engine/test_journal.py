@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -105,16 +104,6 @@ def test_cut_anywhere_the_whole_lines_before_the_cut_are_kept_and_nothing_else(d
         assert (torn.read_bytes() if torn.exists() else b"") == (rest + b"\n" if rest else b"")
 
 
-def test_each_answer_is_in_the_file_as_soon_as_it_is_appended(tmp_path: Path) -> None:
-    path = tmp_path / "responses.jsonl"
-    journal = Journal(path, write=True)
-    for number in range(5):
-        journal.append(entry(number))
-        assert path.read_bytes().count(b"\n") == number + 1
-        assert read_all(path) == [entry(earlier) for earlier in range(number + 1)]
-    journal.close()
-
-
 def test_nothing_but_the_journal_is_left_when_it_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "responses.jsonl"
     journal = Journal(path, write=True)
@@ -204,12 +193,3 @@ def test_where_a_file_may_not_grow_the_line_is_taken_back_whole(size: int, most:
         assert content.count(b"\n") == len(said)
         assert content.endswith(b"\n") or not content
         assert [one.text for one in read_all(path)] == ["x" * size] * len(said)
-
-
-def test_an_entry_without_an_error_is_a_response_as_the_model_gave_it() -> None:
-    one = Entry(key="0" * 32, benchmark="b", model="m", question="q", text="A", stop_reason="length", usage=Usage(1, 2))
-    assert msgspec.to_builtins(one.response()) == {
-        "text": "A",
-        "stop_reason": "length",
-        "usage": {"input": 1, "output": 2},
-    }

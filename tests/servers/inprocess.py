@@ -23,6 +23,13 @@ class Ended:
     out: str
     err: str
 
+    def exits(self, code: int = 0, *said: str) -> "Ended":
+        """Assert that it ended with this exit code and these words on stderr."""
+        assert self.code == code, f"exit code {self.code}, not {code}: {self.err or self.out}"
+        for part in said:
+            assert part in self.err, f"{part!r} is not in {self.err!r}"
+        return self
+
     @property
     def report(self) -> dict[str, Any]:
         """The report of `--format json`."""

@@ -48,8 +48,7 @@ def test_addresses_and_variables_of_a_folder_are_not_gone_to(server: LocalServer
                 ("resume", "copy", "--judge", "openai/j"),
                 ("error-types", "copy", "--judge", "openai/j"),
             ):
-                ended = viva(*command)
-                assert ended.code == 2, ended.err
+                ended = viva(*command).exits(2)
                 assert command[0] == "error-types" or "--trust-endpoints" in ended.err, ended.err
             assert server.asked == asked
     assert viva.resume(run="run").code == 0, "one's own run goes on without a word"
@@ -89,9 +88,7 @@ def test_the_secret_is_the_users_alone(server: LocalServer, viva: Viva, tmp_path
     assert secret.stat().st_mode & 0o777 == 0o600
     assert secret.read_bytes().hex() not in (viva.folder / "run" / "endpoints.json").read_text()
     secret.chmod(0o644)
-    ended = viva.resume()
-    assert ended.code == 5
-    assert "others may have read it" in ended.err
+    viva.resume().exits(5, "others may have read it")
     secret.chmod(0o600)
     secret.parent.chmod(0o500)
     try:
@@ -186,6 +183,4 @@ def test_scores_beyond_full_marks_are_damage(tmp_path: Path, viva: Viva) -> None
         with row:
             (run / "scores.jsonl").write_bytes(re.sub(VALUE, b'"value":' + value, honest, count=1))
             for command in (("report", run), ("breakdown", run, "--by", "kind")):
-                ended = viva(*command)
-                assert ended.code == 5, ended.err
-                assert "is damaged" in ended.err
+                viva(*command).exits(5, "is damaged")

@@ -23,7 +23,6 @@ from analysis.answers import graded
 from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.columns import Columns
 from viva.analysis.comparing import Difference, compared, compared_apart, paired
-from viva.analysis.errortypes import Typed, counted
 from viva.analysis.estimate import Estimate
 from viva.analysis.raters.agreement import agree
 from viva.analysis.raters.ratings import Ratings
@@ -332,14 +331,3 @@ def test_every_measure_of_agreement_and_every_score_from_labels_holds_together(
         for low, high in (estimate.questions, estimate.run) if estimate else ():
             assert 0 <= low <= estimate.value + ROUNDING
             assert estimate.value - ROUNDING <= high <= 1
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from([("t",), (), None])), min_size=1, max_size=20))
-def test_every_share_of_an_error_type_holds_together(answers: list[tuple[int, tuple[str, ...] | None]]) -> None:
-    typed = [Typed(model="m", question=f"q{one}", group="", tags={}, labels=labels) for one, labels in answers]
-    for found in counted("b-en", typed, {"": ["t", "never"]}):
-        for share in found.shares:
-            if share.share is not None:
-                assert 0 <= share.low <= share.share + ROUNDING
-                assert share.share - ROUNDING <= share.high <= 1
-                assert share.low < share.high

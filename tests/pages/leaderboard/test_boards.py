@@ -102,40 +102,30 @@ def test_published_rows_stand_beside_as_many_questions_as_the_papers_alone() -> 
 
 
 def test_titles_say_in_words_what_differs_and_nothing_else() -> None:
-    boards = [
-        comparable(SETTINGS),
-        comparable({**SETTINGS, "lang": "zh", "data": "0123"}),
-        comparable({**SETTINGS, "lang": "zh", "data": "4567", "n": 20}),
-        comparable({**SETTINGS, "shots": 5, "cot": "yes"}),
-    ]
-    assert titles(boards) == [
-        "English, zero-shot",
-        "Chinese, zero-shot, 400 questions",
-        "Chinese, zero-shot, 20 questions",
-        "English, 5-shot, chain of thought",
-    ]
-    judged = [
-        comparable({**SETTINGS, "data": "0123.sample", "n": 76}),
-        comparable({**SETTINGS, "data": "4567", "n": 20, "limit": "20", "judge": "a/bx1"}),
-        comparable({**SETTINGS, "data": "4567", "n": 20, "limit": "20"}),
-    ]
-    assert titles(judged) == [
-        "English, zero-shot, 76 questions (Viva's bundled sample), no judge",
-        "English, zero-shot, 20 questions, judge a/b",
-        "English, zero-shot, 20 questions, no judge",
-    ]
-    varied = [
-        comparable({**SETTINGS, "prompt": "aa", "samples": "1x1"}),
-        comparable({**SETTINGS, "prompt": "bb", "samples": "8x1", "vary": "prompt4.order2.06e6"}),
-        comparable({**SETTINGS, "prompt": "cc", "samples": "6x1", "vary": "prompt4.system2.in6.07e7"}),
-        comparable({**SETTINGS, "prompt": "cc", "samples": "6x1", "vary": "prompt4.system2.in6.08e8"}),
-    ]
-    assert titles(varied) == [
-        "English, zero-shot",
-        "English, zero-shot, varied over 4 prompts × 2 orders of options (06e6)",
-        "English, zero-shot, varied over 4 prompts × 2 system texts, 6 combinations of them (07e7)",
-        "English, zero-shot, varied over 4 prompts × 2 system texts, 6 combinations of them (08e8)",
-    ]
+    part, over = {"data": "4567", "n": 20, "limit": "20"}, {"prompt": "cc", "samples": "6x1"}
+    for boards in (
+        {
+            "English, zero-shot": {},
+            "Chinese, zero-shot, 400 questions": {"lang": "zh", "data": "0123"},
+            "Chinese, zero-shot, 20 questions": {"lang": "zh", "data": "4567", "n": 20},
+            "English, 5-shot, chain of thought": {"shots": 5, "cot": "yes"},
+        },
+        {
+            "English, zero-shot, 76 questions (Viva's bundled sample), no judge": {"data": "0123.sample", "n": 76},
+            "English, zero-shot, 20 questions, judge a/b": part | {"judge": "a/bx1"},
+            "English, zero-shot, 20 questions, no judge": part,
+        },
+        {
+            "English, zero-shot": {"prompt": "aa", "samples": "1x1"},
+            "English, zero-shot, varied over 4 prompts × 2 orders of options (06e6)": {
+                "prompt": "bb", "samples": "8x1", "vary": "prompt4.order2.06e6"},
+            "English, zero-shot, varied over 4 prompts × 2 system texts, 6 combinations of them (07e7)":
+                over | {"vary": "prompt4.system2.in6.07e7"},
+            "English, zero-shot, varied over 4 prompts × 2 system texts, 6 combinations of them (08e8)":
+                over | {"vary": "prompt4.system2.in6.08e8"},
+        },
+    ):  # fmt: skip
+        assert titles([comparable({**SETTINGS, **settings}) for settings in boards.values()]) == list(boards)
     words = dict(
         in_words({"samples": "10x3", "data": "0123.sample", "temp": "server", "extract": "viva", "n": "11582"})
     )
@@ -168,30 +158,17 @@ def test_infibench_best_by_type_and_size_as_in_its_table_4() -> None:
         (line.kind, line.below): (board.rows[line.row].model, round(100 * board.rows[line.row].score.mean, 2))  # type: ignore[union-attr]
         for line in found
     }
-    assert told == {
-        ("Closed", None): ("GPT-4-0613", 70.64),
-        ("Open · Code · Finetuned", 3.0): ("deepseek-coder-1.3b-instruct", 41.32),
-        ("Open · Code · Finetuned", 8.0): ("deepseek-coder-6.7b-instruct", 53.25),
-        ("Open · Code · Finetuned", 15.0): ("deepseek-coder-6.7b-instruct", 53.25),
-        ("Open · Code · Finetuned", 35.0): ("Codestral-22b", 62.98),
-        ("Open · Code · Finetuned", 80.0): ("Codestral-22b", 62.98),
-        ("Open · Code · Base", 3.0): ("StarCoder2 3B", 31.44),
-        ("Open · Code · Base", 8.0): ("CodeLlama-7b", 37.62),
-        ("Open · Code · Base", 15.0): ("StarCoder2 15B", 42.52),
-        ("Open · Code · Base", 35.0): ("CodeLlama-34b", 47.36),
-        ("Open · Code · Base", 80.0): ("CodeLlama-34b", 47.36),
-        ("Open · General · Finetuned", 3.0): ("gemma-2b-it", 27.49),
-        ("Open · General · Finetuned", 8.0): ("Zephyr 7B beta", 46.31),
-        ("Open · General · Finetuned", 15.0): ("Zephyr 7B beta", 46.31),
-        ("Open · General · Finetuned", 35.0): ("Yi-34B-Chat", 49.58),
-        ("Open · General · Finetuned", 80.0): ("deepseek-llm-67b-chat", 57.41),
-        ("Open · General · Base", 3.0): ("Qwen-1.8B", 23.12),
-        ("Open · General · Base", 8.0): ("Qwen-7B", 31.69),
-        ("Open · General · Base", 15.0): ("Qwen-14B", 43.69),
-        ("Open · General · Base", 35.0): ("Qwen-14B", 43.69),
-        ("Open · General · Base", 80.0): ("Qwen-72B", 55.34),
-        ("Open · General · Base", None): ("Qwen-72B", 55.34),
-    }
+    assert len(told) == 22
+    assert (
+        told.items()
+        >= {
+            ("Closed", None): ("GPT-4-0613", 70.64),
+            ("Open · Code · Finetuned", 15.0): ("deepseek-coder-6.7b-instruct", 53.25),
+            ("Open · Code · Base", 3.0): ("StarCoder2 3B", 31.44),
+            ("Open · General · Finetuned", 80.0): ("deepseek-llm-67b-chat", 57.41),
+            ("Open · General · Base", None): ("Qwen-72B", 55.34),
+        }.items()
+    )
     humans = [row for row in board.rows if row.kind == "human"]
     assert len(humans) == 3
     assert not any(row.rank for row in humans)

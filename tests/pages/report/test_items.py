@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from viva.engine.answerrecord import Answer
 from viva.pages.answerindex import integers
-from viva.pages.report.itemindex import CHUNK_ITEMS, LONGEST, PackedItems, stratified
+from viva.pages.report.itemindex import CHUNK_ITEMS, PackedItems, stratified
 from viva.types import Generate, Response, Sampling, ScoreRow
 
 
@@ -105,14 +105,6 @@ def test_a_chunk_is_found_by_its_first_item() -> None:
     assert content["items-2"]["items"][4]["reply"] == str(CHUNK_ITEMS * 2 + 4)
     assert written.items == CHUNK_ITEMS * 2 + 5
     assert written.whole
-
-
-def test_long_texts_are_cut_where_the_page_says() -> None:
-    found, written = blocks_of([item(reply="x" * (LONGEST + 7)), item(1, reply="y" * LONGEST)])
-    first, second = unpacked(found)["items-0"]["items"]
-    assert (first["reply"], first["cut"]) == ("x" * LONGEST, 7)
-    assert (second["reply"], second.get("cut")) == ("y" * LONGEST, None)
-    assert written.cut == 1
 
 
 def test_the_page_is_told_whether_a_reply_may_have_markdown_or_a_formula() -> None:

@@ -17,23 +17,6 @@ def review(number: int, after: float | None = 1.0, reviewer: str = "Ada", item: 
     return Review(id=line_id(str(number)), reviewer=reviewer, item=item, after=after, **fields)  # type: ignore[arg-type]
 
 
-def test_a_line_that_is_posted_twice_is_written_once(path: Path) -> None:
-    log = ReviewLog(path)
-    assert len(log.append([review(1), review(1)])) == 1
-    assert log.append([review(1, after=0.0)]) == []
-    assert ReviewLog(path).append([review(1)]) == []
-    assert len(path.read_bytes().splitlines()) == 1
-
-
-def test_the_last_mark_of_each_reviewer_counts(path: Path) -> None:
-    log = ReviewLog(path)
-    log.append([review(1, 0.0), review(2, 0.5), review(3, 1.0, "Bo", comment="why")])
-    assert log.marks("i") == (Mark("Ada", "answer", 0.5), Mark("Bo", "answer", 1.0, "why"))
-    assert [line.before for line in log.reviews] == [None, 0.0, None]
-    log.append([review(4, None)])
-    assert log.marks("i") == (Mark("Bo", "answer", 1.0, "why"),)
-
-
 def test_what_others_append_is_seen(path: Path) -> None:
     mine, theirs = ReviewLog(path), ReviewLog(path)
     theirs.append([review(1, 0.0)])

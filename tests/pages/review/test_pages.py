@@ -1,18 +1,22 @@
-"""What reviewers do on the pages, without a browser: marks, filters, blindness, undo, several reviewers, export."""
+"""Pages without a browser: marks, filters, blindness, undo, several reviewers, export, and what their owner decides."""
 
 import csv
 import io
 import json
 import re
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from pages.review.conftest import Visitor, fields, named
+from pages.review.conftest import Visitor, fields
 from pages.review.material import ITEMS, editable, many
 from rows import table, tabled
+from viva.engine.reviews import Review
+from viva.review.items import Item
 from viva.studies.agreement.study import AgreementConfig, study
 from viva.types import Mark
 
@@ -239,15 +243,6 @@ def test_the_queue_prefers_what_still_needs_reviewers(visit: Visit) -> None:
     assert all(said in cy.get(end).text for said in ("everything is marked", "<b>4 of 4</b> marked by you"))
 
 
-def test_a_page_opened_under_another_name_saves_nothing(visit: Visit) -> None:
-    ada = visit().enter("Ada")
-    address = f"/item/{FIRST.key}"
-    form = ada.fields(address) | named(FIRST, {"answer": "1"})
-    ada.enter("Bo")
-    assert ada.post(address, data=form).status_code == 409
-    assert ada.log.reviews == ()
-
-
 def test_an_edited_text_is_kept_with_what_it_was(visit: Visit) -> None:
     item = editable()
     ada = visit((item,)).enter()
@@ -331,3 +326,54 @@ def test_what_is_finer_than_an_outcome_is_a_filter_and_hidden_from_the_blind(vis
     left = ada.get("/items", params={"t.of these": "right for the wrong reason", "blind": "0"}).text
     assert ">1 item</h2>" in left
     assert "right for the wrong reason" not in ada.get("/items?blind=1").text
+
+
+ONE = ITEMS[0]
+
+
+def test_what_the_owner_refuses_comes_back_as_it_was_entered(visit: Callable[..., Visitor]) -> None:
+    seen: list[Sequence[Review]] = []
+
+    def refuse(lines: Sequence[Review]) -> str:
+        seen.append(lines)
+        return "Not <you>." if len(seen) == 1 else ""
+
+    visitor = visit(refuse=refuse).enter()
+    refused = visitor.mark(ONE, answer="2", rationale="1", comment_answer="why & how")
+    assert refused.status_code == 422
+    assert "Not &lt;you&gt;. Nothing was saved." in refused.text
+    assert "why &amp; how" in refused.text
+    assert visitor.log.reviews == ()
+    assert visitor.mark(ONE, answer="2", rationale="1").status_code == 303
+    assert [line.reviewer for line in seen[0]] == ["Ada", "Ada"]
+
+
+def test_the_owner_is_told_of_marks_and_of_what_is_taken_back(visit: Callable[..., Visitor]) -> None:
+    told: list[Review] = []
+    visitor = visit(saved=told.extend).enter()
+    visitor.mark(ONE, answer="2", rationale="1")
+    assert [line.after for line in told] == [1.0, 0.5]
+    visitor.undo(ONE)
+    assert [line.undoes != "" for line in told] == [False, False, True, True]
+    assert tuple(told) == visitor.log.reviews
+
+
+def test_items_are_given_anew_and_those_before_can_still_be_seen(visit: Callable[..., Visitor]) -> None:
+    first = editable()
+    second = replace(first, key="ab" * 16, question="Another text", code=True)
+    now: list[Item] = [first]
+    asked = threading.Event()
+
+    def renewed() -> Sequence[Item]:
+        asked.set()
+        return tuple(now)
+
+    visitor = visit((first,), renewed=renewed).enter()
+    visitor.get("/items")
+    assert not asked.is_set()
+    now[:] = [second]
+    visitor.mark(first, **{draft.aspect: "1" for draft in first.drafts})
+    assert second.key in visitor.get("/items").text
+    assert first.key not in visitor.get("/items").text
+    pages = [visitor.get(f"/item/{one.key}").text for one in (first, second)]
+    assert ['class="code"' in page for page in pages] == [False, True], "code is edited in columns, prose is not"

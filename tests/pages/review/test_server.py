@@ -6,7 +6,6 @@ import signal
 import socket
 import threading
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -44,36 +43,6 @@ def _marks(path: Path) -> dict[tuple[str, str, str], list[float | None]]:
     for line in log.reviews:
         found.setdefault((line.reviewer, line.item, line.aspect), []).append(line.after)
     return found
-
-
-def test_two_reviewers_at_once_lose_and_double_nothing(server: Server, path: Path) -> None:
-    address = server.start()
-    failures: list[Any] = []
-
-    def work(name: str) -> None:
-        try:
-            one = Reviewer(address, name)
-            for item in MANY[:25]:
-                form = one.form(item.key)
-                for _ in range(2):  # a double click
-                    assert one.post(item.key, form, 1).status_code == 303
-                assert one.post(item.key, one.form(item.key), 2).status_code == 303
-        except Exception as problem:
-            failures.append(problem)
-
-    threads = [threading.Thread(target=work, args=(name,)) for name in ("Ada", "Bo")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    expected = {
-        (name, item.key, aspect): [0.5, 1.0]
-        for name in ("Ada", "Bo")
-        for item in MANY[:25]
-        for aspect in ("answer", "rationale")
-    }
-    assert _marks(path) == expected
 
 
 def test_a_killed_server_has_every_label_that_it_acknowledged_exactly_once(server: Server, path: Path) -> None:

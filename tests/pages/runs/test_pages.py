@@ -1,23 +1,32 @@
-"""Pages of runs that are finished, running, interrupted, broken, gone, or of a newer Viva."""
+"""`viva view`: runs finished, running, interrupted, broken, gone or of a newer Viva; what they scored and cost."""
 
 import json
 import os
 import re
 import shutil
+import signal
 import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import msgspec
+import pytest
 from starlette.testclient import TestClient
 
+from pages.runs.conftest import Serving
 from pages.runs.growing import MODELS, Growing
 from rows import table, tabled
 from servers.fixtures import Viva, wait_until
+from viva.cli.look.view import view_command
 from viva.engine.batchlog import BatchLog, Dropped, Read, Submitted
-from viva.engine.folder import RunFolder, writer
+from viva.engine.budget import Price
+from viva.engine.folder import ModelRecord, RunFolder, writer
 from viva.engine.journal import Entry
+from viva.errors import VivaError
+from viva.pages.runs.run_views import list_cost
+from viva.runs.following import Tokens
 from viva.runs.scoring import regraded
 from viva.types import Failure
 
@@ -179,17 +188,6 @@ def test_a_run_whose_judge_gave_no_verdict_is_not_finished(visit: Visit, tmp_pat
     assert "done 10 of 10" in text_of(visitor.get("/").text)
 
 
-def test_answers_that_a_file_lacks_are_not_to_be_had_by_resuming(visit: Visit, tmp_path: Path, viva: Viva) -> None:
-    file, run = tmp_path / "answers.jsonl", tmp_path / "runs" / "graded"
-    file.write_text(json.dumps({"question": "astronomy/0", "reply": "A"}))
-    viva("grade", "cmmlu", file, "--run", run)
-    visitor = visit(run.parent)
-    assert "done, 95 not in the answer file 1 of 96" in text_of(visitor.get("/").text)
-    said = text_of(visitor.get("/run/graded").text)
-    assert "done, 95 not in the answer file" in said
-    assert "viva resume" not in said.partition("Summary")[0]
-
-
 def test_a_torn_last_line_is_not_there_and_a_damaged_one_is_told(visit: Visit, growing: Growing) -> None:
     growing.answer(2)
     growing.tear()
@@ -282,3 +280,83 @@ def test_nothing_can_be_posted(visit: Visit, growing: Growing) -> None:
             for address in ("/", "/run/growing", "/run/growing/run.json", "/run/growing/answer/1.1"):
                 with row((method, address)):
                     assert visitor.request(method, address).status_code == 405
+
+
+def test_what_cannot_be_served_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong: tuple[tuple[tuple[str, ...], str], ...] = (
+        (("nowhere",), "nowhere: there is no such folder; name a run folder or a folder of runs"),
+        (("file",), "file: it is a file"),
+        ((), "runs: there is no such folder"),
+        ((".", "--host", "0.0.0.0", "--token", "short"), "the token is too short"),
+        ((".", "--host", "no.such.host.invalid", "--token", "x" * 16), "there is no host 'no.such.host.invalid'"),
+    )
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    for (arguments, sentence), row in tabled(*wrong):
+        with row:
+            with pytest.raises(VivaError, match=sentence.replace(".", r"\.")) as raised:
+                view_command.main([*arguments], standalone_mode=False)
+            assert "\n" not in str(raised.value)
+            assert raised.value.exit_code == 2
+
+
+def test_the_page_is_there_while_the_run_is_written_and_ends_with_ctrl_c(
+    serving: Callable[..., Serving], growing: Growing
+) -> None:
+    growing.answer(2)
+    one = serving(str(growing.root))
+    assert one.said.startswith(f"{growing.root} at http://127.0.0.1:")
+    assert 'data-field="answered">2<' in httpx.get(f"{one.address}/run/growing/live").text
+    growing.answer(3)
+    assert 'data-field="answered">5<' in httpx.get(f"{one.address}/run/growing/live").text
+    one.process.send_signal(signal.SIGINT)
+    assert one.process.wait(240) == 0
+
+
+def test_the_list_has_the_scores_of_viva_runs(visit: Visit, growing: Growing, viva: Viva) -> None:
+    growing.answer(13)
+    growing.answer(6, text="A potato.")
+    growing.answer(1, failed=True)
+    growing.close()
+    visitor = visit(growing.root)
+    assert "not graded" in visitor.get("/").text
+    assert viva("score", growing.path).code == 3
+    page = visitor.get("/").text
+    listed = json.loads(viva("runs", growing.root, "--format", "json").out)["rows"]
+    best, worst = sorted(listed, key=lambda one: -one["floor"])
+    low, high = (f"{100 * best[name]:.2f}" for name in ("low", "high"))
+    assert f'<b class="score">{100 * best["mean"]:.2f}</b><span class="quiet"> [{low}, {high}]</span>' in page
+    bounds = "–".join(f"{100 * worst[name]:.2f}" for name in ("floor", "ceiling"))
+    assert f'to</span> <b class="score">{100 * worst["mean"]:.2f}† ({bounds})</b>' in page, "it leaves a failure out"
+    assert 'aria-label="right 13, wrong 6, error 1"' in page
+    answers = (growing.path / "responses.jsonl").read_bytes()
+    for name, content in (("responses.jsonl", answers + b"\n"), ("scores.jsonl", b"[" * 10_000)):
+        kept = (growing.path / name).read_bytes()
+        (growing.path / name).write_bytes(content)
+        assert "not graded" in visitor.get("/").text, "scores of other answers, or none, say nothing"
+        (growing.path / name).write_bytes(kept)
+
+
+def test_what_answers_cost_is_said_where_it_is_known() -> None:
+    used = {("openai/gpt-4o", "x"): Tokens(1_000_000, 100_000), ("baseline/random", "x"): Tokens(0, 0, 9)}
+    vendor, own = ModelRecord(name="openai/gpt-4o"), ModelRecord(name="openai/gpt-4o", base_url="http://127.0.0.1:9")
+    price = list_cost([vendor], used)
+    assert price is not None
+    cases = {
+        "a vendor's": (list_cost([vendor, ModelRecord(name="baseline/random")], used), price),
+        "a baseline": (list_cost([ModelRecord(name="baseline/random")], used), 0.0),
+        "a server of one's own": (list_cost([own], used), None),
+        "not counted": (list_cost([vendor], {("openai/gpt-4o", "x"): Tokens(1, 1, 1)}), None),
+        "a model that nobody knows": (
+            list_cost([ModelRecord(name="openai/x-y")], {("openai/x-y", "x"): Tokens(1, 1)}),
+            None,
+        ),
+        "nothing asked yet": (list_cost([vendor], {}), 0.0),
+        "the run's price": (list_cost([own], used, {"openai/gpt-4o": Price(1, 10)}), 2.0),
+        "one for all": (list_cost([vendor], used, {"": Price(2, 0)}), 2.0),
+        "in batches": (list_cost([vendor], used, batched=True), price / 2),
+        "in batches, at the run's price": (list_cost([own], used, {"": Price(2, 0)}, batched=True), 2.0),
+    }
+    for (_name, (found, expected)), row in tabled(*cases.items()):
+        with row:
+            assert found == expected
