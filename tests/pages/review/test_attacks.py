@@ -300,8 +300,9 @@ def _assert_only_text(visit: Visit, item: Any) -> None:
         ada.enter(name)
     assert csv_safe(item.question)[:1] not in {"=", "+", "-", "@", "\t", "\r"}
     for address in ("/items", f"/item/{item.key}", f"/item/{item.key}?blind=1", "/start"):
-        _assert_tame(ada.get(address).text)
-        _assert_visible(ada.get(address).text)
+        page = ada.get(address).text
+        _assert_tame(page)
+        _assert_visible(page)
     ada.mark(item, answer="1", comment_answer=item.question[:3000])
     visit((item,)).enter("Bo").mark(item, answer="1")
     page = ada.get(f"/item/{item.key}").text
