@@ -126,9 +126,9 @@ def test_the_published_tests_that_prove_nothing_are_those_that_are_noted(
 
 
 def briefly(wanted: dict[bytes, Execute], notes: list[str], *, unsafe: bool) -> dict[bytes, Execution]:
-    """Run programs; one in C++ that never returns (a question said back) is stopped after 6 s instead of 60."""
+    """Run programs; one in C++ that never returns (a question said back) is stopped after 3 s instead of 60."""
     short = {
-        key: replace(each, seconds=min(each.seconds, 6.0)) if each.language == "cpp" else each
+        key: replace(each, seconds=min(each.seconds, 3.0)) if each.language == "cpp" else each
         for key, each in wanted.items()
     }
     return run_programs(short, notes, unsafe=unsafe)
