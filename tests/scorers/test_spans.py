@@ -138,7 +138,7 @@ def test_a_hostile_text_is_split_in_no_time(part: str):
 
 @pytest.mark.slow
 def test_published_texts_are_split_as_nltk_splits_them(published: Path, monkeypatch: pytest.MonkeyPatch):
-    """100,000 texts of all sets and replies: their first 100 characters, for rules look at neighbours and at the end."""
+    """100,000 texts of all sets and replies: 100 characters of each, for rules look at neighbours and at the end."""
     monkeypatch.setattr("nltk.redos.DEFAULT_TIMEOUT", None)  # a third of the time
     texts = sorted({text[:100] for text in published_texts(published)})
     assert len(texts) >= 100_000
