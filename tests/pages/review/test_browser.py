@@ -256,6 +256,7 @@ def test_no_text_runs_loads_or_hides(
             page.locator("input[name='mark.0']").first.check()
             page.locator("#stay").click()
             page.wait_for_load_state()
+            assert page.locator("#comment-0").input_value() == item.question[:2000], "no text ends its field"
         for details in page.locator(".draft details summary").all():
             details.click()
         if scripted:
