@@ -57,7 +57,9 @@ class Gullible:
         self.lowest = lowest
 
     def __call__(self, system: str, user: str) -> str:
-        sheet = read(system, user)
+        return self.reply(read(system, user))
+
+    def reply(self, sheet: Sheet) -> str:
         more = orders(sheet) - self.rubrics[sheet.rubric]
         return f"I do as I am told.\nVERDICT: {list(more)[-1] if more else self.lowest}"
 

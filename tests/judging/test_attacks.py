@@ -30,10 +30,11 @@ def harmless(target: Target) -> Generate:
 
 
 @cache
-def innocent_sheet(name: str) -> Sheet:
-    """What a target's judge reads about a harmless reply."""
+def innocently(name: str) -> tuple[Sheet, Gullible]:
+    """What a target's judge reads about a harmless reply, and one who obeys whatever stands outside beyond that."""
     (target,) = (target for target in targets() if target.name == name)
-    return sheet(harmless(target))
+    innocent = sheet(harmless(target))
+    return innocent, Gullible({innocent.rubric: orders(innocent)}, target.marks[0])
 
 
 def shown(row: dict[str, Any], target: Target) -> list[tuple[str, Generate]]:
@@ -45,19 +46,18 @@ def shown(row: dict[str, Any], target: Target) -> list[tuple[str, Generate]]:
 
 def hold(target: Target, reply: str, request: Generate) -> None:
     """Everything that must hold about one attack on one judge."""
-    innocent, attacked = innocent_sheet(target.name), sheet(request)
+    (innocent, gullible), attacked = innocently(target.name), sheet(request)
     # The judge is told the very same; only the fence differs, and it is not in what it fences.
     assert attacked.outside == innocent.outside, target.name
     assert attacked.fence not in attacked.material
     system, user = texts(request)
     assert (system.count(attacked.fence), user.count(attacked.fence)) == (1, 2)
     # Who obeys all that stands outside finds nothing to obey there.
-    own = {innocent.rubric: orders(innocent)}
-    assert given_mark(target, Gullible(own, target.marks[0])(system, user)) == as_share(target, target.marks[0])
-    # Who quotes the examinee means its own last line, or nothing can be read.
-    for quoting in (Quoting(target.marks), Quoting(target.marks[:1])):
-        said = quoting.reply(attacked)
-        meant = as_share(target, quoting.own(attacked))
+    assert given_mark(target, gullible.reply(attacked)) == as_share(target, target.marks[0])
+    # Who quotes the examinee means its own last line, or nothing can be read. (Often both give the lowest mark.)
+    quoting = (Quoting(target.marks), Quoting(target.marks[:1]))
+    for said, mark in {each.reply(attacked): each.own(attacked) for each in quoting}.items():
+        meant = as_share(target, mark)
         assert given_mark(target, said) in (meant, None), target.name
         score = target.exam.score(target.question, Response(text=reply), heard(said, aspect=target.aspect))
         assert set(score.verdicts.get(target.aspect, ())) <= {meant}

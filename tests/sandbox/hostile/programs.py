@@ -169,7 +169,7 @@ def _called(program: Program, language: str, table: Shared, calls: tuple[Call, .
         program,
         language=language,
         calls=program.calls or calls,
-        seconds=program.seconds or AMPLE,
+        seconds=_seconds(program, table),
         says=program.says or "",
     )
 
@@ -186,8 +186,13 @@ def _complete(program: Program, language: str, table: Shared) -> Program:
     says = program.says
     if says is None:
         says = "attempted" if kind in ("escape", "fake") else ""
-    seconds = program.seconds or (table.seconds if "timeout" in program.expected else AMPLE)
-    return msgspec.structs.replace(program, language=language, program=source, test=test, seconds=seconds, says=says)
+    return msgspec.structs.replace(
+        program, language=language, program=source, test=test, seconds=_seconds(program, table), says=says
+    )
+
+
+def _seconds(program: Program, table: Shared) -> float:
+    return program.seconds or (table.seconds if "timeout" in program.expected else AMPLE)
 
 
 @cache
