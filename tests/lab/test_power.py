@@ -123,7 +123,6 @@ def test_questions_differences_and_power_agree(
         if needed > least:
             assert power(scatter, difference, needed - 1, samples) <= wanted + 1e-2
         smallest = smallest_difference(scatter, needed, wanted, samples)
-        assert smallest is not None
         assert smallest <= difference + 1e-5
         more = questions_for_difference(scatter, difference, wanted, samples + 1)
         assert more

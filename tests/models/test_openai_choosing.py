@@ -8,14 +8,15 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.asking import ask, refusal, request
 from rows import table, tabled, tables_beside
 from servers.fixtures import LocalServer, Serve
 from servers.language import LETTERS, Language, chat_text
@@ -24,9 +25,8 @@ from viva.models.openaiapi.openai import OpenAIModel
 from viva.models.openaiapi.openaiecho import Echo, likelihood, text_logprobs
 from viva.models.openaiapi.openailogprobs import Token, next_token
 from viva.providers import Endpoint, connect
-from viva.types import Choose, Choosing, Generate, Likelihood, Message, Prompt, Response, Sampling, Usage
+from viva.types import Choose, Choosing, Likelihood, Message, Prompt, Response, Usage
 
-T = TypeVar("T")
 PROMPTS = [f"题目：第{number}题，哪一个？ one of {number}\n答案是：" for number in range(12)]
 CHATS = [(Message("user", prompt),) for prompt in PROMPTS]
 LANGUAGE = Language()
@@ -46,30 +46,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def model_at(server: LocalServer, **more: Any) -> OpenAIModel:
-    found = connect("openai/m", Endpoint(base_url=server.url, **more))
-    assert isinstance(found, OpenAIModel)
-    return found
-
-
-def patiently(model: OpenAIModel, *work: Callable[[], Awaitable[T]]) -> list[T]:
-    """One after the other, as the engine would: again where the model says so, three times at most."""
-
-    async def one(call: Callable[[], Awaitable[T]]) -> T:
-        for _ in range(2):
-            try:
-                return await asyncio.wait_for(call(), 240)
-            except ModelError as problem:
-                if not problem.retry:
-                    raise
-        return await asyncio.wait_for(call(), 240)
-
-    async def everything() -> list[T]:
-        try:
-            return [await one(call) for call in work]
-        finally:
-            await model.close()
-
-    return asyncio.run(everything())
+    return connect("openai/m", Endpoint(base_url=server.url, **more))
 
 
 def asked(prompt: Prompt, continuations: Sequence[str] = LETTERS, by: Choosing = "next-token") -> Choose:
@@ -77,14 +54,11 @@ def asked(prompt: Prompt, continuations: Sequence[str] = LETTERS, by: Choosing =
 
 
 def choose(model: OpenAIModel, *requests: Choose) -> list[Response]:
-    return patiently(model, *(lambda request=request: model.choose(request) for request in requests))
+    return ask(model, *requests, tries=3)
 
 
 def refused(model: OpenAIModel, request: Choose) -> ModelError:
-    with pytest.raises(ModelError) as caught:
-        choose(model, request)
-    assert caught.value.message.strip()
-    return caught.value
+    return refusal(model, request, tries=3)
 
 
 def own(prompt: Prompt, continuations: Sequence[str] = LETTERS, language: Language = LANGUAGE) -> list[float]:
@@ -298,8 +272,7 @@ def test_likelihoods_and_a_texts_tokens_have_the_models_own_numbers(serve: Serve
             with row((way, "likelihood")):
                 _assert_the_models_likelihoods(model_at(server), bos)
             with row((way, "text")):
-                model = model_at(server)
-                (found,) = patiently(model, lambda model=model: model.token_logprobs(text))
+                (found,) = ask(model_at(server), text)
                 assert found == pytest.approx(LANGUAGE.of([LANGUAGE.end] * bos + LANGUAGE.encode(text), 1))
 
 
@@ -343,9 +316,7 @@ def test_a_server_that_does_not_echo_is_given_up(serve: Serve) -> None:
             assert problem.fatal
             assert re.search(words, problem.message)
             assert f"viva doctor {server.url}" in problem.message
-            model = model_at(server)
-            with pytest.raises(ModelError, match=words):
-                patiently(model, lambda model=model: model.token_logprobs("Some text"))
+            assert re.search(words, refusal(model_at(server), "Some text").message)
 
 
 LONG = "This model's maximum context length is 8 tokens"
@@ -457,10 +428,8 @@ def test_a_template_makes_messages_a_text_without_the_mark_that_servers_put_befo
 ) -> None:
     server = serve("scoring.py")
     model = model_at(server, template=template)
-    request = Generate(question="q", sample=0, prompt=TURNS, sampling=Sampling(max_tokens=3))
-    patiently(model, lambda: model.answer(request), lambda: model.choose(asked(TURNS)), lambda: model.answer(
-        Generate(question="q", sample=0, prompt="As it is", sampling=Sampling(max_tokens=3))))  # fmt: skip
-    assert [body["prompt"] for body in sent(server)] == [text, text, "As it is"]
+    ask(model, *(request(prompt, max_tokens=3) for prompt in (TURNS, "As it is")), asked(TURNS))
+    assert sorted(body["prompt"] for body in sent(server)) == sorted([text, text, "As it is"])
     assert {event["path"] for event in server.events("asked")} == {"/v1/completions"}
 
 

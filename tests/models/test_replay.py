@@ -29,9 +29,7 @@ ROWS = [
 
 
 def opened(path: Path) -> Replay:
-    model = connect(f"replay/{path}", Endpoint())
-    assert isinstance(model, Replay)
-    return model
+    return connect(f"replay/{path}", Endpoint())
 
 
 def jsonl(*rows: object) -> bytes:

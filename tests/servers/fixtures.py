@@ -39,7 +39,6 @@ class LocalServer:
         self._log = log
         command = [sys.executable, str(HERE / script), "--log", str(log), *arguments]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], 240)
         self.root = f"http://127.0.0.1:{int(self._process.stdout.readline())}" if ready else ""
         assert self.root, f"{script} did not start"
