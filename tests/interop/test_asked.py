@@ -13,7 +13,7 @@ from servers.inprocess import command
 from viva.errors import VivaError
 from viva.interop.asked import Settings, open_asked
 from viva.interop.lmeval_tasks import headline, process_results
-from viva.types import Generate, Sampling
+from viva.types import Sampling
 
 
 @pytest.mark.sandbox

@@ -180,7 +180,7 @@ KNOWN = QuestionMatcher(SET)
 
 @each_row("csbench", "cmmlu", "clrbench", "infibench", "syneval")
 def test_every_question_of_a_sample_is_found_by_its_prompt(benchmark: str) -> None:
-    from viva.types import Generate, Sampling
+    from viva.types import Sampling
 
     exam = opened(benchmark, limit=100)
     questions = list(exam.questions())

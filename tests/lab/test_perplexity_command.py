@@ -10,6 +10,7 @@ import math
 import os
 import signal
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -141,9 +142,11 @@ def a_set(*texts: str, name: str = "set") -> TextSet:
     return one
 
 
-def measured(model: Uniform, *sets: TextSet, items: Items | None = None, **wish: Any) -> Measured:
+def measured(model: Uniform, *sets: TextSet, path: Path | None = None, **wish: Any) -> Measured:
+    """What a run of the command finds, which keeps items in a file."""
     wish = {"field": "question", "k": 20.0, "progress": "quiet"} | wish
-    (found,) = asyncio.run(measure([model], MeasureConfig(sets=sets, **wish), items or Items(None)))
+    with closing(Items(path)) as items:
+        (found,) = asyncio.run(measure([model], MeasureConfig(sets=sets, **wish), items))
     return found
 
 
@@ -242,32 +245,25 @@ def test_two_models_and_a_tag(llama: Path, bare: Path) -> None:
 
 def test_nothing_is_measured_twice_and_every_place_is_written_down(tmp_path: Path) -> None:
     model, path = Uniform(), tmp_path / "items.jsonl"
-    items = Items(path)
-    first = measured(model, a_set("a stack", "a queue"), items=items)
-    items.close()
+    first = measured(model, a_set("a stack", "a queue"), path=path)
     before = path.read_bytes()
     assert model.asked == ["a stack", "A", "a queue"]
-    items = Items(path)
-    again = measured(model, a_set("a stack", "a queue"), a_set("a queue", "a tree", name="more"), items=items)
-    items.close()
+    again = measured(model, a_set("a stack", "a queue"), a_set("a queue", "a tree", name="more"), path=path)
     assert model.asked[3:] == ["a tree", "A"]
     assert path.read_bytes().startswith(before)
     assert [(row["set"], row["id"]) for row in rows(path)] == [("set", "0"), ("set", "1"), ("more", "0"), ("more", "1")]
     assert again.of("set") == first.of("set")
     assert [reading.nll for reading in again.of("more")] == pytest.approx([7 * math.log(256), 6 * math.log(256)])
-    measured(model, a_set("a queue"), items=(kept := Items(path)))
-    kept.close()
+    measured(model, a_set("a queue"), path=path)
     assert len(model.asked) == 5
-    measured(model, a_set("a queue"), items=(kept := Items(path)), k=50.0)  # another k is another measurement
-    kept.close()
+    measured(model, a_set("a queue"), path=path, k=50.0)  # another k is another measurement
     assert model.asked[5:] == ["a queue", "A"]
-    other, items = Uniform(), Items(path)
+    other = Uniform()
     other.identity = {**other.identity, "weights": "others"}
-    measured(other, a_set("a queue"), items=items)
-    with pytest.raises(StorageError, match="another process"):
-        Items(path)
-    items.close()
+    measured(other, a_set("a queue"), path=path)
     assert other.asked == ["a queue", "A"], "another model's rows are not taken"
+    with closing(Items(path)), pytest.raises(StorageError, match="another process"):
+        Items(path)
 
 
 def test_what_the_probe_could_not_find_out_is_not_known_for_good(tmp_path: Path) -> None:
@@ -277,15 +273,11 @@ def test_what_the_probe_could_not_find_out_is_not_known_for_good(tmp_path: Path)
         return [-1.0]
 
     path = tmp_path / "items.jsonl"
-    items = Items(path)
-    assert measured(Uniform(fake), a_set("a stack"), items=items).first is None
-    items.close()
+    assert measured(Uniform(fake), a_set("a stack"), path=path).first is None
     assert rows(path)[0]["first"] is None
-    items = Items(path)
-    assert measured(Uniform(fake), a_set("a stack"), items=items).first is None
-    assert measured(Uniform(), a_set("a stack", "a queue"), items=items).first is True
-    assert measured(Uniform(), a_set("a queue", "a stack"), items=items).first is True
-    items.close()
+    assert measured(Uniform(fake), a_set("a stack"), path=path).first is None
+    for words in (("a stack", "a queue"), ("a queue", "a stack")):
+        assert measured(Uniform(), a_set(*words), path=path).first is True
 
 
 def test_the_signature_names_what_could_change_the_figures() -> None:
@@ -310,15 +302,11 @@ def test_the_signature_names_what_could_change_the_figures() -> None:
 
 def test_a_torn_last_line_is_set_aside_and_a_damaged_one_is_named(tmp_path: Path) -> None:
     path = tmp_path / "items.jsonl"
-    items = Items(path)
-    measured(Uniform(), a_set("a stack", "a queue"), items=items)
-    items.close()
+    measured(Uniform(), a_set("a stack", "a queue"), path=path)
     whole = path.read_bytes()
     path.write_bytes(whole + b'{"set":"se')
-    items = Items(path)
     model = Uniform()
-    measured(model, a_set("a stack", "a queue", "a tree"), items=items)
-    items.close()
+    measured(model, a_set("a stack", "a queue", "a tree"), path=path)
     assert model.asked == ["a tree", "A"]
     assert path.with_name("items.jsonl.torn").read_bytes() == b'{"set":"se\n'
     assert len(rows(path)) == 3
@@ -340,17 +328,14 @@ def test_ctrl_c_ends_it_and_what_was_measured_is_kept(tmp_path: Path) -> None:
         return [-1.0] * len(text)
 
     path = tmp_path / "items.jsonl"
-    items, model = Items(path), Uniform(fake)
     texts = [f"text {number}" for number in range(10, 90)]
     with pytest.raises(StoppedError) as stopped:
-        measured(model, a_set(*texts), items=items, concurrency=4)
-    items.close()
+        measured(Uniform(fake), a_set(*texts), path=path, concurrency=4)
     kept = len(rows(path))
     assert stopped.value.total == 80
     assert 10 < kept == stopped.value.measured < 25
-    items, later = Items(path), Uniform()
-    assert len(measured(later, a_set(*texts), items=items).of("set")) == 80
-    items.close()
+    later = Uniform()
+    assert len(measured(later, a_set(*texts), path=path).of("set")) == 80
     assert len(later.asked) == 1 + 80 - kept
 
 

@@ -3,11 +3,29 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from viva.contracts import Model
 from viva.errors import ModelError
 from viva.types import Choose, Generate, Message, Prompt, Response, Sampling
 
 CHAT = (Message("user", "Which of A, B, C and D?"),)
+KEY = "the-good-key-of-the-tests"
+KEYS = dict.fromkeys(("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY"), KEY)
+ADDRESSES = ("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL")
+"""Variables of the environment in which the vendors' SDKs look for their API's address."""
+ELSEWHERE = (
+    "ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "OPENAI_BASE_URL",
+)  # fmt: skip
+"""Variables that would lead them elsewhere."""
+
+
+def lead_vendors_to(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the SDKs of all vendors ask a stand-in, with the key above."""
+    for name in ELSEWHERE:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in (KEYS | dict.fromkeys(ADDRESSES, root)).items():
+        monkeypatch.setenv(name, value)
 
 
 def request(prompt: Prompt = CHAT, sample: int = 0, **sampling: Any) -> Generate:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from models.asking import ask, request
+from models.asking import ask, lead_vendors_to, request
 from rows import table, tabled
 from servers.fixtures import Serve, Viva
 from servers.ports import http, port
@@ -177,9 +177,7 @@ def replying(bodies: Sequence[bytes]) -> Iterator[tuple[str, Counter[int]]]:
 def at(root: str, provider: str, monkeypatch: pytest.MonkeyPatch) -> Model:
     if provider.startswith("openai"):
         return connect(f"{provider}/m", Endpoint(base_url=f"{root}/v1"))
-    for vendor, url in (("ANTHROPIC", "ANTHROPIC_BASE_URL"), ("GEMINI", "GOOGLE_GEMINI_BASE_URL")):
-        monkeypatch.setenv(f"{vendor}_API_KEY", "the-good-key")
-        monkeypatch.setenv(url, root)
+    lead_vendors_to(root, monkeypatch)
     return connect(f"{provider}/m", Endpoint())
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from models.asking import CHAT, answer, ask, refusal, request
+from models.asking import ADDRESSES, CHAT, KEY, KEYS, answer, ask, lead_vendors_to, refusal, request
 from rows import tabled, tables_beside
 from servers.fixtures import QUIET, LocalServer, Serve, Viva
 from viva.contracts import Adaptation, Model
@@ -19,7 +19,6 @@ from viva.providers import Endpoint, RequestOptions, connect
 from viva.runs.open import price_of
 from viva.types import Choose, Message, Response
 
-KEY = "the-good-key-of-the-tests"
 ROOM = 32_768
 STAND_INS = {"anthropic": "anthropic", "google": "gemini", "openai-responses": "openai"}
 Row = tuple[str, dict[str, Any], dict[str, Any]]
@@ -40,14 +39,8 @@ def each_vendor(openai: Any = None, anthropic: Any = None, google: Any = None) -
 @pytest.fixture
 def server(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
     """The stand-in, with the address and the key where the SDKs look for them."""
-    server = serve("reasoning.py", provider="openai", key=KEY, thinking=3000)
-    google = ("GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT")
-    for name in (*google, "ANTHROPIC_AUTH_TOKEN", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY"):
-        monkeypatch.setenv(name, KEY)
-    for name in ("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"):
-        monkeypatch.setenv(name, server.root)
+    server = serve("reasoning.py", provider="openai", key=KEY)
+    lead_vendors_to(server.root, monkeypatch)
     return server
 
 
@@ -238,8 +231,7 @@ def test_a_batch_is_asked_the_same_and_learns_what_is_refused(server: LocalServe
 def test_a_run_says_what_is_left_out_keeps_thoughts_and_writes_no_secret_down(
     viva: Viva, server: LocalServer, vendor: str, rows: str
 ) -> None:
-    viva.environment |= dict.fromkeys(("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY", "A_SECRET"), KEY)
-    viva.environment |= dict.fromkeys(("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"), server.root)
+    viva.environment |= KEYS | {"A_SECRET": KEY} | dict.fromkeys(ADDRESSES, server.root)
     server.control(provider=STAND_INS[vendor])
     more = ("--header", "X-Gateway=$A_SECRET", "--system", "Be brief.", "--limit", 2, "--concurrency", 1, *QUIET)
     where = ("--base-url", server.url) if vendor == "openai-responses" else ()
