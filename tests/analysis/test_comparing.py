@@ -147,17 +147,6 @@ def test_statsmodels_cluster_robust_error_where_questions_belong_together() -> N
     assert found.error > (difference(first, second).error or 1), "they do not stand for themselves"
 
 
-def test_repeats_are_one_observation_a_question() -> None:
-    first = scores([[1, 0, 1, 1], [0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 0, 1]])
-    second = scores([[1, 1, 1, 1], [0, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]])
-    found = difference(first, second)
-    gaps = np.array([0.25, 0.25, -0.25, 0.5])
-    assert found.n == 4
-    assert found.difference == pytest.approx(gaps.mean())
-    assert found.error == pytest.approx(np.append(gaps, [1.0, -1.0]).std() / math.sqrt(6))
-    assert found.test == "interval"
-
-
 def test_best_of_the_samples_where_the_exam_counts_so() -> None:
     rows = scores([[0, 1], [0, 0]]).replace(repeat=np.zeros(4, dtype=np.int32))
     best = Breakdown(rows, "best").questions(OVERALL)
@@ -183,20 +172,6 @@ def test_a_macro_average_s_difference_is_the_difference_of_macro_averages() -> N
     expected = expected_interval(gaps.tolist(), shares, math.sqrt(sum(parts)), worth, freedom)
     assert (found.low, found.high, found.error) == pytest.approx(expected)
     assert found.test != "McNemar, exact", "questions of small subjects weigh more"
-
-
-def test_a_macro_average_of_two_unlike_groups_has_the_degrees_of_freedom_of_welch_s_test() -> None:
-    from scipy import stats
-
-    generator = np.random.default_rng(12)
-    gaps = np.concatenate([generator.uniform(-0.9, 0.9, size=6), generator.uniform(-0.2, 0.3, size=200)])
-    tags = [{"subject": "few" if place < 6 else "many"} for place in range(206)]
-    found = difference(once([0.0] * 206, tags=tags), once(gaps.tolist(), tags=tags), over="subject")
-    welch = stats.ttest_ind(gaps[:6], -gaps[6:], equal_var=False)  # few + many
-    error = np.ptp(welch.confidence_interval(0.95)) / 4 / stats.t.ppf(0.975, welch.df)
-    shares = [1 / 12] * 6 + [1 / 400] * 200
-    expected = expected_interval(gaps.tolist(), shares, error, 4 / (1 / 6 + 1 / 200), welch.df)
-    assert (found.low, found.high, found.error) == pytest.approx(expected)
 
 
 def test_one_text_that_outweighs_all_others_is_hardly_more_than_one_observation() -> None:

@@ -12,15 +12,11 @@ from rows import each_row
 from viva.analysis.overlap.gramhash import character_grams, tokens_of, word_grams
 from viva.analysis.overlap.leakage import (
     Document,
-    Index,
     Leaks,
     OverlapConfig,
     Search,
-    Signer,
     TextMatch,
     bands_for,
-    estimated,
-    jaccard,
 )
 
 WORDS = [f"w{number}" for number in range(400)]
@@ -113,30 +109,12 @@ def test_lsh_finds_what_brute_force_finds(threshold: float) -> None:
     assert len(pairs) >= 0.99 * len(exact)
 
 
-def test_estimates_are_near_the_truth() -> None:
-    texts = variants(2, 200)
-    grams = word_grams(tokens_of(texts), 3)
-    signer = Signer(bands_for(0.7))
-    signatures = signer.signatures(grams)
-    misses = [
-        abs(estimated(signatures[at], signatures[at + 1]) - jaccard(grams.of(at), grams.of(at + 1)))
-        for at in range(0, len(texts), 2)
-    ]
-    assert np.mean(misses) < 0.04  # sqrt(J(1-J)/128) is 0.044 at most
-    assert abs(np.mean([estimated(signatures[0], signatures[at]) for at in range(2, 100)])) < 0.02
-
-
 def test_bands_find_a_pair_at_the_threshold() -> None:
     for threshold in (0.2, 0.3, 0.5, 0.7, 0.8, 0.95, 1.0):
         bands = bands_for(threshold)
         assert bands.bands * bands.rows <= 128
         assert bands.recall_at(threshold) >= 0.995 or bands.rows == 1
         assert bands.recall_at(0.01) < 0.8
-
-
-def test_candidates_agree_in_a_band() -> None:
-    keys = np.array([[1, 2], [3, 4], [1, 9]], dtype=np.uint64)
-    assert list(Index(keys).candidates(keys)) == [(0, 0), (0, 2), (1, 1), (2, 0), (2, 2)]
 
 
 def longest(one: list[str], other: list[str]) -> int:

@@ -45,13 +45,6 @@ def test_it_is_the_posterior_by_adaptive_quadrature() -> None:
             assert below == pytest.approx(share, abs=0.002)
 
 
-def test_groups_that_are_all_alike_are_one() -> None:
-    found = pooled(of_ones(*[(7, 10)] * 40))
-    assert [one.mean for one in found] == pytest.approx([0.7] * 40, abs=0.005)
-    low, high = zero_one_interval(7, 10) or (0.0, 1.0)
-    assert max(widths(found)) < 0.4 * (high - low)
-
-
 def test_groups_that_have_nothing_in_common_keep_their_own() -> None:
     counts = [(right, 100) for right in (3, 20, 40, 60, 80, 97)]
     for (right, n), one in zip(counts, pooled(of_ones(*counts)), strict=True):
@@ -64,11 +57,6 @@ def test_groups_that_have_nothing_in_common_keep_their_own() -> None:
 def test_of_fewer_than_three_groups_nothing_is_learnt(counts: list[tuple[int, int]]) -> None:
     for (right, n), one in zip(counts, pooled(of_ones(*counts)), strict=True):
         assert (one.mean, (one.low, one.high)) == (right / n, zero_one_interval(right, n))
-
-
-def test_the_fewer_questions_the_further_it_is_drawn() -> None:
-    few, many, *_ = pooled(of_ones((2, 4), (20, 40), *[(16, 20)] * 6))
-    assert 0.5 < many.mean < few.mean < 0.8
 
 
 @settings(max_examples=settings.default.max_examples // 2)

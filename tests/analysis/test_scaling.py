@@ -56,21 +56,6 @@ def test_points_on_a_family_curve_give_that_curve_back(a: float, b: float, sizes
     assert curve(fit, np.array(sizes)) == pytest.approx(scores, abs=1e-4)
 
 
-def test_no_global_optimiser_finds_a_better_curve() -> None:
-    from scipy.optimize import differential_evolution
-
-    random = np.random.default_rng(5)
-    for _ in range(4):
-        sizes = np.sort(random.choice(SIZES, 5, replace=False))
-        scores = np.clip(family_curve(sizes, 0.3, 2.0) + random.normal(0, 0.06, 5), 0.01, 0.99)
-
-        def sse(theta: np.ndarray, sizes: np.ndarray = sizes, scores: np.ndarray = scores) -> float:
-            return float(((family_curve(sizes, math.exp(theta[0]), math.exp(theta[1])) - scores) ** 2).sum())
-
-        other = differential_evolution(sse, [(-12, 8), (-20, 30)], seed=1, tol=1e-12, popsize=25)
-        assert fit_curve("family", sizes, scores).sse <= other.fun + 1e-9
-
-
 def test_covariance_is_scipys() -> None:
     from scipy.optimize import curve_fit
 

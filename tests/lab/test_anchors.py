@@ -52,16 +52,6 @@ def test_nothing_of_a_held_out_family_reaches_its_prediction() -> None:
     assert own != apart
 
 
-def test_the_order_of_models_and_of_families_decides_nothing() -> None:
-    scores, families = subjects(9, 300, 2), ["a", "a", "b", "c", "c", "d", "e", "e", "f"]
-    first = validate(scores, 30, families=families, rounds=2)
-    turn = np.random.default_rng(1).permutation(9)
-    other = validate(scores[turn], 30, families=[families[place] for place in turn], rounds=2)
-    assert choose(scores[turn], 30).questions.tolist() == choose(scores, 30).questions.tolist()
-    assert other.anchors.error == pytest.approx(first.anchors.error)
-    assert other.inflation == pytest.approx(first.inflation)
-
-
 def test_blocks_all_give_anchors_and_shares_count() -> None:
     scores = subjects(20, 300, 1)
     anchors = choose(scores, 30)
@@ -75,12 +65,6 @@ def test_blocks_all_give_anchors_and_shares_count() -> None:
     assert weighed.reader.shares.sum() + weighed.reader.rest[-1] <= 1 + 1e-9
     few = choose(scores[:, :10], 9, np.r_[0.9, np.full(9, 0.1 / 9)])
     assert len(few.questions) == 9, "a block of one question gives one, and the others more"
-
-
-def test_anchors_are_of_the_difficulty_at_which_models_differ() -> None:
-    made = world(30, 800, 5, spread=0.8)
-    anchors = choose(made.scores, 60)
-    assert made.discrimination[anchors.questions].mean() > 1.3 * made.discrimination.mean()
 
 
 def test_curves_are_those_of_the_questions() -> None:

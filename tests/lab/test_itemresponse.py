@@ -151,16 +151,6 @@ def test_three_models_and_questions_that_all_or_none_pass_do_not_blow_up(logisti
         assert (np.diff(found.ability[made.scores.mean(axis=1).argsort()]) > -1e-6).all()
 
 
-def test_gaps_cost_precision_and_nothing_else() -> None:
-    made = world(60, 300, 9)
-    holes = made.scores.copy()
-    holes[np.random.default_rng(1).random(holes.shape) < 0.4] = np.nan
-    whole, gappy = fit(made.scores, "2pl"), fit(holes, "2pl")
-    assert np.corrcoef(whole.ability, gappy.ability)[0, 1] > 0.99
-    assert gappy.ability_error.mean() == pytest.approx(whole.ability_error.mean() / np.sqrt(0.6), rel=0.1)
-    assert gappy.converged
-
-
 def test_shares_of_an_answer_have_no_likelihood_and_errors_on_the_safe_side() -> None:
     inside: list[float] = []
     for seed in range(3):

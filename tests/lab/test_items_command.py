@@ -83,16 +83,6 @@ def test_levels_from_a_table_are_those_of_viva_reduce(published: Path) -> None:
     assert [sum(row["level"] == level for row in found) for level in ("1", "2")] == [92, 54]
 
 
-def test_anchors_of_the_published_scores_predict_and_say_how_well(published: Path) -> None:
-    source = published / "infibench" / "item_scores.csv.gz"
-    text = items(source, "--anchors", 40, "--out", "anchors.csv")
-    assert "random questions, plain mean" in text
-    assert "known to a factor of 6.3" in text
-    anchors = rows(Path("anchors.csv").read_text())
-    assert len(anchors) == 40
-    assert sum(float(row["share"]) for row in anchors) == pytest.approx(40 / 234)
-    text = items("--predict", source, "--anchors-file", "anchors.csv")
-    assert "A model that the anchors were chosen by is predicted too far from the middle" in text
 
 
 def test_anchors_predict_a_model_that_had_no_part_and_the_order_of_rows_decides_nothing() -> None:

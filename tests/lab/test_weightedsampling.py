@@ -74,15 +74,6 @@ def test_the_same_arguments_draw_the_same_and_rounds_go_on_without_repeats() -> 
     assert asked(frame, predicted, predicted, [20], 6).draws != first.draws[:20]
 
 
-def test_everything_asked_is_the_full_score_without_doubt() -> None:
-    dice = np.random.default_rng(3)
-    values, frame = (dice.random(40) < 0.7).astype(float), frame_of(dice.random(40))
-    answers = asked(frame, values, np.full(40, 0.3), [40], 0)
-    full = pytest.approx(float(frame.shares @ values))
-    for found in (fixed(answers, len(answers.draws)), anytime(answers, [0.05])):
-        assert (found.mean, found.low, found.high) == (full, full, full)
-
-
 def test_of_equal_questions_drawn_at_random_it_is_their_mean_with_the_finite_population_in_its_error() -> None:
     values = (np.random.default_rng(1).random(400) < 0.6).astype(float)
     answers = asked(frame_of(np.ones(400)), values, np.full(400, 0.5), [200], 2)

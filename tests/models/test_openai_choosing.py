@@ -217,19 +217,6 @@ def test_what_is_not_listed_never_beats_what_is(listed: list[tuple[str, float | 
         assert all(bound <= one.logprob for one in found if not one.bound)
 
 
-@given(st.integers(0, 10_000), st.integers(1, 60), st.sampled_from(["", " "]))
-def test_bounds_hold_for_any_list_of_a_real_distribution(place: int, count: int, gap: str) -> None:
-    after = LANGUAGE.after([place % 256, place % 89, place % 200])
-    texts = [LANGUAGE.bytes_of(number).decode("utf-8", "replace") for number in range(LANGUAGE.end + 1)]
-    listed = [(texts[number], float(after[number])) for number in after.argsort()[::-1][:count]]
-    continuations = [gap + letter for letter in LETTERS]
-    if gap and not {text for text, _ in listed} & set(continuations):
-        return  # then some servers' way to show them may be listed
-    found = next_token(listed, continuations)
-    agree(found, [float(after[LANGUAGE.number(one)]) for one in continuations])
-    assert [one.bound for one in found] == [one not in {text for text, _ in listed} for one in continuations]
-
-
 def test_one_way_to_write_letters_counts_for_all_of_them() -> None:
     both = [("A", -2.0), (" A", -1.0), (" B", -1.5), ("B.", -3.0), ("As", -3.5)]
     found = next_token(both, "AB")

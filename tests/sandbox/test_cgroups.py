@@ -71,7 +71,7 @@ def test_groups_are_made_where_the_kernel_allows_it_and_else_it_is_said_why(tmp_
                 assert found
                 continue
             assert isinstance(found, Groups), found
-            group = found.make(memory=7 * MIB, tasks=9)
+            found.make(memory=7 * MIB, tasks=9)
             (folder,) = (root / expected).glob("viva-[0-9]*")
             wrote = {file.name: file.read_text() for file in folder.iterdir()}
             if found.version == 1:
