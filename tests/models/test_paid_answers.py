@@ -294,16 +294,6 @@ def test_results_of_batches_are_there_whatever_form_the_rest_of_their_lines_has(
                     assert (found[0], found[1].text, found[1].usage) == ("n", "B", usage)
 
 
-@given(st.dictionaries(st.sampled_from(["usage", "model", "id", "provider", "error", "more"]), JSON), JSON, JSON)
-def test_any_reply_with_a_text_is_an_answer(around: dict[str, Any], finish: object, refusal: object) -> None:
-    message = {"content": "B", "refusal": refusal, "reasoning": finish}
-    model: Any = connect("openai/m", Endpoint(base_url="http://127.0.0.1:9/v1"))
-    content = json.dumps(around | {"choices": [{"message": message, "finish_reason": finish}]}).encode()
-    reply = model._read(content)
-    assert reply.text == "B"
-    assert msgspec.json.decode(msgspec.json.encode(reply), type=Response) == reply
-
-
 def test_a_run_pays_once_for_every_answer_and_says_that_its_cost_is_unknown(serve: Serve, viva: Viva) -> None:
     server = serve(
         says=[
