@@ -45,6 +45,13 @@ def test_it_is_the_posterior_by_adaptive_quadrature() -> None:
             assert below == pytest.approx(share, abs=0.002)
 
 
+def test_groups_that_are_all_alike_are_one() -> None:
+    found = pooled(of_ones(*[(7, 10)] * 40))
+    assert [one.mean for one in found] == pytest.approx([0.7] * 40, abs=0.005)
+    low, high = zero_one_interval(7, 10) or (0.0, 1.0)
+    assert max(widths(found)) < 0.4 * (high - low)
+
+
 def test_groups_that_have_nothing_in_common_keep_their_own() -> None:
     counts = [(right, 100) for right in (3, 20, 40, 60, 80, 97)]
     for (right, n), one in zip(counts, pooled(of_ones(*counts)), strict=True):
