@@ -72,19 +72,6 @@ def test_answers_lost_at_random_move_no_number_by_much(attempts: str) -> None:
         assert found.floor <= found.mean <= found.ceiling
 
 
-def test_an_unreadable_answer_never_beats_a_scored_one() -> None:
-    found = cell(answers("a", ["refused", 0.25, "empty"]), BEST)
-    assert found.mean == pytest.approx(0.25)
-    assert found.complete
-
-
-def test_points_below_zero_are_better_than_no_answer_only_in_the_bounds() -> None:
-    found = cell(answers("a", [-0.5, -0.25]) + answers("b", [-0.5, "error"]), BEST)
-    assert found.mean == pytest.approx((-0.25 - 0.5 + 0.125) / 2)
-    assert found.floor == pytest.approx(-0.375)
-    assert not found.complete
-
-
 def test_what_is_expected_of_a_question_is_its_outcome() -> None:
     rows = answers("a", [1.0, 1.0]) + answers("b", [1.0, 0.0]) + answers("c", [0.0, 0.0]) + answers("d", [1.0, "error"])
     found = cell(rows, Aggregate("", attempts="best@1"))

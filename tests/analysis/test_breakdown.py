@@ -55,12 +55,6 @@ def test_a_published_quarter_for_an_unparsed_reply_counts_in_the_mean() -> None:
     assert found.complete
 
 
-def test_a_value_on_an_outage_is_ignored() -> None:
-    found = cell([row(1, "right"), row(2, "error", 1.0), row(3, "unsound", 0.5)])
-    assert found.mean == 1.0
-    assert found.floor == pytest.approx(1 / 3)
-
-
 def test_the_bounds_of_a_macro_average_by_hand() -> None:
     rows = [
         row("law/0", "right", tags={"subject": "law"}),
@@ -112,17 +106,6 @@ def test_the_spread_over_repeats_is_that_of_their_means() -> None:
         assert found.sd == pytest.approx(0.25)
     assert cell(repeated(0.5, 0.5)).sd == 0.0
     assert cell(repeated(0.5)).sd is None
-
-
-def test_samples_of_one_repeat_are_no_repeats() -> None:
-    rows = [row(q, "right" if (q + s) % 2 else "wrong", sample=s) for q in range(4) for s in range(3)]
-    assert cell(rows).sd is None
-    assert cell(rows).mean == pytest.approx(0.5)
-
-
-def test_an_outage_in_one_repeat_is_no_zero_in_the_spread() -> None:
-    rows = [*repeated(1.0, 1.0), row(9, "right", tags={"subject": "s0"}), row(9, "error", sample=1, repeat=1)]
-    assert cell(rows).sd == 0.0
 
 
 # Lines

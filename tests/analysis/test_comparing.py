@@ -147,14 +147,6 @@ def test_statsmodels_cluster_robust_error_where_questions_belong_together() -> N
     assert found.error > (difference(first, second).error or 1), "they do not stand for themselves"
 
 
-def test_best_of_the_samples_where_the_exam_counts_so() -> None:
-    rows = scores([[0, 1], [0, 0]]).replace(repeat=np.zeros(4, dtype=np.int32))
-    best = Breakdown(rows, "best").questions(OVERALL)
-    mean = Breakdown(rows, "mean").questions(OVERALL)
-    found = compared(paired(mean, best))
-    assert (found.first, found.second, found.wins) == (0.25, 0.5, 1)
-
-
 def test_a_macro_average_s_difference_is_the_difference_of_macro_averages() -> None:
     generator = np.random.default_rng(2)
     tags = [{"subject": name} for name, size in (("a", 8), ("b", 20), ("c", 7)) for _ in range(size)]
@@ -240,31 +232,9 @@ def test_means_of_different_questions_are_welch_s_test() -> None:
     assert (alone.difference, alone.low, alone.unscored) == (-1, None, 1)
 
 
-def test_ten_right_answers_of_ten_are_no_proof_that_a_model_is_never_wrong() -> None:
-    ten, hundred = once([1.0] * 10), once([1.0] * 90 + [0.0] * 10)
-    found = compared_apart(*(Breakdown(one).questions(OVERALL) for one in (ten, hundred)))
-    assert found.p > 0.05, "Fisher's exact test has 0.59"
-    assert found.low < -0.1 < 0 < found.high
-
-
 def test_a_tag_that_is_missing_is_named() -> None:
     with pytest.raises(DataError, match=r"no tag 'subject'; they have: none"):
         difference(once([1]), once([0]), over="subject")
-
-
-@given(st.lists(st.tuples(*(st.sampled_from([None, 0.0, 0.25, 0.5, 1.0]),) * 2), min_size=1, max_size=12))
-def test_changing_sides_changes_the_sign_and_nothing_else(values: list[tuple[float | None, float | None]]) -> None:
-    first, second = (once([pair[side] for pair in values]) for side in (0, 1))
-    there, back = difference(first, second), difference(second, first)
-    assert there.n == back.n
-    assert there.p == (back.p if back.p is None else pytest.approx(back.p))
-    assert (there.wins, there.losses) == (back.losses, back.wins)
-    if there.difference is not None and back.difference is not None:
-        assert there.difference == pytest.approx(-back.difference)
-        if there.n == len(values):
-            assert there.floor == pytest.approx(there.difference)
-    if there.low is not None and back.high is not None:
-        assert there.low == pytest.approx(-back.high)
 
 
 def test_flips_are_the_largest_first_and_each_way() -> None:

@@ -171,13 +171,6 @@ def test_outliers_are_statsmodels_externally_studentised_residuals() -> None:
         assert one.expected == pytest.approx(float(line.predict([1.0, one.first])[0])), "drawn through the others"
 
 
-@given(st.lists(st.tuples(FIGURES, FIGURES), min_size=0, max_size=12))
-def test_any_columns_have_outliers_or_none(rows: list[tuple[float, float]]) -> None:
-    found = outliers([str(index) for index in range(len(rows))], [x for x, _ in rows], [y for _, y in rows])
-    assert all(abs(one.t) > OUTLYING and 0 <= one.p <= 1 and math.isfinite(one.expected) for one in found)
-    assert len(rows) >= 5 or not found
-
-
 def test_a_row_without_scatter_around_it_is_no_outlier() -> None:
     """The last is alone at its place; then all others are on a line."""
     for xs, ys in (([1, 1, 1, 1, 1, 9], [1, 2, 3, 4, 5, 50]), ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 60])):

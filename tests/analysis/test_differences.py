@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import betaln
 
 import tango
-from analysis.test_comparing import once, pairs_of, scores
+from analysis.test_comparing import once, pairs_of
 from rows import each_row, table
 from viva.analysis.comparing import LIMIT, PRIOR, anytime
 from viva.analysis.estimate import Spread
@@ -127,16 +127,6 @@ def test_of_points_and_many_questions_it_is_students_t() -> None:
     assert found.low == pytest.approx(interval.low, abs=0.005)
     assert found.high == pytest.approx(interval.high, abs=0.005)
     assert (found.no_worse, found.equivalent) == (None, None)
-
-
-def test_questions_about_one_text_say_less() -> None:
-    dice = np.random.default_rng(3)
-    texts = np.repeat(dice.choice([0.0, 1.0], p=[0.35, 0.65], size=20), 10)
-    tags = [{"text": str(number // 10)} for number in range(200)]
-    first, second = scores([[0.5]] * 200, tags), scores([[float(one)] for one in texts], tags)
-    alone, together = (posterior(pairs_of(first, second, cluster=tag)) for tag in ("", "text"))
-    assert together.high - together.low > 2 * (alone.high - alone.low)
-    assert 0.5 < together.better < alone.better
 
 
 @settings(max_examples=settings.default.max_examples // 4)

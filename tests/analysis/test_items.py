@@ -108,19 +108,6 @@ def test_a_question_without_a_score_is_refused() -> None:
         item_statistics(np.array([[1.0, np.nan], [0.0, np.nan]]))
 
 
-@given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 8))
-def test_figures_stay_in_their_bounds(seed: int, models: int, questions: int) -> None:
-    dice = np.random.default_rng(seed)
-    scores = dice.integers(0, 3, (models, questions)) / 2
-    scores[dice.random(scores.shape) < 0.2] = np.nan
-    scores[0] = np.nan_to_num(scores[0])
-    found = item_statistics(scores)
-    defined = found.discrimination[np.isfinite(found.discrimination)]
-    assert ((found.facility >= 0) & (found.facility <= 1)).all()
-    assert (np.abs(defined) <= 1).all()
-    assert found.reliability is None or found.reliability.value <= 1
-
-
 GOOD, HALF, WEAK, NONE = [1.0] * 30, [0.5] * 30, [0.3] * 30, [0.0] * 30
 JUST_BELOW = [0.5] * 29 + [0.49]
 ONCE = [0.0] * 29 + [0.1]
@@ -161,21 +148,6 @@ def test_fewer_trials_are_enough_for_level_5_when_one_says_so() -> None:
     assert level(NONE, NONE, NONE, trials=30) == (5,)
     assert level(NONE, NONE, NONE, trials=31) == (4, 5)
     assert level(NONE, ONCE, NONE, trials=30) == (4,)
-
-
-@given(
-    weaker=st.lists(st.floats(0, 1), min_size=1, max_size=5),
-    stronger=st.lists(st.floats(0, 1), min_size=1, max_size=5),
-    warm=st.lists(st.floats(0, 1), min_size=10, max_size=12),
-)
-def test_a_warm_run_and_trials_enough_decide_everything_and_only_among_what_was_open(
-    weaker: list[float], stronger: list[float], warm: list[float]
-) -> None:
-    possible = level(weaker, stronger)
-    decided = level(weaker, stronger, warm, trials=1)
-    assert len(decided) == 1
-    assert set(decided) <= set(possible)
-    assert sorted(possible) == list(possible)
 
 
 def test_a_question_without_a_scored_answer_has_no_level() -> None:

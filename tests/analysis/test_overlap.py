@@ -15,7 +15,6 @@ from viva.analysis.overlap.leakage import (
     Leaks,
     OverlapConfig,
     Search,
-    TextMatch,
     bands_for,
 )
 
@@ -67,14 +66,6 @@ def test_a_text_is_the_same_alone_and_among_others(texts: list[str]) -> None:
         assert np.array_equal(together.of(at), alone.of(0))
         assert np.array_equal(words.of(at), word_grams(alone, 3).of(0))
         assert np.array_equal(characters.of(at), character_grams(alone, 4).of(0))
-
-
-def test_character_runs_have_one_blank_between_words() -> None:
-    found = tokens_of(["ab, cd", "ab   cd", "abcd"])
-    grams = character_grams(found, 3)
-    assert len(grams.of(0)) == 3  # "ab ", "b c", " cd"
-    assert np.array_equal(grams.of(0), grams.of(1))
-    assert not np.array_equal(grams.of(0), grams.of(2))
 
 
 def variants(seed: int, count: int) -> list[str]:
@@ -164,14 +155,6 @@ def test_a_short_question_is_looked_for_as_a_whole() -> None:
     assert found.shared[0].longest.offset == 8
 
 
-def test_texts_beside_each_other_make_no_passage() -> None:
-    words = WORDS[:20]
-    found = Search([" ".join(words)], OverlapConfig()).batch(
-        [Document("a", " ".join(words[:10])), Document("b", " ".join(words[10:]))]
-    )
-    assert found.shared == ()
-
-
 def test_a_variant_with_another_number_is_said_to_differ() -> None:
     one = "How many page faults has LRU for the string 1 2 3 4 1 2 5 with 3 frames of memory in all"
     other = one.replace("3 frames", "4 frames")
@@ -179,23 +162,6 @@ def test_a_variant_with_another_number_is_said_to_differ() -> None:
     assert near.numbers_differ
     (same,) = Search([one], OverlapConfig(threshold=0.5)).batch([Document("x", one.upper())]).near
     assert (same.jaccard, same.numbers_differ) == (1.0, False)
-
-
-def test_the_sum_does_not_depend_on_how_texts_are_batched() -> None:
-    texts = variants(3, 60)
-    documents = [Document(str(at), text, at) for at, text in enumerate(texts)]
-    search = Search(texts, OverlapConfig(threshold=0.5))
-
-    def summed(size: int) -> list[object]:
-        leaks = Leaks(search.totals)
-        for at in range(0, len(documents), size):
-            leaks.add(search.batch(documents[at : at + size]))
-        return list(leaks.leaks())
-
-    assert summed(1000) == summed(7) == summed(1)
-    empty = Leaks(search.totals)
-    empty.add(TextMatch(near=(), shared=(), texts=0, characters=0, unread=("x:1",)))
-    assert (empty.unread, empty.unread_first, empty.leaks()) == (1, "x:1", [])
 
 
 def test_questions_that_all_begin_alike_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

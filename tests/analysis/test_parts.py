@@ -34,12 +34,6 @@ def test_a_known_part_counts_where_the_score_waits() -> None:
 
 
 @each_row(*OUTCOMES)
-def test_a_known_part_counts_whatever_became_of_the_score(outcome: Any) -> None:
-    found = cell([row(1, outcome, parts={"a": 0.5}), row(2, "right", parts={"a": 1.0})], ANSWER)
-    assert (found.mean, found.complete, found.floor, found.ceiling) == (0.75, True, 0.75, 0.75)
-
-
-@each_row(*OUTCOMES)
 def test_an_unknown_part_counts_as_the_score_does(outcome: Any) -> None:
     rows = [row(1, outcome), row(2, "right", parts={"a": 1.0})]
     whole, part = cell(rows), cell(rows, ANSWER)
@@ -74,29 +68,6 @@ def test_given_where_nothing_is_right_or_nobody_has_the_part() -> None:
     wrong = [row(1, "wrong", parts={"a": 0.0, "f": 1.0})]
     assert (cell(wrong, FLAWED).n, cell(wrong, FLAWED).mean) == (0, None)
     assert (cell([row(1, "right")], FLAWED).n, cell([], FLAWED).n) == (0, 0)
-
-
-def test_given_belongs_to_its_line_alone() -> None:
-    rows = [row(1, "right", parts={"a": 1.0, "f": 0.0}), row(2, "wrong", parts={"a": 0.0, "f": 1.0})]
-    assert cell(rows, FLAWED).n == 1
-    assert cell(rows, Aggregate("flawed", part="f")).n == 2
-    assert cell(rows, ANSWER).n == 2
-    assert cell(rows, Aggregate("Row", {"tag": ("x",)}), FLAWED).n == 0
-
-
-def test_given_goes_with_rows_groups_weights_and_several_answers() -> None:
-    rows = [
-        row(1, "right", parts={"a": 1.0, "f": 0.0}, weight=3, tags={"format": "MC"}),
-        row(2, "wrong", parts={"a": 1.0, "f": 1.0}, tags={"format": "MC"}),
-        row(2, "right", parts={"a": 1.0, "f": 0.0}, tags={"format": "MC"}, sample=1),
-        row(3, "wrong", parts={"a": 1.0, "f": 1.0}, tags={"format": "TF"}),
-        row(3, "wrong", parts={"a": 0.0, "f": 1.0}, tags={"format": "TF"}, sample=1),
-    ]
-    assert cell(rows, FLAWED).mean == pytest.approx(2 / 6)
-    assert cell(rows, FLAWED).n == 6
-    assert cell(rows, Aggregate("MC", {"format": ("MC",)}), FLAWED).mean == pytest.approx(1 / 5)
-    macro = Aggregate("flawed", part="f", given="a", over="format")
-    assert cell(rows, macro).mean == pytest.approx((1 / 5 + 1) / 2)
 
 
 # Differences
@@ -203,24 +174,6 @@ def test_a_weight_is_as_good_as_the_same_answer_again(rows: list[tuple[Outcome, 
             assert getattr(weighted, name) == pytest.approx(getattr(listed, name)), name
 
 
-def test_the_spread_over_repeats_counts_weights_too() -> None:
-    rows = [
-        row(1, "right", weight=3),
-        row(2, "wrong"),
-        row(1, "wrong", weight=3, repeat=1, sample=1),
-        row(2, "right", repeat=1, sample=1),
-    ]
-    found = cell(rows)
-    assert found.mean == pytest.approx(1 / 2)
-    assert found.sd == pytest.approx(0.5 * 2**-0.5)  # means of 0.75 and 0.25
-
-
-def test_the_best_of_several_answers_keeps_its_weight() -> None:
-    rows = [row(1, "wrong", weight=3), row(1, "right", sample=1, weight=3), row(2, "wrong"), row(2, "wrong", sample=1)]
-    assert cell(rows, Aggregate("best", attempts="best")).mean == pytest.approx(3 / 4)
-    assert cell(rows, Aggregate("best of two", attempts="best@2")).mean == pytest.approx(3 / 4)
-
-
 def test_a_part_takes_the_place_of_the_value() -> None:
     rows = [
         row(1, "partly", 0.25, parts={"exact": 0.0, "f1": 0.5}),
@@ -233,12 +186,6 @@ def test_a_part_takes_the_place_of_the_value() -> None:
     f1 = cell(rows, Aggregate("f1", part="f1"))
     assert f1.mean == pytest.approx(1.5 / 3)
     assert (f1.floor, f1.ceiling) == (pytest.approx(1.5 / 4), pytest.approx(2.5 / 4))
-
-
-def test_a_score_without_the_part_counts_whole() -> None:
-    rows = [row(1, "right"), row(2, "wrong"), row(3, "partly", 0.5, parts={"exact": 0.0})]
-    assert cell(rows, EXACT).mean == pytest.approx(1 / 3)
-    assert cell([row(1, "right")], EXACT).mean == 1.0
 
 
 def test_rows_of_earlier_versions_are_read_and_written_as_they_were() -> None:

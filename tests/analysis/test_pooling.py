@@ -52,14 +52,6 @@ def test_groups_that_are_all_alike_are_one() -> None:
     assert max(widths(found)) < 0.4 * (high - low)
 
 
-def test_groups_that_have_nothing_in_common_keep_their_own() -> None:
-    counts = [(right, 100) for right in (3, 20, 40, 60, 80, 97)]
-    for (right, n), one in zip(counts, pooled(of_ones(*counts)), strict=True):
-        low, high = zero_one_interval(right, n) or (0.0, 1.0)
-        assert one.mean == pytest.approx(right / n, abs=0.01)
-        assert (one.low, one.high) == pytest.approx((low, high), abs=0.02)
-
-
 @pytest.mark.parametrize("counts", [[(3, 10)], [(3, 10), (12, 12)]])
 def test_of_fewer_than_three_groups_nothing_is_learnt(counts: list[tuple[int, int]]) -> None:
     for (right, n), one in zip(counts, pooled(of_ones(*counts)), strict=True):

@@ -28,17 +28,6 @@ def whole(found: Powered) -> Any:
     return found
 
 
-def test_once_all_are_labelled_the_run_is_known_and_the_questions_are_not() -> None:
-    verdicts, marks = sample(200, 200)
-    found = whole(powered(verdicts, marks))
-    mean = sum(mark for mark in marks if mark is not None) / 200
-    assert found.combined.run == (pytest.approx(mean), pytest.approx(mean))
-    low, high = found.combined.questions
-    half = 1.97 * math.sqrt(mean * (1 - mean) / 199)
-    assert (low, high) == (pytest.approx(mean - half, abs=1e-3), pytest.approx(mean + half, abs=1e-3))
-    assert found.effective == 200
-
-
 def test_disagreements_are_reckoned_with_before_one_is_seen() -> None:
     """30 labels that all agree do not tell whether the judge errs in 1 % or in 10: three may, of two marks 1 apart."""
     verdicts = [float(place % 5 < 3) for place in range(600)]
@@ -94,16 +83,6 @@ def test_by_hand() -> None:
     assert found.judge == pytest.approx(0.6)
 
 
-def test_answers_without_a_verdict_cost_width_and_no_bias() -> None:
-    verdicts, marks = sample(400, 100)
-    silent = [None if index % 4 == 0 else verdict for index, verdict in enumerate(verdicts)]
-    whole_, partly = whole(powered(verdicts, marks)), whole(powered(silent, marks))
-    assert partly.unjudged == 100
-    assert partly.combined.value == pytest.approx(whole_.combined.value, abs=0.03)
-    assert partly.effective < whole_.effective
-    assert "no verdict" in powered([None] * 4, [1.0, 0.0, None, None]).reason
-
-
 def test_one_stratum_is_none() -> None:
     verdicts, marks = sample(100, 30)
     assert powered(verdicts, marks, strata=["all"] * 100) == powered(verdicts, marks)
@@ -153,19 +132,6 @@ def test_any_sample(rows: list[tuple[float | None, float | None]]) -> None:
             low, high = estimate.interval(reading)
             assert 0 <= low <= high + 1e-12
             assert high <= 1
-
-
-def test_the_plan_is_what_the_interval_becomes() -> None:
-    planned = labels_needed(0.08, 600, variance=0.24, correlation=0.7)
-    generator = np.random.default_rng(8)
-    widths = []
-    for _ in range(60):
-        marks = (generator.random(600) < 0.6).astype(float)
-        verdicts = np.where(generator.random(600) < 0.15, 1 - marks, marks)  # correlation 0.7
-        found = whole(powered(verdicts.tolist(), [*marks[:planned].tolist(), *[None] * (600 - planned)]))
-        low, high = found.combined.questions
-        widths.append((high - low) / 2)
-    assert np.mean(widths) == pytest.approx(0.08, rel=0.05)
 
 
 def test_planning() -> None:

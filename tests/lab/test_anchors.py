@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,7 +12,7 @@ from rows import tabled
 from viva.errors import DataError
 from viva.lab.items.anchor_choice import choose, interval, predict
 from viva.lab.items.anchor_error import validate
-from viva.lab.items.curves import GRID, SCORES, full_scores, known_curves
+from viva.lab.items.curves import GRID, SCORES, known_curves
 
 
 def test_models_that_toss_coins_are_not_predicted_and_that_is_said() -> None:
@@ -99,29 +97,6 @@ def test_a_prediction_is_a_score_and_knows_less_with_fewer_answers(seed: int, mo
     order = np.argsort(answers)
     assert predict(reader, np.sort(answers))[0] >= 0
     assert len(order) == count
-
-
-def test_more_right_answers_are_a_higher_score() -> None:
-    reader = choose(subjects(12, 200, 6), 20).reader
-    by_rising = np.argsort(reader.curves[:, 0] - reader.curves[:, -1])
-    answers, values = np.zeros(20), []
-    for place in by_rising[:15]:  # questions on which better models do better
-        values.append(predict(reader, answers)[0])
-        answers[place] = 1.0
-    assert all(one < next_ for one, next_ in pairwise(values))
-
-
-def test_lost_answers_are_taken_for_what_questions_as_hard_had() -> None:
-    made = world(12, 1000, 7)
-    shares, true = np.full(1000, 1 / 1000), made.scores.mean(axis=1)
-    hard = np.argsort(made.difficulty)[-300:]
-    scores = made.scores.copy()
-    scores[3, hard[::2]] = np.nan  # what is left is easier than the exam
-    found = full_scores(scores, shares)
-    assert np.nanmean(scores[3]) > true[3] + 0.04
-    assert found[3] == pytest.approx(true[3], abs=0.02)
-    assert np.delete(found, 3) == pytest.approx(np.delete(true, 3))
-    assert validate(scores, 50, rounds=2).anchors.error < 0.08
 
 
 def test_what_cannot_be_chosen_is_refused_with_a_reason() -> None:

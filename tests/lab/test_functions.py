@@ -48,12 +48,6 @@ def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
             assert_shape(function(*given, **options), drawn=drawn)
 
 
-def test_figures_of_a_frame_are_null_where_there_are_none(here: viva.Run) -> None:
-    frame = viva.lab.item_analysis("scores.csv").to_frame()
-    assert frame["facility"].to_list() == [1.0, 0.5]
-    assert frame["discrimination"].null_count() == 2
-
-
 def test_errors_name_parameters(here: viva.Run) -> None:
     refused: list[tuple[Any, tuple[Any, ...], dict[str, Any], str]] = [
         (viva.lab.judge_bias, ("run",), {}, "name the one to examine with judge=MODEL"),

@@ -280,12 +280,3 @@ def test_names_that_want_to_run_do_not() -> None:
     assert not dangerous(json.dumps(json.loads(Path("c.json").read_text()), ensure_ascii=False))
     items("t.csv.gz", "--anchors", 3, "--out", "anchors.csv")
     assert "<U+001B>" in Path("anchors.csv").read_text()
-
-
-def test_a_chart_without_a_fit_and_one_of_a_single_model() -> None:
-    item_scores(world(6, 40, 2).scores)
-    items("scores.csv", "--chart", "many.json")
-    item_scores(world(1, 40, 2).scores)
-    items("scores.csv", "--chart", "one.json")
-    assert "discrimination" in Path("many.json").read_text()
-    assert '"questions"' in Path("one.json").read_text()

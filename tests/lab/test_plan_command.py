@@ -118,13 +118,6 @@ def test_what_a_design_moves_is_not_taken_for_chance() -> None:
     assert "a second answer" not in told(command_of("plan"), "varied")
 
 
-def test_a_passage_of_four_questions_costs_more_questions() -> None:
-    path = scores()
-    plain, clustered = (plan(path, "--difference", 3, *SIZE, *more) for more in ((), ("--cluster", "passage")))
-    assert "passage" in clustered["assumptions"][-1]["name"]
-    assert clustered["differences"][0]["same"] != plain["differences"][0]["same"]
-
-
 def test_cost_and_time_are_those_of_the_run(serve: Serve, viva: Viva) -> None:
     assert viva.examine(serve(), "--limit", 20).code == 0
     run = viva.folder / "run"

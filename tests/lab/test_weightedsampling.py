@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viva.analysis.items.weightedsampling import SAFE, Answers, Draw, anytime, fixed
+from viva.analysis.items.weightedsampling import SAFE, Answers, Draw, anytime
 from viva.lab.adaptive.drawing import Frame, Target, draws
 from viva.lab.items.curves import Floats, dimensions
 
@@ -51,20 +50,6 @@ def test_over_all_questions_that_may_come_first_the_estimate_is_the_full_score_w
     assert second[-1].probability == 1
 
 
-def test_questions_come_as_often_as_their_probability_says() -> None:
-    frame, predicted = frame_of(np.array([1.0, 2.0, 3.0, 4.0])), np.array([0.5, 0.02, 0.5, 0.9])
-    drawn = [asked(frame, np.zeros(4), predicted, [2], seed).draws for seed in range(2000)]
-    said = {one.question: one.probability for one, _ in drawn}
-    found = Counter(one.question for one, _ in drawn)
-    for question, probability in said.items():
-        assert found[question] / 2000 == pytest.approx(probability, abs=4 * math.sqrt(probability / 2000))
-    after = [two for one, two in drawn if one.question == "3"]
-    counts = Counter(two.question for two in after)
-    for two in after[:50]:
-        share = counts[two.question] / len(after)
-        assert share == pytest.approx(two.probability, abs=4 * math.sqrt(share / len(after)))
-
-
 def test_the_same_arguments_draw_the_same_and_rounds_go_on_without_repeats() -> None:
     frame, predicted = frame_of(np.ones(50)), np.linspace(0.05, 0.95, 50)
     first, again = (asked(frame, predicted, predicted, [20, 20, 20], 5) for _ in range(2))
@@ -72,15 +57,6 @@ def test_the_same_arguments_draw_the_same_and_rounds_go_on_without_repeats() -> 
     assert len({one.question for one in first.draws}) == 50, "the last round has what is left"
     assert [one.round for one in first.draws] == [1] * 20 + [2] * 20 + [3] * 10
     assert asked(frame, predicted, predicted, [20], 6).draws != first.draws[:20]
-
-
-def test_of_equal_questions_drawn_at_random_it_is_their_mean_with_the_finite_population_in_its_error() -> None:
-    values = (np.random.default_rng(1).random(400) < 0.6).astype(float)
-    answers = asked(frame_of(np.ones(400)), values, np.full(400, 0.5), [200], 2)
-    found, mean = fixed(answers, 200), float(answers.values.mean())
-    half = 1.972 * math.sqrt(mean * (1 - mean) / 199 * (1 - 200 / 400))
-    assert found.mean == pytest.approx(mean, abs=0.15 * half), "weighed by precision, which grows as few are left"
-    assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.05)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, -1.0]))
