@@ -28,6 +28,13 @@ def lead_vendors_to(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
+def of_each_vendor(**rows: Any) -> Any:
+    """Make one test a vendor with rows of its own, each of which needs its own package."""
+    marks = {"anthropic": pytest.mark.peers("anthropic"), "google": pytest.mark.peers("google.genai")}
+    cases = [pytest.param(name.replace("_", "-"), each, marks=marks.get(name, ())) for name, each in rows.items()]
+    return pytest.mark.parametrize(("vendor", "rows"), cases, ids=[*rows])
+
+
 def request(prompt: Prompt = CHAT, sample: int = 0, **sampling: Any) -> Generate:
     """A request for one completion."""
     return Generate(question="q", sample=sample, prompt=prompt, sampling=Sampling(**sampling), choices=tuple("ABCD"))

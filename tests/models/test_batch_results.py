@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.asking import request
+from models.asking import of_each_vendor, request
 from rows import tabled
 from viva.contracts import Adaptation
 from viva.errors import ModelError
@@ -42,15 +42,6 @@ def reader(vendor: str, asked: Generate | None = None, known: Adaptation | None 
     assert isinstance(api, OpenAIBatches | AnthropicBatches)
     read = api._reply if isinstance(api, OpenAIBatches) else api._result
     return lambda content: read(content, lambda _: asked)
-
-
-def of_each_vendor(**rows: Any) -> Any:
-    """A test for each of them, with rows of its own."""
-    marks = {"anthropic": [pytest.mark.peers("anthropic")]}
-    return pytest.mark.parametrize(
-        ("vendor", "rows"),
-        [pytest.param(name, each, id=name, marks=marks.get(name, ())) for name, each in rows.items()],
-    )
 
 
 @given(st.lists(st.binary(max_size=12)), st.integers(1, 7))

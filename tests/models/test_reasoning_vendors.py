@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from models.asking import ADDRESSES, CHAT, KEY, KEYS, answer, ask, lead_vendors_to, refusal, request
+from models.asking import ADDRESSES, CHAT, KEY, KEYS, answer, ask, lead_vendors_to, of_each_vendor, refusal, request
 from rows import tabled, tables_beside
 from servers.fixtures import QUIET, LocalServer, Serve, Viva
 from viva.contracts import Adaptation, Model
@@ -24,16 +24,6 @@ STAND_INS = {"anthropic": "anthropic", "google": "gemini", "openai-responses": "
 Row = tuple[str, dict[str, Any], dict[str, Any]]
 """A model, what the user says of requests, and what of it is sent."""
 Put = Callable[..., tuple[Response, dict[str, Any], Adaptation]]
-
-
-def each_vendor(openai: Any = None, anthropic: Any = None, google: Any = None) -> Any:
-    """One test a vendor, each of which needs its own package; a vendor of whom nothing is asked has none."""
-    marks = {"anthropic": [pytest.mark.peers("anthropic")], "google": [pytest.mark.peers("google.genai")]}
-    given = {"openai-responses": openai, "anthropic": anthropic, "google": google}
-    return pytest.mark.parametrize(
-        ("vendor", "rows"),
-        [pytest.param(name, rows, id=name, marks=marks.get(name, ())) for name, rows in given.items() if rows],
-    )
 
 
 @pytest.fixture
@@ -120,7 +110,7 @@ ALWAYS: dict[str, dict[str, Any]] = {"google": {"temperature": 0}, "openai-respo
 """What is sent besides, unless the user wants nothing there (None)."""
 
 
-@each_vendor(openai=OF_OPENAI, anthropic=OF_ANTHROPIC, google=OF_GOOGLE)
+@of_each_vendor(openai_responses=OF_OPENAI, anthropic=OF_ANTHROPIC, google=OF_GOOGLE)
 def test_models_are_asked_as_each_of_them_is(vendor: str, rows: list[Row], put: Put) -> None:
     for (name, said, body), row in tabled(*rows):
         with row:
@@ -151,8 +141,8 @@ REFUSED_BY_OPENAI: list[tuple[str, dict[str, Any], str]] = [
 REFUSED = tables_beside(__file__)["refused"]
 
 
-@each_vendor(
-    openai=REFUSED_BY_OPENAI,
+@of_each_vendor(
+    openai_responses=REFUSED_BY_OPENAI,
     anthropic=[row for row in REFUSED if row[0].startswith("anthropic")],
     google=[row for row in REFUSED if row[0].startswith("google")],
 )
@@ -183,8 +173,8 @@ SAMPLINGS: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, str]]] = [
 ]
 
 
-@each_vendor(
-    openai=[("gpt-5", {}, {"stop": ("#",), "seed": 3, "temperature": None}, {"stop": HERE, "seed": OUT})],
+@of_each_vendor(
+    openai_responses=[("gpt-5", {}, {"stop": ("#",), "seed": 3, "temperature": None}, {"stop": HERE, "seed": OUT})],
     anthropic=SAMPLINGS,
 )
 def test_what_is_known_to_be_refused_is_left_out_and_what_is_not_there_done_here(
@@ -200,8 +190,8 @@ def test_what_is_known_to_be_refused_is_left_out_and_what_is_not_there_done_here
             assert (reply.text, reply.stop_reason) == ("AB" if "stop" in sampling else "AB#C", "stop")
 
 
-@each_vendor(
-    openai=[("gpt-5", {})],
+@of_each_vendor(
+    openai_responses=[("gpt-5", {})],
     anthropic=[("claude-sonnet-4-6", {"effort": "medium"}), ("claude-opus-5", {})],
     google=[("gemini-2.5-pro", {})],
 )
@@ -227,7 +217,7 @@ def test_a_batch_is_asked_the_same_and_learns_what_is_refused(server: LocalServe
     assert (whole.text, cut.text) == ("A", ""), "what is left out there is done here"
 
 
-@each_vendor(openai="gpt-5", anthropic="claude-opus-5-5", google="gemini-3-flash-preview")
+@of_each_vendor(openai_responses="gpt-5", anthropic="claude-opus-5-5", google="gemini-3-flash-preview")
 def test_a_run_says_what_is_left_out_keeps_thoughts_and_writes_no_secret_down(
     viva: Viva, server: LocalServer, vendor: str, rows: str
 ) -> None:
