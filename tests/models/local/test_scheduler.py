@@ -58,9 +58,7 @@ def test_every_request_gets_its_own_reply_whatever_it_is_asked_with(folder: Path
     one_by_one = [ask(model, request, close=False)[0] for request in requests]
     for alone, reply in zip(one_by_one, ask(model, *requests), strict=True):
         assert reply.text == alone.text
-        assert [one.logprob for one in reply.likelihoods] == pytest.approx(
-            [one.logprob for one in alone.likelihoods], abs=1e-4
-        )
+        assert logprobs(reply) == pytest.approx(logprobs(alone), abs=1e-4)
         assert bool(reply.likelihoods) != bool(reply.text)
 
 
@@ -206,55 +204,54 @@ def test_what_cannot_be_opened_is_tried_once_for_all_that_wait(made: Made, tmp_p
     assert scheduler.worker is None
 
 
-def test_one_question_goes_through_by_and_by_where_memory_is_short(folder: Path) -> None:
-    told: list[str] = []
-    worker = Worker(opened(folder), told.append)
-    options = tuple(letter + STEM * 2 for letter in LETTERS)
-    request = Choose(question="q", sample=0, prompt="题目：", continuations=options, by="likelihood")
-    context_window = math.inf
+class Narrow:
+    """A worker whose memory takes no more than `most` input ids at a time."""
 
-    def short(_: Any, given: Any, named: dict[str, Any]) -> None:
-        if named["input_ids"].numel() > context_window:
+    def __init__(self, model: LocalModel) -> None:
+        self.told: list[str] = []
+        self.sizes: list[int] = []
+        self.most = math.inf
+        self.worker = Worker(model, self.told.append)
+        self.worker._opened.model.register_forward_pre_hook(self._read, with_kwargs=True)
+
+    def _read(self, _: Any, given: Any, named: dict[str, Any]) -> None:
+        self.sizes.append(named["input_ids"].numel())
+        if self.sizes[-1] > self.most:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
-    def reply() -> Any:
-        job = Job(worker.model, request, Future())
-        worker.work([job], lambda: False)
-        return job.future.exception(0) or job.future.result(0)
+    def replies(self, *requests: Choose) -> list[Any]:
+        jobs = [Job(self.worker.model, one, Future()) for one in requests]
+        self.worker.work(jobs, lambda: False)
+        return [job.future.exception(0) or job.future.result(0) for job in jobs]
 
-    worker._opened.model.register_forward_pre_hook(short, with_kwargs=True)
-    wanted = reply()
+
+def logprobs(reply: Response) -> list[float]:
+    return [one.logprob for one in reply.likelihoods]
+
+
+def test_one_question_goes_through_by_and_by_where_memory_is_short(folder: Path) -> None:
+    narrow = Narrow(opened(folder))
+    options = tuple(letter + STEM * 2 for letter in LETTERS)
+    request = Choose(question="q", sample=0, prompt="题目：", continuations=options, by="likelihood")
+    (wanted,) = narrow.replies(request)
     tokens = max(one.tokens for one in wanted.likelihoods)
-    context_window = 2 * tokens
-    assert [one.logprob for one in reply().likelihoods] == pytest.approx(
-        [one.logprob for one in wanted.likelihoods], abs=1e-3
-    )
-    context_window = tokens // 2
-    assert reply().kind == "memory"
-    worker.release()
+    narrow.most = 2 * tokens
+    (found,) = narrow.replies(request)
+    assert logprobs(found) == pytest.approx(logprobs(wanted), abs=1e-3)
+    narrow.most = tokens // 2
+    assert narrow.replies(request)[0].kind == "memory"
+    narrow.worker.release()
 
 
 def test_a_batch_that_does_not_fit_into_memory_is_halved_and_it_is_said(folder: Path) -> None:
-    told: list[str] = []
-    worker = Worker(opened(folder), told.append)
-    sizes, most = [0], math.inf
-
-    def short(_: Any, given: Any, named: dict[str, Any]) -> None:
-        sizes.append(named["input_ids"].numel())
-        if sizes[-1] > most:
-            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
-
-    def replies() -> list[Any]:
-        asked = (Choose(question=q, sample=0, prompt=q * 9, continuations=LETTERS, by="likelihood") for q in "甲乙丙丁")
-        jobs = [Job(worker.model, one, Future()) for one in asked]
-        worker.work(jobs, lambda: False)
-        return [[one.logprob for one in job.future.result(0).likelihoods] for job in jobs]
-
-    worker._opened.model.register_forward_pre_hook(short, with_kwargs=True)
-    wanted, most = replies(), max(sizes) - 1
-    assert all(found == pytest.approx(one, abs=1e-3) for found, one in zip(replies(), wanted, strict=True))
-    assert [line.partition(": ")[2] for line in told] == ["out of memory with 4 rows; going on with 2 and less at once"]
-    worker.release()
+    narrow = Narrow(opened(folder))
+    requests = [Choose(question=q, sample=0, prompt=q * 9, continuations=LETTERS, by="likelihood") for q in "甲乙丙丁"]
+    wanted, narrow.most = narrow.replies(*requests), max(narrow.sizes) - 1
+    for found, one in zip(narrow.replies(*requests), wanted, strict=True):
+        assert logprobs(found) == pytest.approx(logprobs(one), abs=1e-3)
+    (said,) = narrow.told
+    assert said.partition(": ")[2] == "out of memory with 4 rows; going on with 2 and less at once"
+    narrow.worker.release()
 
 
 def test_no_memory_for_a_model_is_said_and_no_defect() -> None:
