@@ -22,8 +22,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import each_row, table
-from viva.analysis.correlation import coefficient
-from viva.analysis.raters.agreement import _pearson, _spearman
 from viva.analysis.raters.coefficients import (
     Level,
     agreement,
@@ -244,17 +242,6 @@ def test_items_of_one_question_count_once() -> None:
 
     assert width(honest) == pytest.approx(width(once), rel=0.1)
     assert width(naive) < 0.85 * width(honest)
-
-
-@pytest.mark.parametrize("kind", ["pearson", "spearman"])
-def test_weighted_coefficients_are_those_of_the_repeated_rows(kind: Any) -> None:
-    generator = np.random.default_rng(3)
-    xs, ys = generator.integers(0, 4, 15).astype(float), generator.integers(0, 4, 15).astype(float)
-    weights = generator.multinomial(15, [1 / 15] * 15, size=5).astype(float)
-    found = {"pearson": _pearson, "spearman": _spearman}[kind](np.column_stack([xs, ys]))(weights)
-    for value, counts in zip(found, weights.astype(int), strict=True):
-        expected = coefficient(kind, list(np.repeat(xs, counts)), list(np.repeat(ys, counts)))
-        assert value == pytest.approx(expected[0])
 
 
 @each_row(

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import random
 import statistics
 from collections.abc import Sequence
 from fractions import Fraction
@@ -53,23 +52,6 @@ def test_a_question_with_a_missing_answer_counts_however_good_its_known_ones_are
     nobody = cell(answers("a", [0.5, "error"]) + answers("b", [1.0, "ungraded"]), BEST)
     assert (nobody.mean, nobody.floor, nobody.ceiling) == (None, 0.75, 1.0), "no question has two answers"
     assert nobody.outcomes == {"error": 1, "ungraded": 1}
-
-
-@pytest.mark.parametrize("attempts", ["best", "best@10", "best@3", "pass@1", "pass@10"])
-def test_answers_lost_at_random_move_no_number_by_much(attempts: str) -> None:
-    """Membership that depends on the outcome moved best@10 from 42 to 54 where 5 % of the answers were lost."""
-    dice = random.Random(7)
-    scores = [
-        [float(dice.random() < rate) for _ in range(10)] for rate in (dice.betavariate(0.3, 3) for _ in range(600))
-    ]
-    line = Aggregate("", attempts=attempts)
-    whole = cell([made for number, each in enumerate(scores) for made in answers(f"q{number}", list(each))], line)
-    for lost in (0.01, 0.05, 0.10):
-        holed = [["error" if dice.random() < lost else score for score in each] for each in scores]
-        found = cell([made for number, each in enumerate(holed) for made in answers(f"q{number}", each)], line)
-        assert found.mean == pytest.approx(whole.mean, abs=0.01 + lost / 4)
-        assert found.floor <= whole.mean <= found.ceiling
-        assert found.floor <= found.mean <= found.ceiling
 
 
 def test_what_is_expected_of_a_question_is_its_outcome() -> None:

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.responders import subjects, world
+from analysis.responders import subjects
 from rows import tabled
 from viva.errors import DataError
 from viva.lab.items.anchor_choice import choose, interval, predict
 from viva.lab.items.anchor_error import validate
-from viva.lab.items.curves import GRID, SCORES, known_curves
 
 
 def test_models_that_toss_coins_are_not_predicted_and_that_is_said() -> None:
@@ -63,18 +62,6 @@ def test_blocks_all_give_anchors_and_shares_count() -> None:
     assert weighed.reader.shares.sum() + weighed.reader.rest[-1] <= 1 + 1e-9
     few = choose(scores[:, :10], 9, np.r_[0.9, np.full(9, 0.1 / 9)])
     assert len(few.questions) == 9, "a block of one question gives one, and the others more"
-
-
-def test_curves_are_those_of_the_questions() -> None:
-    made = world(40, 1500, 3)
-    full, curves = known_curves(made.scores, np.full(1500, 1 / 1500))
-    assert ((curves > 0) & (curves < 1)).all()
-    # What models of an ability score on average is the full score that this ability is the logit of.
-    within = (full.min() <= SCORES) & (full.max() >= SCORES)
-    assert np.abs(curves.mean(axis=0) - SCORES)[within].max() < 0.02
-    easy, hard = np.argmin(made.difficulty), np.argmax(made.difficulty)
-    middle = len(GRID) // 2
-    assert curves[easy, middle] > 0.75 > 0.25 > curves[hard, middle]
 
 
 @given(st.integers(0, 10_000), st.integers(3, 9), st.integers(2, 40))

@@ -105,23 +105,6 @@ def test_a_full_design_gives_the_analysis_of_variance() -> None:
         assert math.isclose(found[name], wanted[axes], rel_tol=1e-9, abs_tol=1e-12), name
 
 
-def test_judges_of_a_full_design_give_the_analysis_of_variance() -> None:
-    random = np.random.default_rng(23)
-    cells = [*factorial([3, 4])]
-    own = dict.fromkeys((JUDGE, f"{QUESTION} × {JUDGE}", f"prompt × {JUDGE}", f"{CHANCE} × {JUDGE}"), 0.1)
-    values = judged(random, simulated(random, 30, cells, 1), 3, own)
-    found = estimate(values, cells, NAMES)
-    of = dict(zip((QUESTION, "prompt", "order", JUDGE), range(4), strict=True))
-    wanted = random_effects(values.reshape(30, 3, 4, 3))
-    assert len(found.components) == len(wanted) == 15
-    for one in found.components:
-        name = one.name.removesuffix(f", {CHANCE}").replace(CELL, "prompt × order")
-        axes = tuple(sorted(of[part] for part in name.split(" × ")))
-        assert math.isclose(one.variance, wanted[axes], rel_tol=1e-9, abs_tol=1e-12), one.name
-    assert math.isclose(sum(share or 0.0 for share in found.shares().values()), 1.0)
-    assert math.isclose(found.mean, float(values.mean()))
-
-
 def test_judges_of_several_answers_give_the_analysis_of_variance_of_nested_answers() -> None:
     """Two answers to each question are nested in it, and crossed with judges: nothing else is varied."""
     random = np.random.default_rng(29)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from analysis.responders import lsat6, world
 from rows import each_row
 from viva.errors import DataError
-from viva.lab.items.quadrature import State, Work, derivatives, posterior_of
+from viva.lab.items.quadrature import State, Work, posterior_of
 from viva.lab.items.response import SPREAD, Fitted, Floats, Logistic, fit
 from within import within
 
@@ -124,27 +124,6 @@ def test_a_model_without_answers_has_the_prior() -> None:
     ability, error = abilities(np.full((1, 3), np.nan), np.ones(3), np.zeros(3))
     assert ability == pytest.approx([0.0], abs=1e-9)
     assert error == pytest.approx([1.0], abs=1e-6)
-
-
-@pytest.mark.parametrize("guessing", [0.0, 0.25])
-def test_derivatives_are_those_of_the_log_likelihood(guessing: float) -> None:
-    z, step = np.linspace(-4, 4, 33), 1e-4
-
-    def log_likelihood(point: float, at: Floats) -> Floats:
-        p = guessing + (1 - guessing) / (1 + np.exp(-at))
-        found: Floats = point * np.log(p) + (1 - point) * np.log(1 - p)
-        return found
-
-    known = 1 / (1 + np.exp(-z))
-    right = guessing + (1 - guessing) * known
-    expected = np.zeros_like(z)
-    for point in (0.0, 0.3, 1.0):
-        first, information = derivatives(known, np.full_like(z, point), guessing)
-        low, middle, high = (log_likelihood(point, z + sign * step) for sign in (-1, 0, 1))
-        assert first == pytest.approx((high - low) / (2 * step), abs=1e-6)
-        if point in (0.0, 1.0):
-            expected -= (right if point else 1 - right) * (high - 2 * middle + low) / step**2
-    assert information == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_question_with_a_wrong_gold_answer_is_erratic() -> None:

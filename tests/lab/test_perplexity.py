@@ -4,7 +4,6 @@ import itertools
 import math
 
 import msgspec
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,15 +63,6 @@ def test_figures_by_hand() -> None:
 def test_intervals_stay_where_figures_can_be() -> None:
     found = figures([reading(0.1, 2, -0.1), reading(9.0, 2, -9.0)])
     assert (found.per_token.low, found.bits_per_byte.low, found.min_k.high) == (1.0, 0.0, 0.0)
-
-
-def test_texts_of_one_length_have_the_textbooks_interval_of_a_mean() -> None:
-    nlls = [3.0, 5.0, 4.0, 8.0]
-    found = figures([reading(nll, 2, -nll) for nll in nlls])
-    half = 3.182446 * np.std(nlls, ddof=1) / 2  # Student's t with 3 degrees of freedom
-    assert found.min_k.low == pytest.approx(-5 - half, rel=1e-5)
-    assert found.min_k.high == pytest.approx(-5 + half, rel=1e-5)
-    assert found.per_token.low == pytest.approx(math.exp((5 - half) / 2), rel=1e-5)
 
 
 @given(st.lists(readings, min_size=2, max_size=12))
