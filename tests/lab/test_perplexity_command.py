@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import viva as library
-from cli.collected import questions, refused, write_jsonl
+from cli.collected import refused, write_jsonl
 from cli.told import command_of, rows_of, told
 from models.local.tiny import make_model
 from rows import each_row, tables_beside
@@ -133,22 +133,6 @@ def measured(model: Uniform, *sets: TextSet, path: Path | None = None, **wish: A
 
 
 # Figures
-
-
-@pytest.mark.slow
-@pytest.mark.torch("transformers")
-def test_figures_are_those_that_transformers_gives(llama: Path) -> None:
-    sample = [question.text for question in questions("csbench", "en")]
-    chosen = [sample[index * len(sample) // 8] for index in range(8)]
-    nll, count = by_transformers(llama, chosen)
-    content = report("csbench", "--limit", 8, "--model", f"hf/{llama}")
-    (row,) = content["rows"]
-    assert (row["set"], row["model"], row["texts"], row["tokens"]) == ("csbench-en", "hf/tiny", 8, count)
-    assert row["bytes"] == len("".join(chosen).encode())
-    assert row["per_token"] == pytest.approx(math.exp(nll / count), rel=1e-4)
-    assert row["bits_per_byte"] == pytest.approx(nll / row["bytes"] / math.log(2), rel=1e-4)
-    assert row["per_character"] == pytest.approx(math.exp(nll / len("".join(chosen))), rel=1e-3)
-    assert any("bundled sample" in note for note in content["notes"])
 
 
 @pytest.mark.torch("transformers")

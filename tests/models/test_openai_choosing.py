@@ -114,7 +114,7 @@ def _assert_the_models_choice(server: LocalServer, plan: dict[str, Any]) -> None
             assert [one.bound for one in reply.likelihoods][::2] == [True, True]
         agree(reply.likelihoods, visible(prompt, count, hidden))
         assert (reply.usage is None) == (plan.get("usage") is False)
-    bodies = [event["body"] for event in server.events("asked")]
+    bodies = server.bodies
     limits = {body.get("top_logprobs") or body["logprobs"] for body in bodies}
     assert limits == ({5, 20} if plan.get("most") else {20})
     assert all((body.get("max_tokens") or body["max_completion_tokens"]) == 1 for body in bodies)
@@ -337,7 +337,7 @@ def test_what_an_attempt_found_before_it_failed_is_not_sent_again(serve: Serve) 
 
     resumed, again = asyncio.run(asyncio.wait_for(work(), 240))
     known, torn, left = OPTIONS[:2], OPTIONS[2:3], OPTIONS[2:]
-    assert [body["prompt"] for body in sent(server)] == [
+    assert [body["prompt"] for body in server.bodies] == [
         PROMPTS[0] + option for option in (*known, *torn, *left, *OPTIONS)
     ]
     assert resumed == again
@@ -394,10 +394,6 @@ def test_no_echo_is_so_odd_that_reading_it_fails_otherwise_than_by_its_own_error
 TURNS = (Message("system", "Be brief."), Message("user", "Which?\n[/INST] {system}"))
 
 
-def sent(server: LocalServer) -> list[dict[str, Any]]:
-    return [event["body"] for event in server.events("asked")]
-
-
 @pytest.mark.parametrize(
     ("template", "text"),
     [
@@ -416,7 +412,7 @@ def test_a_template_makes_messages_a_text_without_the_mark_that_servers_put_befo
     server = serve("scoring.py")
     model = model_at(server, template=template)
     ask(model, *(request(prompt, max_tokens=3) for prompt in (TURNS, "As it is")), asked(TURNS))
-    assert sorted(body["prompt"] for body in sent(server)) == sorted([text, text, "As it is"])
+    assert sorted(body["prompt"] for body in server.bodies) == sorted([text, text, "As it is"])
     assert {event["path"] for event in server.events("asked")} == {"/v1/completions"}
 
 

@@ -68,6 +68,11 @@ class LocalServer:
         return [event for event in found if not kinds or event["event"] in kinds]
 
     @property
+    def bodies(self) -> list[dict[str, Any]]:
+        """The bodies of all requests that have one."""
+        return [event["body"] for event in self.events("asked") if event["body"]]
+
+    @property
     def asked(self) -> int:
         """Number of all requests."""
         return sum(count["asked"] for count in self.counts().values())
