@@ -401,6 +401,8 @@ def test_benchmarks_languages_and_question_files() -> None:
         "csbench-en": 5, "csbench-zh": 5, "syneval-en": 5, "cmmlu-zh": 5,
     }  # fmt: skip
     assert list(texts("mine=csbench", field="answer", language=("en,zh",), limit=2)) == ["mine-en", "mine-zh"]
+    (sample,) = open_sets(["cmmlu"], "question", None, TaskOptions())
+    assert any("bundled sample" in note for note in sample.notes)
     Path("own.yaml").write_text(
         "questions:\n- id: a\n  question: Name a stack's order.\n  grading:\n    keywords: [LIFO]\n"
     )
