@@ -235,11 +235,6 @@ def test_a_value_that_is_called_as_the_headline_keeps_its_curve() -> None:
     assert [one.mean for one in measured(scores, lines, "").values()] == [1.0, 0.0, 0.5]
 
 
-def test_no_value_of_a_tag_that_nothing_has() -> None:
-    assert parts_of(frame(ROWS), "subject") == []
-    assert parts_of(frame([]), "format") == []
-
-
 def test_the_columns_of_a_table_of_models() -> None:
     columns = (
         Aggregate("TF", {"format": ("TF",)}),

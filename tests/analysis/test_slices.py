@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -295,15 +295,6 @@ def test_groups_that_are_all_alike_are_one() -> None:
 def test_of_fewer_than_three_groups_nothing_is_learnt(counts: list[tuple[int, int]]) -> None:
     for (right, n), one in zip(counts, pooled(of_ones(*counts)), strict=True):
         assert (one.mean, (one.low, one.high)) == (right / n, zero_one_interval(right, n))
-
-
-@settings(max_examples=settings.default.max_examples // 2)
-@given(st.lists(st.integers(1, 30).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), min_size=3, max_size=8))
-def test_any_groups_have_an_interval_in_0_to_1_whatever_their_order(counts: list[tuple[int, int]]) -> None:
-    found = pooled(of_ones(*counts))
-    assert all(0 <= one.low < one.mean < one.high <= 1 for one in found)
-    back = pooled(of_ones(*counts[::-1]))[::-1]
-    assert [one.mean for one in back] == pytest.approx([one.mean for one in found], abs=1e-9)
 
 
 def test_fractions_count_for_as_many_0_1_questions_as_leave_the_same_doubt() -> None:

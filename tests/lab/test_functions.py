@@ -1,7 +1,6 @@
 """Every command of the lab and of building as a function: its options, a result of one shape, errors that name
 parameters."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +60,3 @@ def test_errors_name_parameters(here: viva.Run) -> None:
             function(*given, **options)
     with pytest.raises(AttributeError, match=r"module 'viva\.lab' has no attribute 'plam'"):
         viva.lab.plam  # noqa: B018
-
-
-def test_a_study_may_be_made_where_an_event_loop_runs(here: viva.Run) -> None:
-    async def notebook() -> int:
-        with pytest.raises(viva.VivaError, match="how probable"):
-            viva.lab.perplexity("texts.jsonl", field="text", model="baseline/first")
-        return len(viva.lab.plan().tables())
-
-    assert asyncio.run(notebook()) > 0

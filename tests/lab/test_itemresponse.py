@@ -107,25 +107,6 @@ def abilities(scores: Floats, discrimination: Floats, difficulty: Floats) -> tup
     return posterior.mean, np.sqrt(posterior.variance)
 
 
-def test_abilities_by_known_questions_are_those_of_the_posterior() -> None:
-    made = world(200, 30, 5)
-    ability, error = abilities(made.scores, made.discrimination, made.difficulty)
-    z = np.outer(GRID, made.discrimination) - made.discrimination * made.difficulty
-    logs = made.scores @ -np.logaddexp(0, -z).T + (1 - made.scores) @ -np.logaddexp(0, z).T - GRID**2 / 2
-    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
-    expected = weights @ GRID
-    assert ability == pytest.approx(expected, abs=1e-4)
-    assert error == pytest.approx(np.sqrt(weights @ GRID**2 - expected**2), abs=1e-4)
-    assert np.mean(np.abs(ability - made.ability) < 1.96 * error) > 0.9
-
-
-def test_a_model_without_answers_has_the_prior() -> None:
-    ability, error = abilities(np.full((1, 3), np.nan), np.ones(3), np.zeros(3))
-    assert ability == pytest.approx([0.0], abs=1e-9)
-    assert error == pytest.approx([1.0], abs=1e-6)
-
-
 def test_a_question_with_a_wrong_gold_answer_is_erratic() -> None:
     made = world(60, 200, 8)
     best = int(np.argmax(made.discrimination * (np.abs(made.difficulty) < 0.5)))
