@@ -15,7 +15,10 @@ from viva.analysis.overlap.leakage import (
     Leaks,
     OverlapConfig,
     Search,
+    Signer,
     bands_for,
+    estimated,
+    jaccard,
 )
 
 WORDS = [f"w{number}" for number in range(400)]
@@ -195,3 +198,16 @@ def test_nothing_is_like_nothing() -> None:
     found = search.batch([Document("x", ""), Document("y", "..."), Document("z", "a real question of five words")])
     assert [(near.question, near.place) for near in found.near] == [(2, "z")]
     assert Search([], OverlapConfig()).batch([Document("x", "text")]).near == ()
+
+
+def test_estimates_are_near_the_truth() -> None:
+    texts = variants(2, 200)
+    grams = word_grams(tokens_of(texts), 3)
+    signer = Signer(bands_for(0.7))
+    signatures = signer.signatures(grams)
+    misses = [
+        abs(estimated(signatures[at], signatures[at + 1]) - jaccard(grams.of(at), grams.of(at + 1)))
+        for at in range(0, len(texts), 2)
+    ]
+    assert np.mean(misses) < 0.04  # sqrt(J(1-J)/128) is 0.044 at most
+    assert abs(np.mean([estimated(signatures[0], signatures[at]) for at in range(2, 100)])) < 0.02

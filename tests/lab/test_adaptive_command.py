@@ -19,7 +19,7 @@ import viva as library
 from cli.collected import gold, questions, write_jsonl, wrong
 from rows import each_row, tabled, tables_beside
 from servers.fixtures import QUIET, Serve, Viva
-from viva.analysis.items.weightedsampling import SAFE, Answers, Draw, anytime
+from viva.analysis.items.weightedsampling import SAFE, Answers, Draw, anytime, fixed
 from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
 from viva.lab.adaptive.drawing import Frame, Target, draws
@@ -351,3 +351,12 @@ def test_answers_of_more_than_one_ability_are_told_from_those_of_one() -> None:
         found = dimensions((dice.random(chance.shape) < chance).astype(float), shares)
         assert found.several is several
     assert dimensions(np.ones((3, 100)), np.full(100, 0.01)) is None, "three models say too little"
+
+
+def test_of_equal_questions_drawn_at_random_it_is_their_mean_with_the_finite_population_in_its_error() -> None:
+    values = (np.random.default_rng(1).random(400) < 0.6).astype(float)
+    answers = asked(frame_of(np.ones(400)), values, np.full(400, 0.5), [200], 2)
+    found, mean = fixed(answers, 200), float(answers.values.mean())
+    half = 1.972 * math.sqrt(mean * (1 - mean) / 199 * (1 - 200 / 400))
+    assert found.mean == pytest.approx(mean, abs=0.15 * half), "weighed by precision, which grows as few are left"
+    assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.05)

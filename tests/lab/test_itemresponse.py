@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from analysis.responders import lsat6, world
 from rows import each_row
 from viva.errors import DataError
-from viva.lab.items.quadrature import State, Work, posterior_of
+from viva.lab.items.quadrature import State, Work, derivatives, posterior_of
 from viva.lab.items.response import SPREAD, Fitted, Floats, Logistic, fit
 from within import within
 
@@ -159,3 +159,47 @@ def test_whatever_the_scores_the_figures_are_finite(seed: int, models: int, ques
     assert all(np.isfinite(figure).all() for figure in figures)
     assert (found.items.discrimination > 0).all()
     assert found.ability.mean() == pytest.approx(0, abs=0.02)
+
+
+def test_abilities_by_known_questions_are_those_of_the_posterior() -> None:
+    made = world(200, 30, 5)
+    ability, error = abilities(made.scores, made.discrimination, made.difficulty)
+    z = np.outer(GRID, made.discrimination) - made.discrimination * made.difficulty
+    logs = made.scores @ -np.logaddexp(0, -z).T + (1 - made.scores) @ -np.logaddexp(0, z).T - GRID**2 / 2
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    expected = weights @ GRID
+    assert ability == pytest.approx(expected, abs=1e-4)
+    assert error == pytest.approx(np.sqrt(weights @ GRID**2 - expected**2), abs=1e-4)
+    assert np.mean(np.abs(ability - made.ability) < 1.96 * error) > 0.9
+
+
+def test_gaps_cost_precision_and_nothing_else() -> None:
+    made = world(60, 300, 9)
+    holes = made.scores.copy()
+    holes[np.random.default_rng(1).random(holes.shape) < 0.4] = np.nan
+    whole, gappy = fit(made.scores, "2pl"), fit(holes, "2pl")
+    assert np.corrcoef(whole.ability, gappy.ability)[0, 1] > 0.99
+    assert gappy.ability_error.mean() == pytest.approx(whole.ability_error.mean() / np.sqrt(0.6), rel=0.1)
+    assert gappy.converged
+
+
+@pytest.mark.parametrize("guessing", [0.0, 0.25])
+def test_derivatives_are_those_of_the_log_likelihood(guessing: float) -> None:
+    z, step = np.linspace(-4, 4, 33), 1e-4
+
+    def log_likelihood(point: float, at: Floats) -> Floats:
+        p = guessing + (1 - guessing) / (1 + np.exp(-at))
+        found: Floats = point * np.log(p) + (1 - point) * np.log(1 - p)
+        return found
+
+    known = 1 / (1 + np.exp(-z))
+    right = guessing + (1 - guessing) * known
+    expected = np.zeros_like(z)
+    for point in (0.0, 0.3, 1.0):
+        first, information = derivatives(known, np.full_like(z, point), guessing)
+        low, middle, high = (log_likelihood(point, z + sign * step) for sign in (-1, 0, 1))
+        assert first == pytest.approx((high - low) / (2 * step), abs=1e-6)
+        if point in (0.0, 1.0):
+            expected -= (right if point else 1 - right) * (high - 2 * middle + low) / step**2
+    assert information == pytest.approx(expected, abs=1e-5)

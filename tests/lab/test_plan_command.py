@@ -279,3 +279,10 @@ def test_what_cannot_be_planned_is_said() -> None:
             with pytest.raises(VivaError) as refused:
                 told(command_of("plan"), *arguments)
             assert said in str(refused.value)
+
+
+def test_a_passage_of_four_questions_costs_more_questions() -> None:
+    path = scores()
+    plain, clustered = (plan(path, "--difference", 3, *SIZE, *more) for more in ((), ("--cluster", "passage")))
+    assert "passage" in clustered["assumptions"][-1]["name"]
+    assert clustered["differences"][0]["same"] != plain["differences"][0]["same"]

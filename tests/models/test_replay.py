@@ -261,3 +261,13 @@ def test_thirty_answers_in_a_folder_with_its_parameters_or_packed_as_a_row_each(
     rows = [f'eval_{case}.yaml,"answer {case}, {sample}"' for case, sample in wanted]
     packed.write_text("\n".join(["filename,completion", *rows]), encoding="utf-8")
     assert kept(folder) == kept(packed) == set(wanted)
+
+
+def test_a_file_that_changes_between_two_answers_is_said_to_have_changed(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_bytes(jsonl(*({"question": f"q{at}", "text": "x" * 1000} for at in range(200))))
+    model = opened(file)
+    assert model.answers["q0", 0].text == "x" * 1000
+    file.write_bytes(jsonl(*({"question": f"q{at}", "text": "other"} for at in range(200))))
+    with pytest.raises(DataError, match="was changed while it was in use"):
+        _ = model.answers["q199", 0]
