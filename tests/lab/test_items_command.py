@@ -280,3 +280,15 @@ def test_names_that_want_to_run_do_not() -> None:
     assert not dangerous(json.dumps(json.loads(Path("c.json").read_text()), ensure_ascii=False))
     items("t.csv.gz", "--anchors", 3, "--out", "anchors.csv")
     assert "<U+001B>" in Path("anchors.csv").read_text()
+
+
+def test_anchors_of_the_published_scores_predict_and_say_how_well(published: Path) -> None:
+    source = published / "infibench" / "item_scores.csv.gz"
+    text = items(source, "--anchors", 40, "--out", "anchors.csv")
+    assert "random questions, plain mean" in text
+    assert "known to a factor of 6.3" in text
+    anchors = rows(Path("anchors.csv").read_text())
+    assert len(anchors) == 40
+    assert sum(float(row["share"]) for row in anchors) == pytest.approx(40 / 234)
+    text = items("--predict", source, "--anchors-file", "anchors.csv")
+    assert "A model that the anchors were chosen by is predicted too far from the middle" in text
