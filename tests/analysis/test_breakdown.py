@@ -1,7 +1,6 @@
-"""Cells of a breakdown: outcomes, means, bounds, repeats; and the papers' numbers from the same questions."""
+"""Cells of a breakdown: outcomes, means, bounds, repeats, the papers' numbers; and the same over training."""
 
 import csv
-import statistics
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,8 @@ from analysis.answers import cell, row
 from benchmarks.handmade import opened
 from rows import table
 from viva.analysis.breakdown import Breakdown, frame
+from viva.analysis.estimate import Estimate
+from viva.analysis.training import Point, by_table, by_tag, measured, parts_of, training
 from viva.types import OUTCOMES, UNANSWERED, UNREADABLE, Aggregate, Outcome, ScoreRow, TableSpec
 
 MACRO = Aggregate("macro", over="subject")
@@ -52,48 +53,6 @@ def test_a_published_quarter_for_an_unparsed_reply_counts_in_the_mean() -> None:
     assert found.mean == pytest.approx(1.5 / 4)
     assert (found.floor, found.ceiling) == (pytest.approx(1.5 / 4), pytest.approx(1.5 / 4))
     assert found.complete
-
-
-def test_a_value_on_an_outage_is_ignored() -> None:
-    found = cell([row(1, "right"), row(2, "error", 1.0), row(3, "unsound", 0.5)])
-    assert found.mean == 1.0
-    assert found.floor == pytest.approx(1 / 3)
-
-
-ROWS = st.lists(
-    st.tuples(
-        st.integers(0, 6),
-        st.one_of(
-            st.sampled_from([(outcome, None) for outcome in OUTCOMES if outcome != "partly"]),
-            st.tuples(st.just("partly"), st.floats(0.01, 0.99)),
-            st.tuples(st.sampled_from(sorted(UNREADABLE)), st.just(0.25)),
-        ),
-    ),
-    min_size=1,
-    max_size=40,
-)
-
-
-@given(drawn=ROWS)
-def test_means_over_answers_and_over_subjects_are_of_what_was_answered(
-    drawn: list[tuple[int, tuple[Outcome, float | None]]],
-) -> None:
-    rows = [
-        row(question, outcome, value, sample=sample, tags={"subject": f"s{question % 3}"})
-        for sample, (question, (outcome, value)) in enumerate(drawn)
-    ]
-    answered = [r for r in rows if r.outcome not in UNANSWERED]
-    for line in (Aggregate("micro"), MACRO):
-        found = cell(rows, line)
-        assert found.n == sum(found.outcomes.values()) == len(rows)
-        assert found.unanswered == len(rows) - len(answered)
-        assert (found.mean is None) == (found.ranged or not answered)
-    if answered and not found.ranged:  # empty replies alone, while others wait for a judge, are no mean
-        by_hand = statistics.fmean(r.value or 0.0 for r in answered)
-        assert cell(rows).mean == pytest.approx(by_hand)
-        subjects = sorted({r.tags["subject"] for r in answered})
-        each = [statistics.fmean(r.value or 0.0 for r in answered if r.tags["subject"] == name) for name in subjects]
-        assert cell(rows, MACRO).mean == pytest.approx(statistics.fmean(each))
 
 
 def test_the_bounds_of_a_macro_average_by_hand() -> None:
@@ -149,17 +108,6 @@ def test_the_spread_over_repeats_is_that_of_their_means() -> None:
     assert cell(repeated(0.5)).sd is None
 
 
-def test_samples_of_one_repeat_are_no_repeats() -> None:
-    rows = [row(q, "right" if (q + s) % 2 else "wrong", sample=s) for q in range(4) for s in range(3)]
-    assert cell(rows).sd is None
-    assert cell(rows).mean == pytest.approx(0.5)
-
-
-def test_an_outage_in_one_repeat_is_no_zero_in_the_spread() -> None:
-    rows = [*repeated(1.0, 1.0), row(9, "right", tags={"subject": "s0"}), row(9, "error", sample=1, repeat=1)]
-    assert cell(rows).sd == 0.0
-
-
 # Lines
 
 
@@ -181,17 +129,6 @@ def test_a_cell_holds_what_all_lines_share() -> None:
     assert cell(rows, Aggregate("", {"domain": ("OS", "CN")})).n == 3
     assert cell(rows, Aggregate("", {"domain": ("nowhere",)})).n == 0
     assert cell(rows, Aggregate("", {"colour": ("red",)})).n == 0
-
-
-def test_a_table_has_the_shape_of_its_layout() -> None:
-    layout = TableSpec(
-        "n", "t", (Aggregate("a", {"x": ("1",)}), Aggregate("all")), (Aggregate("micro"), MACRO), detail=True
-    )
-    rows = [row(q, "right" if q else "wrong", tags={"x": str(q), "subject": "law"}) for q in range(2)]
-    table = Breakdown(frame(rows)).table(layout, "b-en", "m")
-    assert (table.name, table.title, table.exam, table.model, table.detail) == ("n", "t", "b-en", "m", True)
-    assert (table.rows, table.columns) == (("a", "all"), ("micro", "macro"))
-    assert [[found.mean for found in cells] for cells in table.cells] == [[1.0, 1.0], [0.5, 0.5]]
 
 
 def test_nothing_at_all_is_an_empty_table_and_no_error() -> None:
@@ -257,3 +194,78 @@ def test_a_cell_is_the_same_by_one_pass_over_a_tag_and_by_its_own_filter(rows: l
     for value in ("law", "physics", "art", "absent"):
         alone, filtered = (Aggregate("x", where={"area": values}) for values in ((value,), (value, "nowhere")))
         assert breakdown.cell(alone) == breakdown.cell(filtered)
+
+
+OVERALL = Aggregate("Overall")
+ROWS = [
+    row("a", "right", tags={"format": "TF"}),
+    row("b", "wrong", tags={"format": "TF"}),
+    row("c", "right", tags={"format": "MC"}),
+    row("d", "partly", tags={"format": "FITB"}),
+    row("e", "right", tags={}),
+]
+
+
+def cells(**means: float | None) -> dict[str, Estimate]:
+    return {name: Estimate(n=1, mean=mean) for name, mean in means.items()}
+
+
+def point(at: float, **means: float | None) -> Point:
+    return Point(checkpoint=f"step{at:g}", at=at, cells=cells(**means))
+
+
+def test_a_curve_for_each_value_of_a_tag_and_the_headline() -> None:
+    scores = frame(ROWS)
+    assert parts_of(scores, "format") == ["TF", "MC", "FITB"]
+    found = measured(scores, by_tag(scores, "format", OVERALL), "")
+    assert {name: one.mean for name, one in found.items()} == {"TF": 0.5, "MC": 1.0, "FITB": 0.5, "Overall": 0.7}
+    assert found["TF"] == cell(ROWS, Aggregate("", {"format": ("TF",)}))
+    assert found["Overall"] == cell(ROWS)
+
+
+def test_a_headline_that_averages_groups_first() -> None:
+    found = measured(frame(ROWS[:4]), by_tag(frame(ROWS[:4]), "format", Aggregate("OA", over="format")), "")
+    assert found["OA"].mean == pytest.approx((0.5 + 1 + 0.5) / 3)
+
+
+def test_a_value_that_is_called_as_the_headline_keeps_its_curve() -> None:
+    scores = frame([row("a", "right", tags={"part": "Overall"}), row("b", "wrong", tags={"part": "x"})])
+    lines = by_tag(scores, "part", OVERALL)
+    assert list(lines) == ["Overall", "x", "Overall (overall)"]
+    assert [one.mean for one in measured(scores, lines, "").values()] == [1.0, 0.0, 0.5]
+
+
+def test_the_columns_of_a_table_of_models() -> None:
+    columns = (
+        Aggregate("TF", {"format": ("TF",)}),
+        Aggregate("not TF", {"format": ("MC", "FITB")}),
+        Aggregate("OA", over="format"),
+    )
+    layout = TableSpec("formats", "By format", (Aggregate("All", {"format": ("TF", "FITB")}),), columns, across=True)
+    found = measured(frame(ROWS), by_table(layout), "")
+    assert {name: one.mean for name, one in found.items()} == {"TF": 0.5, "not TF": 0.5, "OA": 0.5}
+    assert [one.n for one in found.values()] == [2, 1, 3], "what the row and the column share"
+
+
+def test_what_several_answers_count_as_is_the_headlines_way() -> None:
+    rows = [row("a", "wrong", sample=0, tags={"format": "X"}), row("a", "right", sample=1, tags={"format": "X"})]
+    lines = by_tag(frame(rows), "format", OVERALL)
+    assert measured(frame(rows), lines, "")["X"].mean == 0.5
+    assert measured(frame(rows), lines, "best")["X"].mean == 1.0
+
+
+def test_checkpoints_stand_in_the_order_of_training() -> None:
+    found = training("e", "training tokens", [point(3, x=0.3), point(0, x=0.1), point(1, x=0.5), point(1, x=0.4)])
+    assert [one.at for one in found.points] == [0, 1, 1, 3]
+    assert [one.cells["x"].mean for one in found.points] == [0.1, 0.5, 0.4, 0.3], "equal ones as they came"
+    (curve,) = found.curves
+    assert (curve.first, curve.last, curve.best, curve.best_at) == (0.1, 0.3, 0.5, 1)
+    # Of the five pairs that differ in training, three rise: 3 - 2 = 1, over √(5 × 6).
+    assert curve.tau == pytest.approx(1 / 30**0.5)
+
+
+def test_a_curve_without_a_figure_has_nothing_to_say() -> None:
+    found = training("e", "training tokens", [point(1, x=None, y=0.5), point(2, x=None)])
+    assert [curve.name for curve in found.curves] == ["x", "y"]
+    assert [(curve.first, curve.last, curve.tau) for curve in found.curves] == [(None, None, None), (0.5, 0.5, None)]
+    assert training("e", "training tokens", []).curves == ()

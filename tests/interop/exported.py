@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cli.told import command_of, told
 from rows import tables_beside
+from servers.fixtures import QUIET
 from viva.cli.ask.run import run_command
 from viva.cli.grade.score import score_command
 from viva.errors import EXIT_INCOMPLETE
@@ -35,13 +36,7 @@ def plain_run(folder: Path) -> Path:
     ]
     (folder / "replies.jsonl").write_text("\n".join(lines), encoding="utf-8")
     model = ("--model", f"replay/{folder / 'replies.jsonl'}", "--model", "baseline/first")
-    command = [
-        str(folder / "ours.json"),
-        *model,
-        *("--samples", "3"),
-        *("--run", str(folder / "plain")),
-        *("--progress", "quiet"),
-    ]
+    command = [str(folder / "ours.json"), *model, "--samples", "3", "--run", str(folder / "plain"), *QUIET]
     assert run_command.main(command, standalone_mode=False) == EXIT_INCOMPLETE
     return folder / "plain"
 

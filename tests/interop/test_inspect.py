@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from benchmarks.handmade import opened
-from cli.collected import write_jsonl
-from interop.command import command, grade
+from interop.command import command, direct, grade
 from interop.replies import dice, reply_to
 from servers.fixtures import Viva
 from servers.verdicts import obedient
@@ -96,17 +95,6 @@ class Shifted(Answers):
         return output
 
 
-def direct(folder: Path, benchmark: str, *arguments: object, limit: int | None = None, samples: int = 1) -> Any:
-    folder.mkdir()
-    rows = [
-        {"question": question.id, "sample": sample, "text": reply_to(question, sample)}
-        for question in opened(benchmark, limit=limit).questions()
-        for sample in range(samples)
-    ]
-    write_jsonl(folder / "plain.jsonl", rows)
-    return grade(folder, benchmark, "plain.jsonl", *arguments).overall
-
-
 def metrics(log: Any) -> dict[str, float]:
     return {name: one.value for name, one in log.results.scores[0].metrics.items()}
 
@@ -127,7 +115,7 @@ def test_every_benchmark_is_found_by_inspects_registry(logs: dict[str, Any]) -> 
 
 
 def test_inspect_scores_cmmlu_as_we_do_and_we_grade_its_log(logs: dict[str, Any], tmp_path: Path) -> None:
-    plain = direct(tmp_path / "plain", "cmmlu", "--limit", LIMIT, limit=LIMIT)
+    plain = direct(tmp_path / "plain", "cmmlu", limit=LIMIT)
     assert metrics(logs["cmmlu"])["Average"] == pytest.approx(plain["mean"])
     ended = grade(tmp_path, "cmmlu", logs["cmmlu"].location, "--limit", LIMIT, "--run", "run")
     assert ended.overall == plain
@@ -146,7 +134,7 @@ def test_a_process_that_never_saw_inspect_reads_its_log(logs: dict[str, Any], vi
 
 def test_three_outcomes_stay_three(logs: dict[str, Any], tmp_path: Path) -> None:
     log = logs["csbench"]
-    plain = direct(tmp_path / "plain", "csbench", "--limit", LIMIT, limit=LIMIT)
+    plain = direct(tmp_path / "plain", "csbench", limit=LIMIT)
     assert metrics(log)["Overall"] == pytest.approx(plain["mean"])
     kept = {sample.id: next(iter(sample.scores.values())) for sample in log.samples}
     outcomes = {score.metadata["viva"]["outcome"] for score in kept.values()}
@@ -167,7 +155,7 @@ def test_a_json_log_is_read_and_prompts_were_ours(logs: dict[str, Any], tmp_path
     location = logs["csbench"].location
     assert location.endswith(".json")
     ended = grade(tmp_path, "csbench", location, "--limit", LIMIT)
-    assert ended.overall == direct(tmp_path / "plain", "csbench", "--limit", LIMIT, limit=LIMIT)
+    assert ended.overall == direct(tmp_path / "plain", "csbench", limit=LIMIT)
     exam = opened("csbench", limit=LIMIT)
     question = next(iter(exam.questions()))
     sample = next(one for one in logs["csbench"].samples if one.id == question.id)
@@ -182,7 +170,7 @@ def test_somebody_elses_order_of_options_is_turned_back_and_epochs_are_samples(
 ) -> None:
     ended = grade(tmp_path, "cmmlu", logs["folder"] / "theirs", "--limit", LIMIT, "--run", "run")
     assert f"{LIMIT} by text" in ended.err
-    assert ended.overall == direct(tmp_path / "plain", "cmmlu", "--limit", LIMIT, limit=LIMIT, samples=2)
+    assert ended.overall == direct(tmp_path / "plain", "cmmlu", limit=LIMIT, samples=2)
 
 
 def test_a_sample_that_failed_or_ran_into_a_limit_is_no_zero(logs: dict[str, Any], tmp_path: Path) -> None:

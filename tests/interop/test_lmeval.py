@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.handmade import opened
-from cli.collected import write_jsonl
-from interop.command import command, grade
+from interop.command import command, direct, grade
 from interop.replies import dice, reply_to
 from viva.types import Question, Sampling
 
@@ -42,10 +41,6 @@ def load(**given):
 
 LIMIT = 60
 """SynEval's sample has 1,161 questions."""
-
-
-def limited(benchmark: str) -> tuple[object, ...]:
-    return ("--limit", LIMIT) if benchmark == "syneval" else ()
 
 
 def cmmlu() -> list[Question]:
@@ -128,27 +123,15 @@ def next_reply(asked: dict[str, Question], text: str) -> str:
     return reply_to(question)
 
 
-def direct(folder: Path, benchmark: str, samples: int = 1) -> dict[str, Any]:
-    """The same answers graded from a plain file."""
-    folder.mkdir()
-    rows = [
-        {"question": question.id, "sample": sample, "text": reply_to(question, sample)}
-        for question in opened(benchmark, limit=LIMIT if benchmark == "syneval" else None).questions()
-        for sample in range(samples)
-    ]
-    write_jsonl(folder / "plain.jsonl", rows)
-    ended = grade(folder, benchmark, "plain.jsonl", *limited(benchmark))
-    return ended.overall
-
-
 @pytest.mark.parametrize("benchmark", ["cmmlu", "csbench", "syneval"])
 def test_lm_eval_scores_our_tasks_as_we_do_and_we_grade_what_it_wrote(
     outputs: dict[str, Any], tmp_path: Path, benchmark: str
 ) -> None:
-    plain = direct(tmp_path / "plain", benchmark)
+    limit = LIMIT if benchmark == "syneval" else None
+    plain = direct(tmp_path / "plain", benchmark, limit=limit)
     assert outputs["ours"]["results"][f"viva_{benchmark}"]["viva,none"] == pytest.approx(plain["mean"])
     (samples,) = (outputs["folder"] / "ours").rglob(f"samples_viva_{benchmark}_*.jsonl")
-    ended = grade(tmp_path, benchmark, samples, *limited(benchmark))
+    ended = grade(tmp_path, benchmark, samples, *(("--limit", limit) if limit else ()))
     assert ended.overall == plain
     assert "by id" in ended.err
 

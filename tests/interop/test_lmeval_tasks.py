@@ -214,7 +214,6 @@ def said(exam: Exam) -> dict[str, str]:
     )
     for at, question in enumerate(exam.questions()):
         request = exam.request(question, 0, Sampling())
-        assert isinstance(request, Generate)
         gold = str((question.answer, *question.accepted)[at % (1 + len(question.accepted))])
         reply = ways[at % len(ways)].format(gold if at % 4 else gold.rpartition("#### ")[2])
         for stop in request.sampling.stop:
@@ -239,7 +238,6 @@ def compare(both: Both) -> None:
         parts: list[dict[str, float]] = []
         for question in exam.questions():
             request = exam.request(question, 0, Sampling())
-            assert isinstance(request, Choose)
             found = tuple(Likelihood(likelihood(str(request.prompt), text), 2) for text in request.continuations)
             parts.append(exam.score(question, Response(likelihoods=found)).parts)
         theirs = replying(both, {})

@@ -165,29 +165,18 @@ def test_any_item_is_matched_or_missed_and_nothing_breaks(texts: list[str], ids:
     assert len(list(rows_of(matching.found))) == len(matching.found)
 
 
-@given(st.sampled_from(SET), st.text(max_size=40), st.text(max_size=40), st.integers(1, 3))
-def test_a_question_is_found_in_whatever_stands_around_it(one: Question, before: str, after: str, blanks: int) -> None:
-    asked = prompt(one).replace(" ", " " * blanks)
-    matching = KNOWN.match([item(f"{before}\n{asked}\n{after}")])
-    if one.id in ("a/0", "b/0"):
-        assert matching.found[0].question.id == "a/0", "the first of the twins"
-    elif matching.found:
-        assert matching.found[0].question.id == one.id
-
-
 KNOWN = QuestionMatcher(SET)
 
 
 @each_row("csbench", "cmmlu", "clrbench", "infibench", "syneval")
 def test_every_question_of_a_sample_is_found_by_its_prompt(benchmark: str) -> None:
-    from viva.types import Generate, Sampling
+    from viva.types import Sampling
 
     exam = opened(benchmark, limit=100)
     questions = list(exam.questions())
     items = []
     for one in questions:
         request = exam.request(one, 0, Sampling())
-        assert isinstance(request, Generate)
         items.append(
             item(*(turn.content for turn in request.prompt if not isinstance(turn, str)), gold=one.answer or "")
         )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from benchmarks.handmade import opened
 from cli.collected import dangerous, write_csv, write_jsonl
-from interop.command import command, grade
+from interop.command import command, direct, grade
 from interop.replies import reply_to
 from rows import each_row
 from viva.errors import DataError
@@ -50,9 +50,7 @@ def write_predictions(path: Path, entries: list[dict[str, Any]]) -> Path:
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The same answers graded from a plain file."""
-    folder = tmp_path_factory.mktemp("plain")
-    write_jsonl(folder / "plain.jsonl", [{"question": q.id, "text": reply_to(q)} for q in cmmlu()])
-    return grade(folder, "cmmlu", "plain.jsonl").overall
+    return direct(tmp_path_factory.mktemp("plain"), "cmmlu")
 
 
 def test_predictions_of_opencompass_also_in_shards_of_a_folder(tmp_path: Path, plain: dict[str, Any]) -> None:

@@ -10,7 +10,9 @@ from urllib.parse import quote
 
 import pytest
 
+from benchmarks import handmade
 from cli.told import told
+from interop.command import command
 from interop.exported import export_command, exported, hostile_run, results, scores
 from viva.errors import VivaError
 
@@ -99,10 +101,7 @@ def test_summaries_headers_and_single_samples_can_be_read_alone(logs: Any, out: 
 def test_a_json_log_says_the_same(logs: Any, run: Path, out: Path, tmp_path: Path) -> None:
     with pytest.raises(VivaError, match=r"one log.*here are 2: name a folder"):
         told(export_command, run, "--to", "inspect", "--out", tmp_path / "one.json")
-    from viva.cli.ask.run import run_command
-
-    arguments = ["cmmlu", "--limit", "4", "--model", "baseline/first", "--run", str(tmp_path / "run")]
-    run_command.main([*arguments, "--progress", "quiet"], standalone_mode=False)
+    assert command(tmp_path, "run", "cmmlu", "--limit", 4, "--model", "baseline/first", "--run", "run").code == 0
     path = exported(tmp_path / "run", "inspect", tmp_path / "one.json")
     archive = exported(tmp_path / "run", "inspect", tmp_path / "one.eval")
     assert json.loads(path.read_text(encoding="utf-8"))["version"] == 2
@@ -111,20 +110,13 @@ def test_a_json_log_says_the_same(logs: Any, run: Path, out: Path, tmp_path: Pat
     assert by_id == by_other_id
     assert len(by_id) == 4
     assert log.results.model_dump_json() == other.results.model_dump_json()
-    for question in next(iter(opened_exams("cmmlu"))).questions():
+    for question in handmade.opened("cmmlu").questions():
         if question.id in by_id:
             sample = next(sample for sample in log.samples if sample.id == question.id)
             assert (tuple(sample.choices), sample.target) == (question.options, question.answer)
             by_id.pop(question.id)
     assert not by_id
     assert not list(tmp_path.glob(".*"))
-
-
-def opened_exams(name: str) -> list[Any]:
-    from viva.runs.config import TaskOptions
-    from viva.runs.exams import open_exams
-
-    return [exam for exam, _ in open_exams((name,), TaskOptions())]
 
 
 def test_hostile_texts_come_back_as_they_were_and_choose_no_path(logs: Any, tmp_path: Path) -> None:
@@ -173,8 +165,6 @@ def test_the_view_server_shows_them(logs: Any, out: Path) -> None:
 
 
 def test_what_we_wrote_we_grade_to_the_same_scores(logs: Any, tmp_path: Path) -> None:
-    from viva.cli.grade.grade import grade_command
-
     fates: list[dict[str, Any]] = [
         {"text": "A"},
         {"text": None, "error": "down"},
@@ -188,11 +178,9 @@ def test_what_we_wrote_we_grade_to_the_same_scores(logs: Any, tmp_path: Path) ->
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
 
     def graded(what: Path, name: str) -> list[tuple[object, ...]]:
-        start = ["cmmlu", str(what), "--questions", str(tmp_path / "answers.jsonl"), "--run", str(tmp_path / name)]
-        grade_command.main([*start, "--progress", "quiet"], standalone_mode=False)
-        return [
-            tuple(row[key] for key in ("question", "sample", "value", "outcome")) for row in scores(tmp_path / name)
-        ]
+        command(tmp_path, "grade", "cmmlu", what, "--questions", "answers.jsonl", "--run", name)
+        keys = ("question", "sample", "value", "outcome")
+        return [tuple(row[key] for key in keys) for row in scores(tmp_path / name)]
 
     ours = graded(tmp_path / "answers.jsonl", "run")
     assert {outcome for *_, outcome in ours} >= {"error", "truncated"}

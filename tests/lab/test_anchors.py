@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.responders import subjects, world
+from analysis.responders import subjects
 from rows import tabled
 from viva.errors import DataError
 from viva.lab.items.anchor_choice import choose, interval, predict
 from viva.lab.items.anchor_error import validate
-from viva.lab.items.curves import GRID, SCORES, full_scores, known_curves
 
 
 def test_models_that_toss_coins_are_not_predicted_and_that_is_said() -> None:
@@ -52,16 +49,6 @@ def test_nothing_of_a_held_out_family_reaches_its_prediction() -> None:
     assert own != apart
 
 
-def test_the_order_of_models_and_of_families_decides_nothing() -> None:
-    scores, families = subjects(9, 300, 2), ["a", "a", "b", "c", "c", "d", "e", "e", "f"]
-    first = validate(scores, 30, families=families, rounds=2)
-    turn = np.random.default_rng(1).permutation(9)
-    other = validate(scores[turn], 30, families=[families[place] for place in turn], rounds=2)
-    assert choose(scores[turn], 30).questions.tolist() == choose(scores, 30).questions.tolist()
-    assert other.anchors.error == pytest.approx(first.anchors.error)
-    assert other.inflation == pytest.approx(first.inflation)
-
-
 def test_blocks_all_give_anchors_and_shares_count() -> None:
     scores = subjects(20, 300, 1)
     anchors = choose(scores, 30)
@@ -75,24 +62,6 @@ def test_blocks_all_give_anchors_and_shares_count() -> None:
     assert weighed.reader.shares.sum() + weighed.reader.rest[-1] <= 1 + 1e-9
     few = choose(scores[:, :10], 9, np.r_[0.9, np.full(9, 0.1 / 9)])
     assert len(few.questions) == 9, "a block of one question gives one, and the others more"
-
-
-def test_anchors_are_of_the_difficulty_at_which_models_differ() -> None:
-    made = world(30, 800, 5, spread=0.8)
-    anchors = choose(made.scores, 60)
-    assert made.discrimination[anchors.questions].mean() > 1.3 * made.discrimination.mean()
-
-
-def test_curves_are_those_of_the_questions() -> None:
-    made = world(40, 1500, 3)
-    full, curves = known_curves(made.scores, np.full(1500, 1 / 1500))
-    assert ((curves > 0) & (curves < 1)).all()
-    # What models of an ability score on average is the full score that this ability is the logit of.
-    within = (full.min() <= SCORES) & (full.max() >= SCORES)
-    assert np.abs(curves.mean(axis=0) - SCORES)[within].max() < 0.02
-    easy, hard = np.argmin(made.difficulty), np.argmax(made.difficulty)
-    middle = len(GRID) // 2
-    assert curves[easy, middle] > 0.75 > 0.25 > curves[hard, middle]
 
 
 @given(st.integers(0, 10_000), st.integers(3, 9), st.integers(2, 40))
@@ -115,29 +84,6 @@ def test_a_prediction_is_a_score_and_knows_less_with_fewer_answers(seed: int, mo
     order = np.argsort(answers)
     assert predict(reader, np.sort(answers))[0] >= 0
     assert len(order) == count
-
-
-def test_more_right_answers_are_a_higher_score() -> None:
-    reader = choose(subjects(12, 200, 6), 20).reader
-    by_rising = np.argsort(reader.curves[:, 0] - reader.curves[:, -1])
-    answers, values = np.zeros(20), []
-    for place in by_rising[:15]:  # questions on which better models do better
-        values.append(predict(reader, answers)[0])
-        answers[place] = 1.0
-    assert all(one < next_ for one, next_ in pairwise(values))
-
-
-def test_lost_answers_are_taken_for_what_questions_as_hard_had() -> None:
-    made = world(12, 1000, 7)
-    shares, true = np.full(1000, 1 / 1000), made.scores.mean(axis=1)
-    hard = np.argsort(made.difficulty)[-300:]
-    scores = made.scores.copy()
-    scores[3, hard[::2]] = np.nan  # what is left is easier than the exam
-    found = full_scores(scores, shares)
-    assert np.nanmean(scores[3]) > true[3] + 0.04
-    assert found[3] == pytest.approx(true[3], abs=0.02)
-    assert np.delete(found, 3) == pytest.approx(np.delete(true, 3))
-    assert validate(scores, 50, rounds=2).anchors.error < 0.08
 
 
 def test_what_cannot_be_chosen_is_refused_with_a_reason() -> None:

@@ -1,13 +1,17 @@
-"""Variance components by analysis of variance and REML, with the coverage of their intervals."""
+"""Variance components by analysis of variance and REML, and their intervals; designs, full and in fractions."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from viva.designs import Design, Factor
 from viva.lab.variation.cells import factorial
 from viva.lab.variation.components import CELL, CHANCE, JUDGE, QUESTION, Components, Floats, estimate, positions
 
@@ -99,23 +103,6 @@ def test_a_full_design_gives_the_analysis_of_variance() -> None:
     assert whole.error_with(50, 1) > whole.error_with(50, 4) > whole.error_with(500, 4)
     for axes, name in (names | {(0, 1, 2): cell}).items():
         assert math.isclose(found[name], wanted[axes], rel_tol=1e-9, abs_tol=1e-12), name
-
-
-def test_judges_of_a_full_design_give_the_analysis_of_variance() -> None:
-    random = np.random.default_rng(23)
-    cells = [*factorial([3, 4])]
-    own = dict.fromkeys((JUDGE, f"{QUESTION} × {JUDGE}", f"prompt × {JUDGE}", f"{CHANCE} × {JUDGE}"), 0.1)
-    values = judged(random, simulated(random, 30, cells, 1), 3, own)
-    found = estimate(values, cells, NAMES)
-    of = dict(zip((QUESTION, "prompt", "order", JUDGE), range(4), strict=True))
-    wanted = random_effects(values.reshape(30, 3, 4, 3))
-    assert len(found.components) == len(wanted) == 15
-    for one in found.components:
-        name = one.name.removesuffix(f", {CHANCE}").replace(CELL, "prompt × order")
-        axes = tuple(sorted(of[part] for part in name.split(" × ")))
-        assert math.isclose(one.variance, wanted[axes], rel_tol=1e-9, abs_tol=1e-12), one.name
-    assert math.isclose(sum(share or 0.0 for share in found.shares().values()), 1.0)
-    assert math.isclose(found.mean, float(values.mean()))
 
 
 def test_judges_of_several_answers_give_the_analysis_of_variance_of_nested_answers() -> None:
@@ -241,3 +228,43 @@ def test_a_model_that_says_a_has_all_its_excess_there() -> None:
     fair = positions([[(gold, gold) for gold in "AB"], [("A", "B"), ("B", "A")]])
     assert all(one.low <= 0 <= one.high for one in fair)
     assert positions(said[:1]) == ()
+
+
+SIZES = st.lists(st.integers(2, 4), min_size=1, max_size=4)
+
+
+@settings(max_examples=settings.default.max_examples // 5)
+@given(SIZES, st.integers(2, 24))
+def test_every_level_is_there_equally_often_or_once_more(sizes: list[int], wanted: int) -> None:
+    cells = factorial(sizes, wanted)
+    assert len(cells) == min(wanted, math.prod(sizes))
+    assert wanted < math.prod(sizes) or cells == tuple(itertools.product(*map(range, sizes))), "every combination once"
+    assert cells[0] == (0,) * len(sizes)
+    assert factorial(sizes, wanted) == cells
+    for at, size in enumerate(sizes):
+        counts = Counter(cell[at] for cell in cells)
+        assert set(counts) <= set(range(size))
+        assert max(counts.values()) - min(counts.get(level, 0) for level in range(size)) <= 1
+
+
+def test_where_there_is_an_orthogonal_array_it_is_found() -> None:
+    for sizes, cells in (([2, 2, 2], 4), ([3, 3, 3], 9)):
+        found = factorial(sizes, cells)
+        for one, other in itertools.combinations(range(len(sizes)), 2):
+            pairs = Counter((cell[one], cell[other]) for cell in found)
+            assert set(pairs.values()) == {cells // (sizes[one] * sizes[other])}
+
+
+def test_a_design_says_whether_its_cells_have_levels_that_exist() -> None:
+    prompt, order = Factor("prompt", ("base", "brief")), Factor("order", ("0", "1", "2"))
+    good = Design((prompt, order), factorial([2, 3]))
+    assert good.sound
+    assert good.summary == "prompt2.order3"
+    assert good.named(7) == good.named(1) == {"prompt": "base", "order": "1"}
+    assert Design((prompt, order), good.cells[:4]).summary == "prompt2.order3.in4"
+    for bad in (
+        Design((prompt, order), ((0, 0), (0, 3))),
+        Design((prompt, order), ((0, 0), (1,))),
+        Design((prompt, prompt), ((0, 0), (1, 1))),
+    ):
+        assert not bad.sound

@@ -1,7 +1,6 @@
 """Every command of the lab and of building as a function: its options, a result of one shape, errors that name
 parameters."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +47,6 @@ def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
             assert_shape(function(*given, **options), drawn=drawn)
 
 
-def test_figures_of_a_frame_are_null_where_there_are_none(here: viva.Run) -> None:
-    frame = viva.lab.item_analysis("scores.csv").to_frame()
-    assert frame["facility"].to_list() == [1.0, 0.5]
-    assert frame["discrimination"].null_count() == 2
-
-
 def test_errors_name_parameters(here: viva.Run) -> None:
     refused: list[tuple[Any, tuple[Any, ...], dict[str, Any], str]] = [
         (viva.lab.judge_bias, ("run",), {}, "name the one to examine with judge=MODEL"),
@@ -67,12 +60,3 @@ def test_errors_name_parameters(here: viva.Run) -> None:
             function(*given, **options)
     with pytest.raises(AttributeError, match=r"module 'viva\.lab' has no attribute 'plam'"):
         viva.lab.plam  # noqa: B018
-
-
-def test_a_study_may_be_made_where_an_event_loop_runs(here: viva.Run) -> None:
-    async def notebook() -> int:
-        with pytest.raises(viva.VivaError, match="how probable"):
-            viva.lab.perplexity("texts.jsonl", field="text", model="baseline/first")
-        return len(viva.lab.plan().tables())
-
-    assert asyncio.run(notebook()) > 0

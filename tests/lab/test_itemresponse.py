@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.responders import lsat6, probability, world
+from analysis.responders import lsat6, world
 from rows import each_row
 from viva.errors import DataError
 from viva.lab.items.quadrature import State, Work, derivatives, posterior_of
@@ -97,17 +97,6 @@ def test_estimates_lie_where_the_likelihood_and_the_priors_are_level() -> None:
         assert by_log_slope(place) == pytest.approx((np.log(slope[place]) - usual) / SPREAD**2, abs=0.05)
 
 
-def test_many_models_bring_the_true_parameters_back() -> None:
-    made = world(1000, 25, 11)
-    found = fit(made.scores, "2pl")
-    assert np.corrcoef(found.items.difficulty, made.difficulty)[0, 1] > 0.985
-    assert np.corrcoef(found.items.discrimination, made.discrimination)[0, 1] > 0.9
-    assert np.corrcoef(found.ability, made.ability)[0, 1] > 0.88
-    assert np.abs(found.items.infit - 1).max() < 0.1, "the model holds, so no question is erratic"
-    assert np.abs(found.items.infit.mean() - 1) < 0.01
-    assert np.abs(found.items.outfit.mean() - 1) < 0.05
-
-
 def abilities(scores: Floats, discrimination: Floats, difficulty: Floats) -> tuple[Floats, Floats]:
     """Means and standard deviations of the posteriors of models on questions whose parameters are known."""
     start = np.zeros(len(scores))
@@ -116,84 +105,6 @@ def abilities(scores: Floats, discrimination: Floats, difficulty: Floats) -> tup
     )
     posterior = posterior_of(Work(scores), known, newton=25)
     return posterior.mean, np.sqrt(posterior.variance)
-
-
-def test_abilities_by_known_questions_are_those_of_the_posterior() -> None:
-    made = world(200, 30, 5)
-    ability, error = abilities(made.scores, made.discrimination, made.difficulty)
-    z = np.outer(GRID, made.discrimination) - made.discrimination * made.difficulty
-    logs = made.scores @ -np.logaddexp(0, -z).T + (1 - made.scores) @ -np.logaddexp(0, z).T - GRID**2 / 2
-    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
-    expected = weights @ GRID
-    assert ability == pytest.approx(expected, abs=1e-4)
-    assert error == pytest.approx(np.sqrt(weights @ GRID**2 - expected**2), abs=1e-4)
-    assert np.mean(np.abs(ability - made.ability) < 1.96 * error) > 0.9
-
-
-def test_a_model_without_answers_has_the_prior() -> None:
-    ability, error = abilities(np.full((1, 3), np.nan), np.ones(3), np.zeros(3))
-    assert ability == pytest.approx([0.0], abs=1e-9)
-    assert error == pytest.approx([1.0], abs=1e-6)
-
-
-@pytest.mark.parametrize("logistic", ["1pl", "2pl"])
-def test_three_models_and_questions_that_all_or_none_pass_do_not_blow_up(logistic: str) -> None:
-    made = world(3, 200, 2)
-    made.scores[:, 0], made.scores[:, 1] = 1.0, 0.0
-    found = fit(made.scores, "1pl" if logistic == "1pl" else "2pl")
-    assert found.converged
-    assert found.items.difficulty[0] < np.median(found.items.difficulty) < found.items.difficulty[1]
-    assert np.abs(found.items.difficulty).max() < 12
-    assert np.isfinite(found.items.difficulty_error).all()
-    assert found.items.difficulty_error[0] > np.median(found.items.difficulty_error)
-    if logistic == "1pl":  # of questions that weigh the same, right answers are just counted
-        assert (np.diff(found.ability[made.scores.mean(axis=1).argsort()]) > -1e-6).all()
-
-
-def test_gaps_cost_precision_and_nothing_else() -> None:
-    made = world(60, 300, 9)
-    holes = made.scores.copy()
-    holes[np.random.default_rng(1).random(holes.shape) < 0.4] = np.nan
-    whole, gappy = fit(made.scores, "2pl"), fit(holes, "2pl")
-    assert np.corrcoef(whole.ability, gappy.ability)[0, 1] > 0.99
-    assert gappy.ability_error.mean() == pytest.approx(whole.ability_error.mean() / np.sqrt(0.6), rel=0.1)
-    assert gappy.converged
-
-
-def test_shares_of_an_answer_have_no_likelihood_and_errors_on_the_safe_side() -> None:
-    inside: list[float] = []
-    for seed in range(3):
-        made = world(30, 200, 40 + seed)
-        p = probability(made.ability, made.discrimination, made.difficulty)
-        shares = np.random.default_rng(seed).binomial(5, p) / 5
-        found = fit(shares, "2pl")
-        assert found.log_likelihood is None
-        assert found.aic is None
-        assert found.bic is None
-        inside += list(np.abs(found.ability - made.standard) < 1.96 * found.ability_error)
-    assert np.mean(inside) > 0.97
-
-
-@pytest.mark.parametrize("guessing", [0.0, 0.25])
-def test_derivatives_are_those_of_the_log_likelihood(guessing: float) -> None:
-    z, step = np.linspace(-4, 4, 33), 1e-4
-
-    def log_likelihood(point: float, at: Floats) -> Floats:
-        p = guessing + (1 - guessing) / (1 + np.exp(-at))
-        found: Floats = point * np.log(p) + (1 - point) * np.log(1 - p)
-        return found
-
-    known = 1 / (1 + np.exp(-z))
-    right = guessing + (1 - guessing) * known
-    expected = np.zeros_like(z)
-    for point in (0.0, 0.3, 1.0):
-        first, information = derivatives(known, np.full_like(z, point), guessing)
-        low, middle, high = (log_likelihood(point, z + sign * step) for sign in (-1, 0, 1))
-        assert first == pytest.approx((high - low) / (2 * step), abs=1e-6)
-        if point in (0.0, 1.0):
-            expected -= (right if point else 1 - right) * (high - 2 * middle + low) / step**2
-    assert information == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_question_with_a_wrong_gold_answer_is_erratic() -> None:
@@ -248,3 +159,47 @@ def test_whatever_the_scores_the_figures_are_finite(seed: int, models: int, ques
     assert all(np.isfinite(figure).all() for figure in figures)
     assert (found.items.discrimination > 0).all()
     assert found.ability.mean() == pytest.approx(0, abs=0.02)
+
+
+def test_abilities_by_known_questions_are_those_of_the_posterior() -> None:
+    made = world(200, 30, 5)
+    ability, error = abilities(made.scores, made.discrimination, made.difficulty)
+    z = np.outer(GRID, made.discrimination) - made.discrimination * made.difficulty
+    logs = made.scores @ -np.logaddexp(0, -z).T + (1 - made.scores) @ -np.logaddexp(0, z).T - GRID**2 / 2
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    expected = weights @ GRID
+    assert ability == pytest.approx(expected, abs=1e-4)
+    assert error == pytest.approx(np.sqrt(weights @ GRID**2 - expected**2), abs=1e-4)
+    assert np.mean(np.abs(ability - made.ability) < 1.96 * error) > 0.9
+
+
+def test_gaps_cost_precision_and_nothing_else() -> None:
+    made = world(60, 300, 9)
+    holes = made.scores.copy()
+    holes[np.random.default_rng(1).random(holes.shape) < 0.4] = np.nan
+    whole, gappy = fit(made.scores, "2pl"), fit(holes, "2pl")
+    assert np.corrcoef(whole.ability, gappy.ability)[0, 1] > 0.99
+    assert gappy.ability_error.mean() == pytest.approx(whole.ability_error.mean() / np.sqrt(0.6), rel=0.1)
+    assert gappy.converged
+
+
+@pytest.mark.parametrize("guessing", [0.0, 0.25])
+def test_derivatives_are_those_of_the_log_likelihood(guessing: float) -> None:
+    z, step = np.linspace(-4, 4, 33), 1e-4
+
+    def log_likelihood(point: float, at: Floats) -> Floats:
+        p = guessing + (1 - guessing) / (1 + np.exp(-at))
+        found: Floats = point * np.log(p) + (1 - point) * np.log(1 - p)
+        return found
+
+    known = 1 / (1 + np.exp(-z))
+    right = guessing + (1 - guessing) * known
+    expected = np.zeros_like(z)
+    for point in (0.0, 0.3, 1.0):
+        first, information = derivatives(known, np.full_like(z, point), guessing)
+        low, middle, high = (log_likelihood(point, z + sign * step) for sign in (-1, 0, 1))
+        assert first == pytest.approx((high - low) / (2 * step), abs=1e-6)
+        if point in (0.0, 1.0):
+            expected -= (right if point else 1 - right) * (high - 2 * middle + low) / step**2
+    assert information == pytest.approx(expected, abs=1e-5)

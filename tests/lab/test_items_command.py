@@ -19,6 +19,7 @@ from analysis.responders import subjects, world
 from cli.collected import dangerous
 from cli.told import command_of, rows_of, told
 from rows import each_row, tabled, tables_beside
+from servers.fixtures import QUIET
 from viva.cli.ask.run import run_command
 from viva.cli.look.show import show_command
 from viva.engine.folder import RunFolder
@@ -54,16 +55,9 @@ def item_scores(scores: Any, name: str = "scores.csv") -> Path:
     return Path(name)
 
 
-def run(name: str, seed: int, *arguments: object) -> str:
-    return told(
-        run_command,
-        "cmmlu",
-        *("--model", "baseline/random"),
-        *("--seed", seed),
-        *("--run", name),
-        *("--progress", "quiet"),
-        *arguments,
-    )
+def run(name: str, seed: int, *arguments: object, benchmark: str = "cmmlu") -> str:
+    asked = (benchmark, "--model", "baseline/random", "--seed", seed, "--run", name, *QUIET)
+    return told(run_command, *asked, *arguments)
 
 
 def test_the_published_item_scores_at_a_glance(published: Path) -> None:
@@ -81,18 +75,6 @@ def test_levels_from_a_table_are_those_of_viva_reduce(published: Path) -> None:
     assert "--warm MODEL" in text
     found = rows(items(folder / "item_scores.csv.gz", *given, "--format", "csv"))
     assert [sum(row["level"] == level for row in found) for level in ("1", "2")] == [92, 54]
-
-
-def test_anchors_of_the_published_scores_predict_and_say_how_well(published: Path) -> None:
-    source = published / "infibench" / "item_scores.csv.gz"
-    text = items(source, "--anchors", 40, "--out", "anchors.csv")
-    assert "random questions, plain mean" in text
-    assert "known to a factor of 6.3" in text
-    anchors = rows(Path("anchors.csv").read_text())
-    assert len(anchors) == 40
-    assert sum(float(row["share"]) for row in anchors) == pytest.approx(40 / 234)
-    text = items("--predict", source, "--anchors-file", "anchors.csv")
-    assert "A model that the anchors were chosen by is predicted too far from the middle" in text
 
 
 def test_anchors_predict_a_model_that_had_no_part_and_the_order_of_rows_decides_nothing() -> None:
@@ -242,14 +224,7 @@ def test_unscored_answers_are_missing_and_questions_without_any_are_left_out() -
 
 def test_several_exams_are_told_one_by_one_and_chosen_by_name() -> None:
     run("r", 1)
-    told(
-        run_command,
-        "csbench",
-        *("--only", "comprehension"),
-        *("--model", "baseline/random"),
-        *("--run", "s"),
-        *("--progress", "quiet"),
-    )
+    run("s", 0, "--only", "comprehension", benchmark="csbench")
     assert exams(items("r", "s", "--format", "json")) == {"cmmlu-zh", "csbench-en"}
     with pytest.raises(VivaError, match="choose one by --exam: cmmlu-zh, csbench-en"):
         items("r", "s", "--anchors", 5)
@@ -307,10 +282,13 @@ def test_names_that_want_to_run_do_not() -> None:
     assert "<U+001B>" in Path("anchors.csv").read_text()
 
 
-def test_a_chart_without_a_fit_and_one_of_a_single_model() -> None:
-    item_scores(world(6, 40, 2).scores)
-    items("scores.csv", "--chart", "many.json")
-    item_scores(world(1, 40, 2).scores)
-    items("scores.csv", "--chart", "one.json")
-    assert "discrimination" in Path("many.json").read_text()
-    assert '"questions"' in Path("one.json").read_text()
+def test_anchors_of_the_published_scores_predict_and_say_how_well(published: Path) -> None:
+    source = published / "infibench" / "item_scores.csv.gz"
+    text = items(source, "--anchors", 40, "--out", "anchors.csv")
+    assert "random questions, plain mean" in text
+    assert "known to a factor of 6.3" in text
+    anchors = rows(Path("anchors.csv").read_text())
+    assert len(anchors) == 40
+    assert sum(float(row["share"]) for row in anchors) == pytest.approx(40 / 234)
+    text = items("--predict", source, "--anchors-file", "anchors.csv")
+    assert "A model that the anchors were chosen by is predicted too far from the middle" in text

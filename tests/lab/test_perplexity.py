@@ -4,7 +4,6 @@ import itertools
 import math
 
 import msgspec
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,15 +65,6 @@ def test_intervals_stay_where_figures_can_be() -> None:
     assert (found.per_token.low, found.bits_per_byte.low, found.min_k.high) == (1.0, 0.0, 0.0)
 
 
-def test_texts_of_one_length_have_the_textbooks_interval_of_a_mean() -> None:
-    nlls = [3.0, 5.0, 4.0, 8.0]
-    found = figures([reading(nll, 2, -nll) for nll in nlls])
-    half = 3.182446 * np.std(nlls, ddof=1) / 2  # Student's t with 3 degrees of freedom
-    assert found.min_k.low == pytest.approx(-5 - half, rel=1e-5)
-    assert found.min_k.high == pytest.approx(-5 + half, rel=1e-5)
-    assert found.per_token.low == pytest.approx(math.exp((5 - half) / 2), rel=1e-5)
-
-
 @given(st.lists(readings, min_size=2, max_size=12))
 def test_an_interval_is_that_of_leaving_out_each_text_in_turn(all_of_them: list[Reading]) -> None:
     def rate(some: list[Reading]) -> float:
@@ -86,31 +76,6 @@ def test_an_interval_is_that_of_leaving_out_each_text_in_turn(all_of_them: list[
     moves = [rate(all_of_them[:i] + all_of_them[i + 1 :]) - found.value for i in range(n)]
     error = math.sqrt((n - 1) / n * sum(move**2 for move in moves))
     assert found.high - found.value == pytest.approx(t_quantile(n - 1) * error, rel=1e-6, abs=1e-9)
-
-
-@given(st.lists(readings, min_size=1, max_size=12))
-def test_a_set_is_between_its_texts(all_of_them: list[Reading]) -> None:
-    own = [math.exp(one.nll / one.tokens) for one in all_of_them]
-    found = figures(all_of_them)
-    for figure in (found.per_token, found.mean_of_texts):
-        assert min(own) * (1 - 1e-9) <= figure.value <= max(own) * (1 + 1e-9)
-        assert (figure.low is None) == (len(own) == 1)
-        assert figure.low is None or figure.high is None or 0 <= figure.low <= figure.value <= figure.high
-
-
-def test_a_text_that_is_there_thrice_counts_thrice_and_tells_once() -> None:
-    first, second, third = reading(4.0, 2), reading(9.0, 3), reading(5.0, 5)
-    thrice = figures([reading(4.0, 2, times=3), second, third])
-    copies = figures([first, first, first, second, third])
-    assert (thrice.texts, thrice.different, thrice.tokens) == (5, 3, 14)
-    for one, other in (
-        (thrice.per_token, copies.per_token),
-        (thrice.per_byte, copies.per_byte),
-        (thrice.mean_of_texts, copies.mean_of_texts),
-        (thrice.min_k, copies.min_k),
-    ):
-        assert value(one) == pytest.approx(value(other))
-    assert thrice.per_token.high > copies.per_token.high
 
 
 def test_what_has_no_scored_token_is_counted_and_in_no_figure() -> None:

@@ -10,13 +10,14 @@ import math
 import os
 import signal
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import viva as library
-from cli.collected import questions, refused, write_csv, write_jsonl
+from cli.collected import refused, write_jsonl
 from cli.told import command_of, rows_of, told
 from models.local.tiny import make_model
 from rows import each_row, tables_beside
@@ -80,24 +81,6 @@ def by_transformers(folder: Path, texts: list[str]) -> tuple[float, int]:
     return nll, count
 
 
-def continued(folder: Path, prompts: list[str]) -> list[str]:
-    """What the model itself goes on with, greedily: texts that it surely knows."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
-    # Single bytes make no text, and would come back as other tokens.
-    torn = [number for number in range(len(tokenizer)) if not tokenizer.decode([number]).strip(" \ufffd").isascii()]
-    torn += [number for number in range(len(tokenizer)) if len(tokenizer.decode([number]).strip()) < 2]
-    texts: list[str] = []
-    for prompt in prompts:
-        ids = tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)
-        with torch.no_grad():
-            out = model.generate(**ids, max_new_tokens=30, min_new_tokens=30, do_sample=False, suppress_tokens=torn)
-        texts.append(tokenizer.decode(out[0], skip_special_tokens=True))
-    return texts
-
-
 class Uniform:
     """A model to which every byte is as probable as any other: its perplexity per byte is 256."""
 
@@ -141,49 +124,15 @@ def a_set(*texts: str, name: str = "set") -> TextSet:
     return one
 
 
-def measured(model: Uniform, *sets: TextSet, items: Items | None = None, **wish: Any) -> Measured:
+def measured(model: Uniform, *sets: TextSet, path: Path | None = None, **wish: Any) -> Measured:
+    """What a run of the command finds, which keeps items in a file."""
     wish = {"field": "question", "k": 20.0, "progress": "quiet"} | wish
-    (found,) = asyncio.run(measure([model], MeasureConfig(sets=sets, **wish), items or Items(None)))
+    with closing(Items(path)) as items:
+        (found,) = asyncio.run(measure([model], MeasureConfig(sets=sets, **wish), items))
     return found
 
 
 # Figures
-
-
-@pytest.mark.slow
-@pytest.mark.torch("transformers")
-def test_figures_are_those_that_transformers_gives(llama: Path) -> None:
-    sample = [question.text for question in questions("csbench", "en")]
-    chosen = [sample[index * len(sample) // 8] for index in range(8)]
-    nll, count = by_transformers(llama, chosen)
-    content = report("csbench", "--limit", 8, "--model", f"hf/{llama}")
-    (row,) = content["rows"]
-    assert (row["set"], row["model"], row["texts"], row["tokens"]) == ("csbench-en", "hf/tiny", 8, count)
-    assert row["bytes"] == len("".join(chosen).encode())
-    assert row["per_token"] == pytest.approx(math.exp(nll / count), rel=1e-4)
-    assert row["bits_per_byte"] == pytest.approx(nll / row["bytes"] / math.log(2), rel=1e-4)
-    assert row["per_character"] == pytest.approx(math.exp(nll / len("".join(chosen))), rel=1e-3)
-    assert any("bundled sample" in note for note in content["notes"])
-
-
-@pytest.mark.torch("transformers")
-def test_a_set_that_the_model_knows_stands_out(llama: Path) -> None:
-    prompts = [question.text[:12] for question in questions("csbench", "en")[:6]]
-    leaked = write_jsonl(Path("leaked.jsonl"), ({"text": text} for text in continued(llama, prompts)))
-    fresh = [question.text[:120] for question in questions("syneval", "en")[:6]]
-    other = write_csv(Path("fresh.csv"), ({"id": i, "text": text} for i, text in enumerate(fresh)), ["id", "text"])
-    command = (leaked, f"new={other}", "--field", "text", "--model", f"hf/{llama}", "--items", "items.jsonl")
-    content = report(*command)
-    known, new, beside = content["rows"]
-    assert known["per_token_high"] < new["per_token_low"]
-    assert (beside["set"], beside["against"]) == ("leaked", "new")
-    assert beside["ratio_high"] < 0.5
-    assert beside["difference_low"] > 0
-    assert beside["auc"] > 0.9
-    assert beside["p"] < 0.01
-    shown = perplexity(*command)
-    assert "What this does not prove" in shown
-    assert "Sets beside each other" in shown
 
 
 @pytest.mark.torch("transformers")
@@ -235,6 +184,7 @@ def test_two_models_and_a_tag(llama: Path, bare: Path) -> None:
     assert any("s, u: 1 texts stand in both" in note for note in content["notes"])
     shown = perplexity(*both)
     assert "Bits per byte" in shown
+    assert "What this does not prove" in shown
 
 
 # The file of items
@@ -242,32 +192,25 @@ def test_two_models_and_a_tag(llama: Path, bare: Path) -> None:
 
 def test_nothing_is_measured_twice_and_every_place_is_written_down(tmp_path: Path) -> None:
     model, path = Uniform(), tmp_path / "items.jsonl"
-    items = Items(path)
-    first = measured(model, a_set("a stack", "a queue"), items=items)
-    items.close()
+    first = measured(model, a_set("a stack", "a queue"), path=path)
     before = path.read_bytes()
     assert model.asked == ["a stack", "A", "a queue"]
-    items = Items(path)
-    again = measured(model, a_set("a stack", "a queue"), a_set("a queue", "a tree", name="more"), items=items)
-    items.close()
+    again = measured(model, a_set("a stack", "a queue"), a_set("a queue", "a tree", name="more"), path=path)
     assert model.asked[3:] == ["a tree", "A"]
     assert path.read_bytes().startswith(before)
     assert [(row["set"], row["id"]) for row in rows(path)] == [("set", "0"), ("set", "1"), ("more", "0"), ("more", "1")]
     assert again.of("set") == first.of("set")
     assert [reading.nll for reading in again.of("more")] == pytest.approx([7 * math.log(256), 6 * math.log(256)])
-    measured(model, a_set("a queue"), items=(kept := Items(path)))
-    kept.close()
+    measured(model, a_set("a queue"), path=path)
     assert len(model.asked) == 5
-    measured(model, a_set("a queue"), items=(kept := Items(path)), k=50.0)  # another k is another measurement
-    kept.close()
+    measured(model, a_set("a queue"), path=path, k=50.0)  # another k is another measurement
     assert model.asked[5:] == ["a queue", "A"]
-    other, items = Uniform(), Items(path)
+    other = Uniform()
     other.identity = {**other.identity, "weights": "others"}
-    measured(other, a_set("a queue"), items=items)
-    with pytest.raises(StorageError, match="another process"):
-        Items(path)
-    items.close()
+    measured(other, a_set("a queue"), path=path)
     assert other.asked == ["a queue", "A"], "another model's rows are not taken"
+    with closing(Items(path)), pytest.raises(StorageError, match="another process"):
+        Items(path)
 
 
 def test_what_the_probe_could_not_find_out_is_not_known_for_good(tmp_path: Path) -> None:
@@ -277,15 +220,11 @@ def test_what_the_probe_could_not_find_out_is_not_known_for_good(tmp_path: Path)
         return [-1.0]
 
     path = tmp_path / "items.jsonl"
-    items = Items(path)
-    assert measured(Uniform(fake), a_set("a stack"), items=items).first is None
-    items.close()
+    assert measured(Uniform(fake), a_set("a stack"), path=path).first is None
     assert rows(path)[0]["first"] is None
-    items = Items(path)
-    assert measured(Uniform(fake), a_set("a stack"), items=items).first is None
-    assert measured(Uniform(), a_set("a stack", "a queue"), items=items).first is True
-    assert measured(Uniform(), a_set("a queue", "a stack"), items=items).first is True
-    items.close()
+    assert measured(Uniform(fake), a_set("a stack"), path=path).first is None
+    for words in (("a stack", "a queue"), ("a queue", "a stack")):
+        assert measured(Uniform(), a_set(*words), path=path).first is True
 
 
 def test_the_signature_names_what_could_change_the_figures() -> None:
@@ -310,15 +249,11 @@ def test_the_signature_names_what_could_change_the_figures() -> None:
 
 def test_a_torn_last_line_is_set_aside_and_a_damaged_one_is_named(tmp_path: Path) -> None:
     path = tmp_path / "items.jsonl"
-    items = Items(path)
-    measured(Uniform(), a_set("a stack", "a queue"), items=items)
-    items.close()
+    measured(Uniform(), a_set("a stack", "a queue"), path=path)
     whole = path.read_bytes()
     path.write_bytes(whole + b'{"set":"se')
-    items = Items(path)
     model = Uniform()
-    measured(model, a_set("a stack", "a queue", "a tree"), items=items)
-    items.close()
+    measured(model, a_set("a stack", "a queue", "a tree"), path=path)
     assert model.asked == ["a tree", "A"]
     assert path.with_name("items.jsonl.torn").read_bytes() == b'{"set":"se\n'
     assert len(rows(path)) == 3
@@ -340,17 +275,14 @@ def test_ctrl_c_ends_it_and_what_was_measured_is_kept(tmp_path: Path) -> None:
         return [-1.0] * len(text)
 
     path = tmp_path / "items.jsonl"
-    items, model = Items(path), Uniform(fake)
     texts = [f"text {number}" for number in range(10, 90)]
     with pytest.raises(StoppedError) as stopped:
-        measured(model, a_set(*texts), items=items, concurrency=4)
-    items.close()
+        measured(Uniform(fake), a_set(*texts), path=path, concurrency=4)
     kept = len(rows(path))
     assert stopped.value.total == 80
     assert 10 < kept == stopped.value.measured < 25
-    items, later = Items(path), Uniform()
-    assert len(measured(later, a_set(*texts), items=items).of("set")) == 80
-    items.close()
+    later = Uniform()
+    assert len(measured(later, a_set(*texts), path=path).of("set")) == 80
     assert len(later.asked) == 1 + 80 - kept
 
 
@@ -469,6 +401,8 @@ def test_benchmarks_languages_and_question_files() -> None:
         "csbench-en": 5, "csbench-zh": 5, "syneval-en": 5, "cmmlu-zh": 5,
     }  # fmt: skip
     assert list(texts("mine=csbench", field="answer", language=("en,zh",), limit=2)) == ["mine-en", "mine-zh"]
+    (sample,) = open_sets(["cmmlu"], "question", None, TaskOptions())
+    assert any("bundled sample" in note for note in sample.notes)
     Path("own.yaml").write_text(
         "questions:\n- id: a\n  question: Name a stack's order.\n  grading:\n    keywords: [LIFO]\n"
     )

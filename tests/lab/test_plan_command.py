@@ -118,13 +118,6 @@ def test_what_a_design_moves_is_not_taken_for_chance() -> None:
     assert "a second answer" not in told(command_of("plan"), "varied")
 
 
-def test_a_passage_of_four_questions_costs_more_questions() -> None:
-    path = scores()
-    plain, clustered = (plan(path, "--difference", 3, *SIZE, *more) for more in ((), ("--cluster", "passage")))
-    assert "passage" in clustered["assumptions"][-1]["name"]
-    assert clustered["differences"][0]["same"] != plain["differences"][0]["same"]
-
-
 def test_cost_and_time_are_those_of_the_run(serve: Serve, viva: Viva) -> None:
     assert viva.examine(serve(), "--limit", 20).code == 0
     run = viva.folder / "run"
@@ -253,20 +246,6 @@ def test_a_run_of_two_exams_is_asked_for_one_of_them() -> None:
         viva.lab.plan("both", "again", exam="cmmlu-zh")
 
 
-def test_the_tables_of_a_plan_agree_with_each_other() -> None:
-    for source, row in tabled((), ("--correlation", 1), ("--score", 99), (scores(),)):
-        with row:
-            shown = plan(*source, "--difference", 5, "--questions", 7, "--questions", 1000)["shown"]
-            for one in shown:
-                same, other = one["same_questions"], one["other_questions"]
-                assert 0 < same <= other
-                needed = plan(*source, "--difference", 100 * same, *SIZE)["differences"][0]["same"]
-                assert needed == pytest.approx(one["questions"], rel=0.06, abs=2)
-    five = plan("--questions", 5)["shown"][0]
-    assert (five["same_questions"], five["other_questions"]) == (None, None), "five questions are never significant"
-    assert "none" in told(command_of("plan"), "--questions", 5)
-
-
 @each_row(
     ("score", 150), ("score", 100), ("score", 0), ("power", 1), ("power", 0.05), ("difference", 100),
     ("interval", 100), ("difference", math.nan),
@@ -300,3 +279,10 @@ def test_what_cannot_be_planned_is_said() -> None:
             with pytest.raises(VivaError) as refused:
                 told(command_of("plan"), *arguments)
             assert said in str(refused.value)
+
+
+def test_a_passage_of_four_questions_costs_more_questions() -> None:
+    path = scores()
+    plain, clustered = (plan(path, "--difference", 3, *SIZE, *more) for more in ((), ("--cluster", "passage")))
+    assert "passage" in clustered["assumptions"][-1]["name"]
+    assert clustered["differences"][0]["same"] != plain["differences"][0]["same"]

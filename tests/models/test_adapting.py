@@ -48,13 +48,7 @@ def model_at(server: LocalServer, name: str, known: Adaptation | None = None, **
 
 
 def adapting(model: Model) -> Adapting:
-    found = vars(model)["adapting"]
-    assert isinstance(found, Adapting)
-    return found
-
-
-def bodies(server: LocalServer) -> list[dict[str, Any]]:
-    return [event["body"] for event in server.events("asked") if event["body"]]
+    return vars(model)["adapting"]
 
 
 # --- what is refused
@@ -93,9 +87,9 @@ def test_the_default_request_is_answered_by_every_server_that_takes_chat_complet
             assert bool(known.reasons) == (model != "gpt-4.1")
             asked = model_at(server, model, known, **said)
             ask(asked, request(CHAT))  # room to think may be refused, too
-            again = len(bodies(server))
+            again = len(server.bodies)
             assert answer(model_at(server, model, adapting(asked).known, **said), request(CHAT)).text == "B"
-            assert len(bodies(server)) == again + 1  # what is known is neither tried nor refused again
+            assert len(server.bodies) == again + 1  # what is known is neither tried nor refused again
 
 
 @each_row("xai", "xai-parameter", "mistral", "vllm-strict", "litellm", "groq", "databricks", "text")
@@ -105,7 +99,7 @@ def test_a_refusal_is_understood_in_the_words_of_every_service(dialect: str, *, 
     assert answer(asked, request(WITH_SYSTEM, seed=3, stop=("\n",))).text == "B"
     becomes = {"seed": LEFT_OUT, "temperature": LEFT_OUT, "stop": CUT_HERE, "system": MOVED}
     assert becomes.items() <= adapting(asked).known.parameters.items()
-    last = bodies(server)[-1]
+    last = server.bodies[-1]
     assert not {"seed", "temperature", "stop"} & last.keys()
     assert last["messages"] == [{"role": "user", "content": f"Be brief.\n\n{QUESTION}"}]
 
@@ -169,7 +163,7 @@ def test_how_much_to_reason_is_said_as_each_server_wants_it(stand: Serve) -> Non
             server = stand(name)
             reply = answer(model_at(server, model, **said), request(CHAT, seed=1))
             assert reply.text == "B"
-            last = bodies(server)[-1]
+            last = server.bodies[-1]
             assert {key: last.get(key) for key in expected} == expected
             assert bool(reply.reasoning or (reply.usage and reply.usage.reasoning)) == (
                 "none" not in str(said) and "false" not in str(said)
@@ -183,7 +177,7 @@ def test_a_limit_of_the_users_holds_and_cut_off_while_thinking_is_a_reason_of_it
     reply = answer(model_at(server, "qwen3", limit_kept=True), request(CHAT, max_tokens=500))
     assert (reply.text, reply.stop_reason) == ("", "thinking")
     assert reply.reasoning
-    assert len(bodies(server)) == 1
+    assert len(server.bodies) == 1
     roomy = answer(model_at(server, "qwen3"), request(CHAT, max_tokens=500))
     assert (roomy.text, roomy.stop_reason) == ("B", "stop")
     assert roomy.usage
@@ -200,7 +194,7 @@ def test_a_model_that_does_not_reason_is_tried_longer_once(stand: Serve) -> None
         assert reply.stop_reason == "length"
         paid.append(reply.usage.output if reply.usage else None)
     assert paid == [500, 100, 100]  # the longer try was paid for, too
-    assert [body.get("max_tokens") for body in bodies(server)] == [100, 400, 100, 100]
+    assert [body.get("max_tokens") for body in server.bodies] == [100, 400, 100, 100]
 
 
 # --- thoughts
@@ -243,7 +237,7 @@ def test_a_proxy_that_cuts_silence_is_answered_with_streams(stand: Serve, monkey
             problem = refusal(asked, request(CHAT))
             assert problem.retry
             assert answer(asked, request(CHAT)).text == "B"
-            assert bodies(server)[-1]["stream"] is True
+            assert server.bodies[-1]["stream"] is True
 
 
 def test_silence_is_what_ran_into_the_time_limit_and_not_what_the_user_ended(
@@ -264,7 +258,7 @@ def test_silence_is_what_ran_into_the_time_limit_and_not_what_the_user_ended(
     assert not adapting(ended).known.streams
     common: dict[str, Any] = {"model": "openai/qwen3", "base_url": server.url, "limit": 1, "run": tmp_path / "run"}
     viva.run("cmmlu", **common, timeout=0.6, max_attempts=2, progress="quiet")
-    assert [body.get("stream", False) for body in bodies(server)[-2:]] == [False, True]
+    assert [body.get("stream", False) for body in server.bodies[-2:]] == [False, True]
 
 
 def test_headers_come_from_the_environment_and_are_never_repeated(

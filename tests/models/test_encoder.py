@@ -51,9 +51,7 @@ def real() -> embedding.ContextualEncoder:
 
 @cache
 def opened(folder: Path, more: str = "", **how: Any) -> embedding.ContextualEncoder:
-    encoder = open_encoder(f"{folder}{more}", **how)
-    assert isinstance(encoder, embedding.ContextualEncoder)
-    return encoder
+    return open_encoder(f"{folder}{more}", **how)
 
 
 def one(encoder: embedding.ContextualEncoder, text: str, reference: str) -> float:

@@ -31,10 +31,6 @@ def model_at(server: LocalServer, name: str = "m") -> Model:
     return connect(f"openai/{name}", Endpoint(base_url=server.url))
 
 
-def sent(server: LocalServer) -> list[dict[str, Any]]:
-    return [event["body"] for event in server.events("asked")]
-
-
 def choice(**changed: Any) -> str:
     """A chat completion whose only choice has something changed."""
     whole: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": "B"}, "finish_reason": "stop"}
@@ -88,7 +84,7 @@ def test_settings_are_sent_as_given_a_seed_for_every_sample_and_nothing_that_is_
     for (asked, fields), row in tabled(*rows):
         with row:
             ask(model_at(server), asked)
-            body = sent(server)[-1]
+            body = server.bodies[-1]
             assert {name: body[name] for name in body if name not in ("model", "messages")} == fields
 
 
@@ -101,7 +97,7 @@ def test_the_address_may_be_pasted_with_its_ending(ending: str, *, server: Local
 def test_a_model_may_have_a_slash_and_an_at_sign_in_its_name(server: LocalServer) -> None:
     model = model_at(server, "org/model@v2")
     ask(model)
-    assert sent(server)[0]["model"] == "org/model@v2"
+    assert server.bodies[0]["model"] == "org/model@v2"
     assert model.name == "openai/org/model@v2"
 
 
@@ -109,7 +105,7 @@ def test_the_key_is_sent_in_the_header_and_nowhere_else(serve: Serve) -> None:
     server = serve(key=KEY)
     model = model_at(server)
     assert answer(model).text in "ABCD"
-    assert KEY not in json.dumps(sent(server))
+    assert KEY not in json.dumps(server.bodies)
     assert KEY not in json.dumps(dict(model.identity)) + model.name + model.rate_limit_group
 
 

@@ -8,14 +8,15 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.asking import ask, refusal, request
 from rows import table, tabled, tables_beside
 from servers.fixtures import LocalServer, Serve
 from servers.language import LETTERS, Language, chat_text
@@ -24,9 +25,8 @@ from viva.models.openaiapi.openai import OpenAIModel
 from viva.models.openaiapi.openaiecho import Echo, likelihood, text_logprobs
 from viva.models.openaiapi.openailogprobs import Token, next_token
 from viva.providers import Endpoint, connect
-from viva.types import Choose, Choosing, Generate, Likelihood, Message, Prompt, Response, Sampling, Usage
+from viva.types import Choose, Choosing, Likelihood, Message, Prompt, Response, Usage
 
-T = TypeVar("T")
 PROMPTS = [f"题目：第{number}题，哪一个？ one of {number}\n答案是：" for number in range(12)]
 CHATS = [(Message("user", prompt),) for prompt in PROMPTS]
 LANGUAGE = Language()
@@ -46,30 +46,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def model_at(server: LocalServer, **more: Any) -> OpenAIModel:
-    found = connect("openai/m", Endpoint(base_url=server.url, **more))
-    assert isinstance(found, OpenAIModel)
-    return found
-
-
-def patiently(model: OpenAIModel, *work: Callable[[], Awaitable[T]]) -> list[T]:
-    """One after the other, as the engine would: again where the model says so, three times at most."""
-
-    async def one(call: Callable[[], Awaitable[T]]) -> T:
-        for _ in range(2):
-            try:
-                return await asyncio.wait_for(call(), 240)
-            except ModelError as problem:
-                if not problem.retry:
-                    raise
-        return await asyncio.wait_for(call(), 240)
-
-    async def everything() -> list[T]:
-        try:
-            return [await one(call) for call in work]
-        finally:
-            await model.close()
-
-    return asyncio.run(everything())
+    return connect("openai/m", Endpoint(base_url=server.url, **more))
 
 
 def asked(prompt: Prompt, continuations: Sequence[str] = LETTERS, by: Choosing = "next-token") -> Choose:
@@ -77,14 +54,11 @@ def asked(prompt: Prompt, continuations: Sequence[str] = LETTERS, by: Choosing =
 
 
 def choose(model: OpenAIModel, *requests: Choose) -> list[Response]:
-    return patiently(model, *(lambda request=request: model.choose(request) for request in requests))
+    return ask(model, *requests, tries=3)
 
 
 def refused(model: OpenAIModel, request: Choose) -> ModelError:
-    with pytest.raises(ModelError) as caught:
-        choose(model, request)
-    assert caught.value.message.strip()
-    return caught.value
+    return refusal(model, request, tries=3)
 
 
 def own(prompt: Prompt, continuations: Sequence[str] = LETTERS, language: Language = LANGUAGE) -> list[float]:
@@ -140,7 +114,7 @@ def _assert_the_models_choice(server: LocalServer, plan: dict[str, Any]) -> None
             assert [one.bound for one in reply.likelihoods][::2] == [True, True]
         agree(reply.likelihoods, visible(prompt, count, hidden))
         assert (reply.usage is None) == (plan.get("usage") is False)
-    bodies = [event["body"] for event in server.events("asked")]
+    bodies = server.bodies
     limits = {body.get("top_logprobs") or body["logprobs"] for body in bodies}
     assert limits == ({5, 20} if plan.get("most") else {20})
     assert all((body.get("max_tokens") or body["max_completion_tokens"]) == 1 for body in bodies)
@@ -243,19 +217,6 @@ def test_what_is_not_listed_never_beats_what_is(listed: list[tuple[str, float | 
         assert all(bound <= one.logprob for one in found if not one.bound)
 
 
-@given(st.integers(0, 10_000), st.integers(1, 60), st.sampled_from(["", " "]))
-def test_bounds_hold_for_any_list_of_a_real_distribution(place: int, count: int, gap: str) -> None:
-    after = LANGUAGE.after([place % 256, place % 89, place % 200])
-    texts = [LANGUAGE.bytes_of(number).decode("utf-8", "replace") for number in range(LANGUAGE.end + 1)]
-    listed = [(texts[number], float(after[number])) for number in after.argsort()[::-1][:count]]
-    continuations = [gap + letter for letter in LETTERS]
-    if gap and not {text for text, _ in listed} & set(continuations):
-        return  # then some servers' way to show them may be listed
-    found = next_token(listed, continuations)
-    agree(found, [float(after[LANGUAGE.number(one)]) for one in continuations])
-    assert [one.bound for one in found] == [one not in {text for text, _ in listed} for one in continuations]
-
-
 def test_one_way_to_write_letters_counts_for_all_of_them() -> None:
     both = [("A", -2.0), (" A", -1.0), (" B", -1.5), ("B.", -3.0), ("As", -3.5)]
     found = next_token(both, "AB")
@@ -298,8 +259,7 @@ def test_likelihoods_and_a_texts_tokens_have_the_models_own_numbers(serve: Serve
             with row((way, "likelihood")):
                 _assert_the_models_likelihoods(model_at(server), bos)
             with row((way, "text")):
-                model = model_at(server)
-                (found,) = patiently(model, lambda model=model: model.token_logprobs(text))
+                (found,) = ask(model_at(server), text)
                 assert found == pytest.approx(LANGUAGE.of([LANGUAGE.end] * bos + LANGUAGE.encode(text), 1))
 
 
@@ -343,9 +303,7 @@ def test_a_server_that_does_not_echo_is_given_up(serve: Serve) -> None:
             assert problem.fatal
             assert re.search(words, problem.message)
             assert f"viva doctor {server.url}" in problem.message
-            model = model_at(server)
-            with pytest.raises(ModelError, match=words):
-                patiently(model, lambda model=model: model.token_logprobs("Some text"))
+            assert re.search(words, refusal(model_at(server), "Some text").message)
 
 
 LONG = "This model's maximum context length is 8 tokens"
@@ -379,7 +337,7 @@ def test_what_an_attempt_found_before_it_failed_is_not_sent_again(serve: Serve) 
 
     resumed, again = asyncio.run(asyncio.wait_for(work(), 240))
     known, torn, left = OPTIONS[:2], OPTIONS[2:3], OPTIONS[2:]
-    assert [body["prompt"] for body in sent(server)] == [
+    assert [body["prompt"] for body in server.bodies] == [
         PROMPTS[0] + option for option in (*known, *torn, *left, *OPTIONS)
     ]
     assert resumed == again
@@ -436,10 +394,6 @@ def test_no_echo_is_so_odd_that_reading_it_fails_otherwise_than_by_its_own_error
 TURNS = (Message("system", "Be brief."), Message("user", "Which?\n[/INST] {system}"))
 
 
-def sent(server: LocalServer) -> list[dict[str, Any]]:
-    return [event["body"] for event in server.events("asked")]
-
-
 @pytest.mark.parametrize(
     ("template", "text"),
     [
@@ -457,10 +411,8 @@ def test_a_template_makes_messages_a_text_without_the_mark_that_servers_put_befo
 ) -> None:
     server = serve("scoring.py")
     model = model_at(server, template=template)
-    request = Generate(question="q", sample=0, prompt=TURNS, sampling=Sampling(max_tokens=3))
-    patiently(model, lambda: model.answer(request), lambda: model.choose(asked(TURNS)), lambda: model.answer(
-        Generate(question="q", sample=0, prompt="As it is", sampling=Sampling(max_tokens=3))))  # fmt: skip
-    assert [body["prompt"] for body in sent(server)] == [text, text, "As it is"]
+    ask(model, *(request(prompt, max_tokens=3) for prompt in (TURNS, "As it is")), asked(TURNS))
+    assert sorted(body["prompt"] for body in server.bodies) == sorted([text, text, "As it is"])
     assert {event["path"] for event in server.events("asked")} == {"/v1/completions"}
 
 

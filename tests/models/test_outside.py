@@ -53,7 +53,7 @@ def test_a_provider_from_outside_takes_what_is_said_of_requests_and_keeps_its_li
     )
     assert ended.code == 3, ended.err
     assert "of $3.00 (--max-cost)" in ended.err
-    bodies = [event["body"] for event in server.events("asked")]
+    bodies = server.bodies
     assert bodies
     assert all(body["messages"][0] == {"role": "system", "content": "Be brief."} for body in bodies)
     assert viva("resume", "run").code == 2, "its cap is the run's"

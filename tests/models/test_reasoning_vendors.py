@@ -10,17 +10,15 @@ from typing import Any
 
 import pytest
 
-from models.asking import CHAT, answer, ask, refusal, request
+from models.asking import ADDRESSES, CHAT, KEY, KEYS, answer, ask, lead_vendors_to, of_each_vendor, refusal, request
 from rows import tabled, tables_beside
 from servers.fixtures import QUIET, LocalServer, Serve, Viva
-from viva.contracts import Adaptation, AdaptingModel, BatchModel, Model
-from viva.errors import ModelError, VivaError
-from viva.models.anthropic import AnthropicBatches
+from viva.contracts import Adaptation, Model
+from viva.errors import VivaError
 from viva.providers import Endpoint, RequestOptions, connect
 from viva.runs.open import price_of
 from viva.types import Choose, Message, Response
 
-KEY = "the-good-key-of-the-tests"
 ROOM = 32_768
 STAND_INS = {"anthropic": "anthropic", "google": "gemini", "openai-responses": "openai"}
 Row = tuple[str, dict[str, Any], dict[str, Any]]
@@ -28,27 +26,11 @@ Row = tuple[str, dict[str, Any], dict[str, Any]]
 Put = Callable[..., tuple[Response, dict[str, Any], Adaptation]]
 
 
-def each_vendor(openai: Any = None, anthropic: Any = None, google: Any = None) -> Any:
-    """One test a vendor, each of which needs its own package; a vendor of whom nothing is asked has none."""
-    marks = {"anthropic": [pytest.mark.peers("anthropic")], "google": [pytest.mark.peers("google.genai")]}
-    given = {"openai-responses": openai, "anthropic": anthropic, "google": google}
-    return pytest.mark.parametrize(
-        ("vendor", "rows"),
-        [pytest.param(name, rows, id=name, marks=marks.get(name, ())) for name, rows in given.items() if rows],
-    )
-
-
 @pytest.fixture
 def server(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
     """The stand-in, with the address and the key where the SDKs look for them."""
-    server = serve("reasoning.py", provider="openai", key=KEY, thinking=3000)
-    google = ("GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT")
-    for name in (*google, "ANTHROPIC_AUTH_TOKEN", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY"):
-        monkeypatch.setenv(name, KEY)
-    for name in ("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"):
-        monkeypatch.setenv(name, server.root)
+    server = serve("reasoning.py", provider="openai", key=KEY)
+    lead_vendors_to(server.root, monkeypatch)
     return server
 
 
@@ -66,7 +48,6 @@ def put(server: LocalServer) -> Put:
 
     def one(name: str, said: dict[str, Any], **sampling: Any) -> tuple[Response, dict[str, Any], Adaptation]:
         model = there(server, name, said)
-        assert isinstance(model, AdaptingModel)
         reply = answer(model, request(**sampling))
         return reply, server.events("asked")[-1]["body"], model.adapting.known
 
@@ -129,7 +110,7 @@ ALWAYS: dict[str, dict[str, Any]] = {"google": {"temperature": 0}, "openai-respo
 """What is sent besides, unless the user wants nothing there (None)."""
 
 
-@each_vendor(openai=OF_OPENAI, anthropic=OF_ANTHROPIC, google=OF_GOOGLE)
+@of_each_vendor(openai_responses=OF_OPENAI, anthropic=OF_ANTHROPIC, google=OF_GOOGLE)
 def test_models_are_asked_as_each_of_them_is(vendor: str, rows: list[Row], put: Put) -> None:
     for (name, said, body), row in tabled(*rows):
         with row:
@@ -160,8 +141,8 @@ REFUSED_BY_OPENAI: list[tuple[str, dict[str, Any], str]] = [
 REFUSED = tables_beside(__file__)["refused"]
 
 
-@each_vendor(
-    openai=REFUSED_BY_OPENAI,
+@of_each_vendor(
+    openai_responses=REFUSED_BY_OPENAI,
     anthropic=[row for row in REFUSED if row[0].startswith("anthropic")],
     google=[row for row in REFUSED if row[0].startswith("google")],
 )
@@ -192,8 +173,8 @@ SAMPLINGS: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, str]]] = [
 ]
 
 
-@each_vendor(
-    openai=[("gpt-5", {}, {"stop": ("#",), "seed": 3, "temperature": None}, {"stop": HERE, "seed": OUT})],
+@of_each_vendor(
+    openai_responses=[("gpt-5", {}, {"stop": ("#",), "seed": 3, "temperature": None}, {"stop": HERE, "seed": OUT})],
     anthropic=SAMPLINGS,
 )
 def test_what_is_known_to_be_refused_is_left_out_and_what_is_not_there_done_here(
@@ -209,8 +190,8 @@ def test_what_is_known_to_be_refused_is_left_out_and_what_is_not_there_done_here
             assert (reply.text, reply.stop_reason) == ("AB" if "stop" in sampling else "AB#C", "stop")
 
 
-@each_vendor(
-    openai=[("gpt-5", {})],
+@of_each_vendor(
+    openai_responses=[("gpt-5", {})],
     anthropic=[("claude-sonnet-4-6", {"effort": "medium"}), ("claude-opus-5", {})],
     google=[("gemini-2.5-pro", {})],
 )
@@ -224,30 +205,23 @@ def test_cut_off_while_thinking_is_told_apart(vendor: str, rows: list[tuple[str,
 @pytest.mark.peers("anthropic")
 def test_a_batch_is_asked_the_same_and_learns_what_is_refused(server: LocalServer) -> None:
     model = there(server, "anthropic/claude-opus-4-7", {"effort": "low"})
-    assert isinstance(model, BatchModel)
     batches = model.batches()
-    assert isinstance(batches, AnthropicBatches)
     assert json.loads(batches.line("n", request()))["params"]["thinking"] == THOUGHT["thinking"]
     trouble = {"type": "invalid_request_error", "message": "`stop_sequences` is deprecated for this model."}
     line = {"custom_id": "n", "result": {"type": "errored", "error": {"type": "error", "error": trouble}}}
     for _ in range(2):
         found = batches._result(json.dumps(line).encode(), lambda _: None)
-        assert found is not None
-        assert isinstance(found[1], ModelError)
         assert found[1].retry
     assert "stop_sequences" not in json.loads(batches.line("n", request(stop=("x",))))["params"]
     whole, cut = ask(model, request(), request(stop=("A",)))
-    assert isinstance(whole, Response)
-    assert isinstance(cut, Response)
     assert (whole.text, cut.text) == ("A", ""), "what is left out there is done here"
 
 
-@each_vendor(openai="gpt-5", anthropic="claude-opus-5-5", google="gemini-3-flash-preview")
+@of_each_vendor(openai_responses="gpt-5", anthropic="claude-opus-5-5", google="gemini-3-flash-preview")
 def test_a_run_says_what_is_left_out_keeps_thoughts_and_writes_no_secret_down(
     viva: Viva, server: LocalServer, vendor: str, rows: str
 ) -> None:
-    viva.environment |= dict.fromkeys(("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY", "A_SECRET"), KEY)
-    viva.environment |= dict.fromkeys(("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"), server.root)
+    viva.environment |= KEYS | {"A_SECRET": KEY} | dict.fromkeys(ADDRESSES, server.root)
     server.control(provider=STAND_INS[vendor])
     more = ("--header", "X-Gateway=$A_SECRET", "--system", "Be brief.", "--limit", 2, "--concurrency", 1, *QUIET)
     where = ("--base-url", server.url) if vendor == "openai-responses" else ()

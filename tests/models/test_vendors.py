@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from models.asking import RETRY, answer, refusal, request, summary
+from models.asking import ADDRESSES, KEY, KEYS, RETRY, answer, lead_vendors_to, refusal, request, summary
 from rows import tabled
 from servers.fixtures import QUIET, LocalServer, Serve, Viva
 from viva.contracts import Model
@@ -16,7 +16,6 @@ from viva.errors import VivaError
 from viva.providers import Endpoint, connect
 from viva.types import Message, Response, Served, Usage
 
-KEY = "the-good-key"
 BAD = {"kind": "auth", "retry": False, "overload": False, "fatal": True}
 REFUSED = {"kind": "status", "retry": False, "overload": False, "fatal": False}
 BUSY = {"kind": "status", **RETRY, "overload": True}
@@ -28,11 +27,7 @@ class Vendor:
     """What differs between them."""
 
     model: str
-    address: str
-    """The variable of the environment in which the SDK looks for the API's address."""
     key: str
-    others: tuple[str, ...]
-    """Variables that would lead the SDK elsewhere."""
     reasons: dict[str, str]
     """Why a reply ended, in their words and in ours."""
     filtered: tuple[str, Response]
@@ -59,9 +54,7 @@ class Vendor:
 HTML, JSON = "text/html", "application/json"
 ANTHROPIC = Vendor(
     model="anthropic/claude-x",
-    address="ANTHROPIC_BASE_URL",
     key="ANTHROPIC_API_KEY",
-    others=("ANTHROPIC_AUTH_TOKEN",),
     reasons={
         "end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "refusal": "filter", "pause_turn": "other",
     },
@@ -81,9 +74,7 @@ ANTHROPIC = Vendor(
 )  # fmt: skip
 GOOGLE = Vendor(
     model="google/gemini-x",
-    address="GOOGLE_GEMINI_BASE_URL",
     key="GEMINI_API_KEY",
-    others=("GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT"),
     reasons={"STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "filter", "RECITATION": "filter", "OTHER": "other"},
     filtered=("SAFETY", Response(text="", stop_reason="filter", usage=Usage(6, 0), served=Served("gemini-x"))),
     refusals={
@@ -117,10 +108,7 @@ def vendor(request: pytest.FixtureRequest) -> Vendor:
 def server(vendor: Vendor, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
     """The stand-in, with the address and the key where the SDK looks for them."""
     server = serve("reasoning.py", provider="gemini" if vendor is GOOGLE else "anthropic", key=KEY)
-    for name in vendor.others:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(vendor.address, server.root)
-    monkeypatch.setenv(vendor.key, KEY)
+    lead_vendors_to(server.root, monkeypatch)
     return server
 
 
@@ -283,7 +271,7 @@ def test_it_sits_an_exam_beside_another_and_judges_both_within_its_own_bound(
 ) -> None:
     other = serve(latency=0.05)
     server.control(text="VERDICT: 1", latency=0.05)
-    viva.environment |= {vendor.address: server.root, vendor.key: KEY}
+    viva.environment |= KEYS | dict.fromkeys(ADDRESSES, server.root)
     models = ("--model", vendor.model, "--model", "openai/m", "--base-url", other.url, "--judge", vendor.model)
     bounds = ("--concurrency", f"{vendor.name}=2", "--concurrency", "openai=4", "--limit", 20)
     ended = viva("run", "csbench", *models, *bounds, "--run", "run", "--format", "json", *QUIET)

@@ -1,26 +1,34 @@
-"""Calls of programs in JavaScript, TypeScript, Ruby and R: values both ways, errors, promises, and what is refused."""
+"""Calls of programs in all languages but Python: values and types both ways, errors, promises, and what is refused."""
 
 import tomllib
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import UNSET, Struct
 
 from rows import tabled
 from sandbox.conftest import Run, request
+from viva.sandbox.drivers import DRIVERS
 from viva.types import Call
 
+HERE = Path(__file__).parent
+FILES = {"java": "Called.java", "csharp": "called.cs", "cpp": "called.cpp", "go": "called.go"}
 NAN, INF = {"$float": "nan"}, {"$float": "-inf"}
 ANY = UNSET
 
 
 class Asked(Struct, frozen=True):
-    """A program, calls that it answers rightly, and calls that must fail."""
+    """A program, calls that it answers rightly, and calls that must fail: with what is said of them."""
 
     program: str
-    right: tuple[Call, ...]
-    wrong: tuple[Call, ...]
+    right: Sequence[Call]
+    wrong: Sequence[Call]
+    said: Sequence[str] = ()
 
 
 def to(name: str, *args: Any, returns: Any = ANY, **more: Any) -> Call:
@@ -188,38 +196,159 @@ leaves <- function() quit("no", 0)
     ),
 }  # fmt: skip
 
+# Languages with types: arguments become the parameters' types, results become values
+
+BIG = 10**30
+PAIRS = {"$map": [[1, "a"], [2, "b"]]}
+COMMON = (
+    ("solve", [3], 7),
+    ("reversed", [[1, 2, 3]], [3, 2, 1]),
+    ("grown", [{"a": [1, 2.5], "$$b": []}], {"a": [1, 2.5], "$$b": [], "$$c": [1.5]}),
+    ("swapped", [PAIRS], PAIRS),
+    ("real", [INF], INF),
+    ("real", [NAN], NAN),
+    ("real", [1], 1),
+    ("real", [0.1], 0.1),
+    ("single", [0.1], 0.1),
+    ("large", [2**62 + 1], 2**62 + 1),
+    ("echo", ['é€😀\n"\\'], 'é€😀\n"\\'),
+    ("nothing", [], None),
+    ("bump", [], 1),
+    ("bump", [], 2),
+    ("greatest", [["a", "c", "b"]], "c"),
+)
+"""Calls that every language is asked for: name, arguments, what is returned."""
+JVM = (
+    ("letters", ["hello"], {"$set": ["h", "e", "l", "o"]}),
+    ("later", [5], 15),
+    ("total", [1, 2, 3], 6),
+    ("total", [], 0),
+    ("grid", [[[1, 2], [3, 4]]], [[7, 2], [3, 4]]),
+    ("over", [3], 3),
+    ("over", [3.5], 1.75),
+    ("over", [True], "an object"),
+    ("pair", [], {"$tuple": [1, "b"]}),
+    ("evens", [4], [0, 2]),
+    ("bytes", [{"$bytes": "AQL/"}], {"$bytes": "AQL/"}),
+    ("Deep.go", [4], 4),
+)
+RETURNED: Mapping[str, tuple[tuple[str, list[object], object], ...]] = {
+    "java": (*COMMON, *JVM, ("squared", [BIG], BIG * BIG), ("perhaps", [True], "x"), ("perhaps", [False], None)),
+    "csharp": (
+        *COMMON, *JVM, ("square", [[[1, 2], [3, 4]]], [[7, 2], [3, 4]]), ("perhaps", [3], 3), ("perhaps", [None], None),
+        ("plus", [1], 6), ("tuple", [[1, 2]], {"$tuple": [2, 1]}), ("unsigned", [2**64 - 1], 2**64 - 1),
+    ),
+    "go": (
+        *COMMON, ("greatest", [[1, 3, 2.5]], 3),
+        ("divided", [4, 2], 2), ("both", [3], {"$tuple": [3, "3"]}), ("total", [1, 2, 3], 6),
+        ("bytes", [{"$bytes": "AQL/"}], {"$bytes": "AQL/"}), ("kind", [3], "int"), ("kind", [None], "<nil>"),
+        ("money", [5], 5), ("squared", [BIG], BIG * BIG), ("pointed", [None], None), ("pointed", [3], 3),
+        ("runes", ["ab"], {"$set": [97, 98]}), ("count", [{"$set": [1, 2]}], 2), ("closure", [3], 30),
+        ("letter", [97], "a"), ("letter", ["a"], "a"),
+    ),
+    "cpp": (
+        *COMMON, ("over", [3], 3), ("over", [3.5], 1.75), ("over", ["q"], "sq"),
+        ("greatest", [[1, 3, 2]], 3),
+        ("letters", ["hello"], {"$set": ["h", "e", "l", "o"]}), ("later", [5], 15), ("perhaps", [True], "x"),
+        ("perhaps", [False], None), ("plus", [1], 6), ("plus", [1, 2], 3), ("Solution.twice", [4], 8),
+        ("pair", [{"$tuple": [1, 2]}], {"$tuple": [2, "x"]}), ("triple", [[1, 2.5, True]], {"$tuple": [1, "q", True]}),
+        ("ns.hi", ["you"], "hi you"), ("summed", [[1, 2, 3], 3], 6), ("lambda", [3], 4),
+        ("broken", [], {"$bytes": "//4="}), ("bits", [2], [True, True]), ("unsigned_", [2**64 - 1], 2**64 - 1),
+        ("sum", [1, 2, 3], 6), ("changed", [[1]], None), ("color", [], 1),
+    ),
+}  # fmt: skip
+RAISED: Mapping[str, tuple[tuple[str, list[object], str], ...]] = {
+    "java": (("outside", [[1]], "IndexOutOfBoundsException"), ("fails", [], "IllegalStateException")),
+    "csharp": (("outside", [[1]], "IndexOutOfRangeException"), ("laterFails", [1], "ArgumentException")),
+    "go": (("outside", [[1]], "boundsError"), ("divided", [4, 0], "errorString"), ("panics", [], "string")),
+    "cpp": (("outside", [[1]], "logic_error"), ("throws", [], "int")),
+}
+REFUSED: Mapping[str, tuple[tuple[str, list[object], str], ...]] = {
+    "java": (("nope", [], "no function nope"), ("solve", ["x"], '"x" as int'), ("instance", [1], "is not static")),
+    "csharp": (("nope", [], "function nope"), ("solve", ["x"], '"x" as System.Int'), ("instance", [1], "not static")),
+    "go": (("nope", [], "no function nope"), ("solve", ["x"], "x is no int"), ("solve", [1, 2], "for 2 arguments")),
+    "cpp": (("nope", [], "no function nope"), ("solve", ["x"], "x is no long long"), ("object", [1], "not take these")),
+}  # fmt: skip
+"""What cannot be called, and what is said of it."""
+UNKNOWN = ("object", "endless")
+
+
+def asked(language: str) -> Asked:
+    if language in ANSWERS:
+        return ANSWERS[language]
+    refused = REFUSED[language]
+    return Asked(
+        (HERE / "called" / FILES[language]).read_text(encoding="utf-8"),
+        right=[
+            *(to(name, *args, returns=value) for name, args, value in RETURNED[language]),
+            *(to(name, *args, raises=kind) for name, args, kind in RAISED[language]),
+            *map(to, UNKNOWN),
+        ],
+        wrong=[*(to(name, *args) for name, args, _ in refused), *(to(name, returns=1) for name in UNKNOWN)],
+        said=[*(why for _, _, why in refused), *["no value that can be compared"] * len(UNKNOWN)],
+    )
+
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize(
-    "language", [*(pytest.param(one, marks=pytest.mark.slow) for one in ("ts", "r")), "js", "ruby"]
+    "language",
+    [*(pytest.param(one, marks=pytest.mark.slow) for one in ("ts", "r", "go", "java", "csharp")), "js", "ruby", "cpp"],
 )
 def test_a_program_answers_calls(language: str, run: Run) -> None:
-    asked = ANSWERS[language]
-    (right,) = run(request(language, asked.program, calls=asked.right, seconds=20))
+    program = asked(language)
+    (right,) = run(request(language, program.program, calls=tuple(program.right), seconds=30))
     assert (right.verdict, right.isolation) == ("passed", "separate"), right.detail
 
 
 @pytest.mark.slow
 @pytest.mark.sandbox
-@pytest.mark.parametrize("language", ANSWERS)
-def test_a_call_that_comes_to_something_else_fails(language: str, run: Run) -> None:
-    asked = ANSWERS[language]
-    found = run(
-        *(request(language, asked.program, calls=(call,), seconds=20) for call in asked.wrong),
-    )
-    for (_call, ran), row in tabled(*zip(asked.wrong, found, strict=True)):
+@pytest.mark.parametrize("language", [*ANSWERS, *FILES])
+def test_a_call_that_comes_to_something_else_or_cannot_be_made_fails(language: str, run: Run) -> None:
+    program = asked(language)
+    found = run(*(request(language, program.program, calls=(call,), seconds=30) for call in program.wrong))
+    for (_call, ran, why), row in tabled(*zip_longest(program.wrong, found, program.said, fillvalue="")):
         with row:
             assert ran.verdict == "failed", ran.detail
+            assert why in ran.detail
 
 
 @pytest.mark.slow
 @pytest.mark.sandbox
 @pytest.mark.parametrize("language", ANSWERS)
 def test_no_forged_reply_passes(language: str, run: Run) -> None:
-    programs = tomllib.loads(Path(__file__).with_name("hostile_calls.toml").read_text(encoding="utf-8"))[language]
+    programs = tomllib.loads((HERE / "hostile_calls.toml").read_text(encoding="utf-8"))[language]
     calls = (to("solve", 3, returns=2117), to("solve", 4, returns=2125))
     found = run(*(request(language, program, calls=calls, seconds=5) for program in programs.values()))
     for (_name, ran), row in tabled(*zip(programs, found, strict=True)):
         with row:
             assert ran.verdict in ("failed", "limit", "timeout"), ran.detail
             assert ran.isolation == "separate"
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_a_cpp_program_includes_what_it_needs_itself(run: Run) -> None:
+    program = "std::string answer(const std::string &text) { return text; }"
+    calls = (Call(call="answer", args=("a",), returns="a"),)
+    without, right = run(*(request("cpp", text + program, calls=calls) for text in ("", "#include <string>\n")))
+    assert (without.verdict, right.verdict) == ("compile", "passed"), right.detail
+
+
+TAGGED = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text("a$"),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.text("ab"), inner)
+        | st.builds(lambda tag, items: {tag: items}, st.sampled_from(["$tuple", "$set", "$array"]), st.lists(inner))
+        | st.lists(st.lists(inner, min_size=2, max_size=2)).map(lambda pairs: {"$map": pairs})
+    ),
+    max_leaves=6,
+)
+
+
+@given(st.lists(TAGGED, max_size=3))
+def test_a_driver_is_written_for_any_arguments_and_never_knows_what_is_expected(args: list[object]) -> None:
+    calls = (Call(call="f", args=tuple(args), returns="the expected"), Call(call="g", raises="TheExpected"))
+    for language, program in (("cpp", "template <class T> T f(T);"), ("go", "func f[T any](a T) T {}"), ("java", "")):
+        files = DRIVERS[language](program, calls, "v1")
+        assert not any("expected" in text.lower() or "{entry}" in text for text in files.values())

@@ -15,9 +15,7 @@ ENTRIES = "v" + 24 * "1", "v" + 24 * "2"
 
 
 def preparation(language: str) -> Preparation:
-    found = languages()[language].shared.prepared
-    assert found is not None
-    return found
+    return languages()[language].shared.prepared
 
 
 def made(language: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> prepared.Prepared:

@@ -200,7 +200,6 @@ class Vendor(PlannedServer):
         if self.plan.cut > 0:
             self.plan.cut -= 1
             await reply.write(content[: len(content) // 2])
-            assert request.transport is not None
             request.transport.close()
             return reply
         if self.plan.drip:

@@ -50,7 +50,6 @@ async def _hang(request: web.Request, right: bytes, error: str) -> web.StreamRes
 
 
 async def _reset(request: web.Request, right: bytes, error: str) -> web.StreamResponse:
-    assert request.transport is not None
     connection = request.transport.get_extra_info("socket")
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close with RST, not FIN
     request.transport.abort()
@@ -61,7 +60,6 @@ def _raw(head: str, body: Callable[[bytes], bytes]) -> Fault:
     """Make a fault that writes raw bytes, bypassing the web framework, and closes the connection."""
 
     async def send(request: web.Request, right: bytes, error: str) -> web.StreamResponse:
-        assert request.transport is not None
         lines = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{head.format(length=len(right))}\r\n"
         request.transport.write(lines.encode() + body(right))
         request.transport.close()

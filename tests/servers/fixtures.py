@@ -39,7 +39,6 @@ class LocalServer:
         self._log = log
         command = [sys.executable, str(HERE / script), "--log", str(log), *arguments]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], 240)
         self.root = f"http://127.0.0.1:{int(self._process.stdout.readline())}" if ready else ""
         assert self.root, f"{script} did not start"
@@ -67,6 +66,11 @@ class LocalServer:
         whole, _, _ = self._log.read_text(encoding="utf-8").rpartition("\n")  # the last line may be incomplete
         found = [json.loads(line) for line in whole.splitlines()]
         return [event for event in found if not kinds or event["event"] in kinds]
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        """The bodies of all requests that have one."""
+        return [event["body"] for event in self.events("asked") if event["body"]]
 
     @property
     def asked(self) -> int:

@@ -113,7 +113,6 @@ class Delivery:
             if place and not await self._pass(plan.duration / (len(chunks) - 1)):
                 return self._cut()
             await self._write(chunk)
-        assert self._begun is not None
         await self._begun.write_eof()
         return self._begun
 

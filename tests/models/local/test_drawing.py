@@ -76,18 +76,6 @@ def test_the_nucleus_is_the_smallest_set_with_that_share(logits: list[float], sh
     assert all((values[other], -other) < (values[least], -least) for other in others)
 
 
-def test_the_nucleus_of_a_flat_row_is_its_beginning() -> None:
-    with table() as row:
-        for size in (63, 64, 65, 511, 512, 513, 3000):
-            chances = tensor([[1.0] * size], "float64") / size
-            for share in (0.0, 1e-9, 0.5, 0.9, 0.9999, 1.0):
-                with row((size, share)):
-                    members = nucleus(chances, [share])[0].tolist()
-                    count = sum(members)
-                    assert members == [True] * count + [False] * (size - count)
-                    assert count == pytest.approx(max(1, math.ceil(share * size - 1e-6)), abs=1)
-
-
 def test_nucleus_of_four() -> None:
     nuclei = (
         (None, [0.5, 0.3, 0.15, 0.05]),

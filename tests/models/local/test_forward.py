@@ -157,21 +157,6 @@ def test_rows_of_every_relation_to_each_other(name: str, *, ready: Ready) -> Non
             assert found == expect(opened, prompts[row], [5, 6])
 
 
-@each_row("llama", "mistral-near", "gpt2")
-def test_a_prefix_is_computed_once_over_several_batches(name: str, *, ready: Ready) -> None:
-    forward = ready(name)[1]
-    forward.release()
-    chance = random.Random(6)
-    stem = chance.choices(range(WORDS), k=60)
-    before = forward.computed
-    own = 0
-    for _ in range(3):
-        prompts = [[*stem, begin, *chance.choices(range(WORDS), k=9)] for begin in range(4)]
-        own += 4 * 10
-        forward.next(prompts, [[1]] * 4)
-    assert forward.computed - before == len(stem) + own
-
-
 def test_options_and_their_question_are_computed_once(ready: Ready) -> None:
     _, forward = ready("llama")
     chance = random.Random(7)

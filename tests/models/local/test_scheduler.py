@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.asking import ask
 from viva.errors import ModelError, VivaError
 from viva.models.local.memory import OutOfMemory
 from viva.models.local.scheduler import SCHEDULER, RequestScheduler, refused
@@ -31,9 +32,7 @@ STEM = "题目：先进后出的是什么？\nA. 栈\nB. 队列\nC. 链表\nD. �
 
 
 def opened(folder: Path, **weights: Any) -> LocalModel:
-    model = connect(f"hf/{folder}", Endpoint(weights=Weights(**{"device": "cpu", **weights})))
-    assert isinstance(model, LocalModel)
-    return model
+    return connect(f"hf/{folder}", Endpoint(weights=Weights(**{"device": "cpu", **weights})))
 
 
 def choose(number: int, prompt: Any = "") -> Choose:
@@ -48,21 +47,6 @@ def write(number: int, sample: int = 0, **sampling: Any) -> Generate:
     )
 
 
-def asked(model: LocalModel, *requests: Choose | Generate, close: bool = True) -> list[Response | BaseException]:
-    """All at once, as the engine does."""
-
-    async def ask() -> list[Response | BaseException]:
-        replies = await asyncio.gather(
-            *(model.choose(request) if isinstance(request, Choose) else model.answer(request) for request in requests),
-            return_exceptions=True,
-        )
-        if close:
-            await model.close()
-        return replies
-
-    return asyncio.run(ask())
-
-
 @pytest.fixture
 def folder(made: Made) -> Path:
     return made("llama", "bytes", chat="plain")
@@ -71,41 +55,35 @@ def folder(made: Made) -> Path:
 def test_every_request_gets_its_own_reply_whatever_it_is_asked_with(folder: Path) -> None:
     requests = [*(choose(number) for number in range(7)), *(write(number) for number in range(5))]
     model = opened(folder)
-    one_by_one = [asked(model, request, close=False)[0] for request in requests]
-    for alone, reply in zip(one_by_one, asked(model, *requests), strict=True):
-        assert isinstance(reply, Response)
-        assert isinstance(alone, Response)
+    one_by_one = [ask(model, request, close=False)[0] for request in requests]
+    for alone, reply in zip(one_by_one, ask(model, *requests), strict=True):
         assert reply.text == alone.text
-        assert [one.logprob for one in reply.likelihoods] == pytest.approx(
-            [one.logprob for one in alone.likelihoods], abs=1e-4
-        )
+        assert logprobs(reply) == pytest.approx(logprobs(alone), abs=1e-4)
         assert bool(reply.likelihoods) != bool(reply.text)
 
 
 def test_samples_differ_and_are_drawn_again_alike(folder: Path) -> None:
     requests = [write(1, sample) for sample in range(6)]
-    first = [reply.text for reply in asked(opened(folder), *requests) if isinstance(reply, Response)]
-    again = [reply.text for reply in asked(opened(folder), *requests[::-1]) if isinstance(reply, Response)]
+    first = [reply.text for reply in ask(opened(folder), *requests) if isinstance(reply, Response)]
+    again = [reply.text for reply in ask(opened(folder), *requests[::-1]) if isinstance(reply, Response)]
     assert first == again[::-1]
     assert len(set(first)) == 6
-    other = [reply.text for reply in asked(opened(folder), *(write(1, n, seed=7) for n in range(6)))]  # type: ignore[union-attr]
+    other = [reply.text for reply in ask(opened(folder), *(write(1, n, seed=7) for n in range(6)))]  # type: ignore[union-attr]
     assert set(other).isdisjoint(first)
 
 
 def test_a_prompt_that_does_not_fit_is_this_ones_trouble_only(made: Made) -> None:
     model = opened(made("llama", "bytes", context=256))
     long, short = choose(1, STEM * 12 + "答案是："), choose(2, STEM + "答案是：")
-    trouble, reply = asked(model, long, short)
+    trouble, reply = ask(model, long, short)
     assert isinstance(reply, Response)
-    assert isinstance(trouble, ModelError)
     assert (trouble.kind, trouble.fatal, trouble.retry) == ("context", False, False)
     assert "256" in trouble.message
 
 
 def test_a_tokenizer_that_has_no_such_token_is_refused_for_good(made: Made) -> None:
-    trouble, other = asked(opened(made("llama", "bytes", merged=True)), choose(1), choose(2))
+    trouble, other = ask(opened(made("llama", "bytes", merged=True)), choose(1), choose(2))
     for problem in (trouble, other):
-        assert isinstance(problem, ModelError)
         assert problem.kind == "tokens"
         assert "--answer-by likelihood" in problem.message
     with pytest.raises(VivaError, match="--answer-by likelihood"):
@@ -117,8 +95,7 @@ def test_weights_that_changed_meanwhile_are_refused_for_good(made: Made, tmp_pat
     known = opened(first).identity
     changed = opened(other, fingerprint=known["weights"], context=int(known["context"]), dtype="float32")
     assert changed.identity == known, "what is remembered counts until it is needed"
-    (problem,) = asked(changed, choose(1))
-    assert isinstance(problem, ModelError)
+    (problem,) = ask(changed, choose(1))
     assert problem.fatal
     assert "new run" in problem.message
 
@@ -162,7 +139,6 @@ def test_one_model_is_open_at_a_time_and_none_at_the_end(made: Made) -> None:
     async def ask() -> None:
         for model in (first, second, first):
             await model.choose(choose(1))
-            assert SCHEDULER.worker is not None
             assert SCHEDULER.worker.model is model
             seen.append(weakref.ref(SCHEDULER.worker))
         await first.close()
@@ -179,9 +155,7 @@ def test_messages_go_through_the_models_own_template(made: Made) -> None:
     chat = choose(1, (Message("user", "Which letter?"),))
     text = choose(1, "<|user|>\nWhich letter?<|end|>\n<|assistant|>\n")
     raw = choose(1, "Which letter?")
-    by_chat, by_text, by_raw = asked(model, chat, text, raw)
-    assert isinstance(by_chat, Response)
-    assert isinstance(by_text, Response)
+    by_chat, by_text, by_raw = ask(model, chat, text, raw)
     assert by_chat.likelihoods == by_text.likelihoods
     assert by_chat != by_raw
 
@@ -196,12 +170,11 @@ def test_what_are_no_numbers_is_this_ones_trouble_and_named(made: Made, tmp_path
     save_file(held, folder / "model.safetensors", {"format": "pt"})
     model = opened(folder)
     for request in (choose(1, "A! B"), msgspec.structs.replace(choose(1, "A! B"), by="likelihood")):
-        (trouble,) = asked(model, request, close=False)
-        assert isinstance(trouble, ModelError)
+        (trouble,) = ask(model, request, close=False)
         assert (trouble.kind, trouble.fatal) == ("numbers", False)
         assert "copy" in trouble.message
         assert "float32" in trouble.message
-    (reply,) = asked(model, choose(2))
+    (reply,) = ask(model, choose(2))
     assert isinstance(reply, Response)
 
 
@@ -227,60 +200,58 @@ def test_what_cannot_be_opened_is_tried_once_for_all_that_wait(made: Made, tmp_p
             scheduler.submit(job)
     for job in jobs:
         problem = job.future.exception(60)
-        assert isinstance(problem, ModelError)
         assert (problem.kind, problem.fatal) == ("weights", True)
     assert scheduler.worker is None
 
 
-def test_one_question_goes_through_by_and_by_where_memory_is_short(folder: Path) -> None:
-    told: list[str] = []
-    worker = Worker(opened(folder), told.append)
-    options = tuple(letter + STEM * 2 for letter in LETTERS)
-    request = Choose(question="q", sample=0, prompt="题目：", continuations=options, by="likelihood")
-    context_window = math.inf
+class Narrow:
+    """A worker whose memory takes no more than `most` input ids at a time."""
 
-    def short(_: Any, given: Any, named: dict[str, Any]) -> None:
-        if named["input_ids"].numel() > context_window:
+    def __init__(self, model: LocalModel) -> None:
+        self.told: list[str] = []
+        self.sizes: list[int] = []
+        self.most = math.inf
+        self.worker = Worker(model, self.told.append)
+        self.worker._opened.model.register_forward_pre_hook(self._read, with_kwargs=True)
+
+    def _read(self, _: Any, given: Any, named: dict[str, Any]) -> None:
+        self.sizes.append(named["input_ids"].numel())
+        if self.sizes[-1] > self.most:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
-    def reply() -> Any:
-        job = Job(worker.model, request, Future())
-        worker.work([job], lambda: False)
-        return job.future.exception(0) or job.future.result(0)
+    def replies(self, *requests: Choose) -> list[Any]:
+        jobs = [Job(self.worker.model, one, Future()) for one in requests]
+        self.worker.work(jobs, lambda: False)
+        return [job.future.exception(0) or job.future.result(0) for job in jobs]
 
-    worker._opened.model.register_forward_pre_hook(short, with_kwargs=True)
-    wanted = reply()
+
+def logprobs(reply: Response) -> list[float]:
+    return [one.logprob for one in reply.likelihoods]
+
+
+def test_one_question_goes_through_by_and_by_where_memory_is_short(folder: Path) -> None:
+    narrow = Narrow(opened(folder))
+    options = tuple(letter + STEM * 2 for letter in LETTERS)
+    request = Choose(question="q", sample=0, prompt="题目：", continuations=options, by="likelihood")
+    (wanted,) = narrow.replies(request)
     tokens = max(one.tokens for one in wanted.likelihoods)
-    context_window = 2 * tokens
-    assert [one.logprob for one in reply().likelihoods] == pytest.approx(
-        [one.logprob for one in wanted.likelihoods], abs=1e-3
-    )
-    context_window = tokens // 2
-    assert reply().kind == "memory"
-    worker.release()
+    narrow.most = 2 * tokens
+    (found,) = narrow.replies(request)
+    assert logprobs(found) == pytest.approx(logprobs(wanted), abs=1e-3)
+    narrow.most = tokens // 2
+    assert narrow.replies(request)[0].kind == "memory"
+    narrow.worker.release()
 
 
 def test_a_batch_that_does_not_fit_into_memory_is_halved_and_it_is_said(folder: Path) -> None:
-    told: list[str] = []
-    worker = Worker(opened(folder), told.append)
-    sizes, most = [0], math.inf
-
-    def short(_: Any, given: Any, named: dict[str, Any]) -> None:
-        sizes.append(named["input_ids"].numel())
-        if sizes[-1] > most:
-            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
-
-    def replies() -> list[Any]:
-        asked = (Choose(question=q, sample=0, prompt=q * 9, continuations=LETTERS, by="likelihood") for q in "甲乙丙丁")
-        jobs = [Job(worker.model, one, Future()) for one in asked]
-        worker.work(jobs, lambda: False)
-        return [[one.logprob for one in job.future.result(0).likelihoods] for job in jobs]
-
-    worker._opened.model.register_forward_pre_hook(short, with_kwargs=True)
-    wanted, most = replies(), max(sizes) - 1
-    assert all(found == pytest.approx(one, abs=1e-3) for found, one in zip(replies(), wanted, strict=True))
-    assert [line.partition(": ")[2] for line in told] == ["out of memory with 4 rows; going on with 2 and less at once"]
-    worker.release()
+    narrow = Narrow(opened(folder))
+    requests = [Choose(question=q, sample=0, prompt=q * 9, continuations=LETTERS, by="likelihood") for q in "甲乙丙丁"]
+    wanted, narrow.most = narrow.replies(*requests), max(narrow.sizes) - 1
+    for found, one in zip(narrow.replies(*requests), wanted, strict=True):
+        assert logprobs(found) == pytest.approx(logprobs(one), abs=1e-3)
+    (said,) = narrow.told
+    assert said.partition(": ")[2] == "out of memory with 4 rows; going on with 2 and less at once"
+    narrow.worker.release()
 
 
 def test_no_memory_for_a_model_is_said_and_no_defect() -> None:
@@ -296,7 +267,7 @@ def test_no_memory_for_a_model_is_said_and_no_defect() -> None:
 def test_a_model_that_is_closed_while_it_is_opened_is_released(folder: Path) -> None:
     model = opened(folder)
 
-    async def ask() -> BaseException | Response:
+    async def closing() -> BaseException | Response:
         waiting = asyncio.create_task(model.choose(choose(1)))
         while not SCHEDULER.busy:
             await asyncio.sleep(0.001)
@@ -306,9 +277,9 @@ def test_a_model_that_is_closed_while_it_is_opened_is_released(folder: Path) -> 
             await asyncio.sleep(0.01)
         return reply
 
-    assert isinstance(asyncio.run(ask()), asyncio.CancelledError)
+    assert isinstance(asyncio.run(closing()), asyncio.CancelledError)
     assert SCHEDULER.worker is None
-    (reply,) = asked(model, choose(1))
+    (reply,) = ask(model, choose(1))
     assert isinstance(reply, Response), "it can be opened again"
 
 

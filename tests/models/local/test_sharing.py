@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from viva.models.local.sharing import UNIT, batches, common, cost, groups, tree
+from viva.models.local.sharing import UNIT, batches, cost, groups, tree
 
 token = st.integers(0, 2)
 row = st.lists(token, min_size=1, max_size=12)
@@ -71,13 +71,6 @@ def test_options_share_their_question_below_the_exemplars() -> None:
     assert cost(rows, [group], 0) == 80 + 4 * (20 + 1 + 4)
 
 
-def test_options_of_questions_without_exemplars_are_one_pass() -> None:
-    rows = [[question] * 100 + [50, option] for question in range(1, 5) for option in range(60, 64)]
-    (group,) = groups(rows, prompts=[number // 4 for number in range(16)])
-    assert group.prefix == 0
-    assert cost(rows, [group], 0) == 4 * (100 + 1 + 4)
-
-
 def test_little_in_common_is_computed_again_rather_than_in_a_pass_of_its_own() -> None:
     (group,) = groups([[1, 2, 3, *[number] * 30] for number in range(4, 8)])
     assert group.prefix == 0
@@ -99,10 +92,3 @@ def test_batches_hold_each_once_and_not_too_much(sizes: list[int], most: int) ->
     made = list(batches(sizes, most))
     assert sorted(index for batch in made for index in batch) == list(range(len(sizes)))
     assert all(len(batch) * max(sizes[index] for index in batch) <= most for batch in made if len(batch) > 1)
-
-
-@given(row, row)
-def test_common_is_what_both_begin_with(one: list[int], other: list[int]) -> None:
-    length = common(one, other)
-    assert one[:length] == other[:length]
-    assert length == min(len(one), len(other)) or one[length] != other[length]

@@ -70,7 +70,6 @@ def viva(folder: Path, requests: list[Execute], mark: str = "") -> Iterator[subp
     command = [sys.executable, victim.__file__, mark]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as each:
         try:
-            assert each.stdin is not None
             each.stdin.write(b"".join(msgspec.json.encode(request) + b"\n" for request in requests))
             each.stdin.close()
             yield each
@@ -79,7 +78,6 @@ def viva(folder: Path, requests: list[Execute], mark: str = "") -> Iterator[subp
 
 
 def ended(process: subprocess.Popen[bytes]) -> Ended:
-    assert process.stdout is not None
     return msgspec.json.decode(process.stdout.read(), type=Ended)
 
 

@@ -1,8 +1,9 @@
-"""Parts that are known while the score is not, shares among answers with full marks in a part, and differences."""
+"""Parts of a score, known while it waits or given another part; weights of questions; differences."""
 
 import itertools
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from analysis.answers import cell, row
 from rows import each_row, tabled
 from viva.analysis.uncertainty import wilson
-from viva.types import OUTCOMES, SCORED, UNANSWERED, Aggregate, ScoreRow
+from viva.types import OUTCOMES, SCORED, UNANSWERED, Aggregate, Outcome, ScoreRow
 
 ANSWER = Aggregate("answer", part="a")
 FLAWED = Aggregate("flawed where right", part="f", given="a")
@@ -30,12 +31,6 @@ def test_a_known_part_counts_where_the_score_waits() -> None:
     assert (part.n, part.mean, part.unanswered) == (5, pytest.approx(2.5 / 4), 1)
     assert part.outcomes == {"right": 2, "partly": 1, "wrong": 1, "ungraded": 1}
     assert (part.floor, part.ceiling) == (pytest.approx(2.5 / 5), pytest.approx(3.5 / 5))
-
-
-@each_row(*OUTCOMES)
-def test_a_known_part_counts_whatever_became_of_the_score(outcome: Any) -> None:
-    found = cell([row(1, outcome, parts={"a": 0.5}), row(2, "right", parts={"a": 1.0})], ANSWER)
-    assert (found.mean, found.complete, found.floor, found.ceiling) == (0.75, True, 0.75, 0.75)
 
 
 @each_row(*OUTCOMES)
@@ -73,29 +68,6 @@ def test_given_where_nothing_is_right_or_nobody_has_the_part() -> None:
     wrong = [row(1, "wrong", parts={"a": 0.0, "f": 1.0})]
     assert (cell(wrong, FLAWED).n, cell(wrong, FLAWED).mean) == (0, None)
     assert (cell([row(1, "right")], FLAWED).n, cell([], FLAWED).n) == (0, 0)
-
-
-def test_given_belongs_to_its_line_alone() -> None:
-    rows = [row(1, "right", parts={"a": 1.0, "f": 0.0}), row(2, "wrong", parts={"a": 0.0, "f": 1.0})]
-    assert cell(rows, FLAWED).n == 1
-    assert cell(rows, Aggregate("flawed", part="f")).n == 2
-    assert cell(rows, ANSWER).n == 2
-    assert cell(rows, Aggregate("Row", {"tag": ("x",)}), FLAWED).n == 0
-
-
-def test_given_goes_with_rows_groups_weights_and_several_answers() -> None:
-    rows = [
-        row(1, "right", parts={"a": 1.0, "f": 0.0}, weight=3, tags={"format": "MC"}),
-        row(2, "wrong", parts={"a": 1.0, "f": 1.0}, tags={"format": "MC"}),
-        row(2, "right", parts={"a": 1.0, "f": 0.0}, tags={"format": "MC"}, sample=1),
-        row(3, "wrong", parts={"a": 1.0, "f": 1.0}, tags={"format": "TF"}),
-        row(3, "wrong", parts={"a": 0.0, "f": 1.0}, tags={"format": "TF"}, sample=1),
-    ]
-    assert cell(rows, FLAWED).mean == pytest.approx(2 / 6)
-    assert cell(rows, FLAWED).n == 6
-    assert cell(rows, Aggregate("MC", {"format": ("MC",)}), FLAWED).mean == pytest.approx(1 / 5)
-    macro = Aggregate("flawed", part="f", given="a", over="format")
-    assert cell(rows, macro).mean == pytest.approx((1 / 5 + 1) / 2)
 
 
 # Differences
@@ -164,3 +136,63 @@ def test_any_rows_have_a_mean_within_its_interval_and_bounds(rows, line: Aggrega
         assert found.floor - 1e-9 <= found.ceiling <= 1 + 1e-9
         if found.complete and all(one.outcome in SCORED for one in chosen):
             assert found.floor == pytest.approx(found.mean) == pytest.approx(found.ceiling)
+
+
+EXACT = Aggregate("exact", part="exact")
+
+
+def test_a_question_counts_as_often_as_it_is_listed() -> None:
+    found = cell([row(1, "right", weight=3), row(2, "wrong"), row(3, "error", weight=2)])
+    assert (found.n, found.mean) == (6, pytest.approx(3 / 4))
+    assert found.outcomes == {"right": 3, "wrong": 1, "error": 2}
+    assert (found.floor, found.ceiling) == (pytest.approx(3 / 6), pytest.approx(5 / 6))
+
+
+WEIGHTED = st.lists(
+    st.tuples(st.sampled_from(OUTCOMES), st.integers(1, 4), st.sampled_from(("TF", "MC"))), min_size=1, max_size=20
+)
+
+
+@given(WEIGHTED)
+def test_a_weight_is_as_good_as_the_same_answer_again(rows: list[tuple[Outcome, int, str]]) -> None:
+    """Also by groups; and the intervals take both for one question."""
+    for line in (Aggregate("micro"), Aggregate("macro", over="format")):
+        weighted = cell(
+            [row(n, outcome, tags={"format": name}, weight=w) for n, (outcome, w, name) in enumerate(rows)],
+            line,
+        )
+        listed = cell(
+            [
+                row(n, outcome, tags={"format": name}, sample=again)
+                for n, (outcome, w, name) in enumerate(rows)
+                for again in range(w)
+            ],
+            line,
+        )
+        assert weighted.outcomes == listed.outcomes
+        for name in ("n", "mean", "floor", "ceiling", "low", "high"):
+            assert getattr(weighted, name) == pytest.approx(getattr(listed, name)), name
+
+
+def test_a_part_takes_the_place_of_the_value() -> None:
+    rows = [
+        row(1, "partly", 0.25, parts={"exact": 0.0, "f1": 0.5}),
+        row(2, "right", parts={"exact": 1.0, "f1": 1.0}),
+        row(3, "empty"),
+        row(4, "error"),
+    ]
+    assert cell(rows).mean == pytest.approx(1.25 / 3)
+    assert cell(rows, EXACT).mean == pytest.approx(1 / 3)
+    f1 = cell(rows, Aggregate("f1", part="f1"))
+    assert f1.mean == pytest.approx(1.5 / 3)
+    assert (f1.floor, f1.ceiling) == (pytest.approx(1.5 / 4), pytest.approx(2.5 / 4))
+
+
+def test_rows_of_earlier_versions_are_read_and_written_as_they_were() -> None:
+    old = (
+        b'{"benchmark":"b","exam":"b-en","model":"m","question":"1","sample":0,"repeat":0,"value":1.0,'
+        b'"outcome":"right","answer":"","explanation":"","tags":{}}'
+    )
+    read = msgspec.json.decode(old, type=ScoreRow)
+    assert (read.parts, read.weight) == ({}, 1)
+    assert msgspec.json.encode(read) == old
