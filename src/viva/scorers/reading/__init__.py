@@ -513,7 +513,7 @@ def _behind(text: str, shown: str, begin: int, strength: Strength, rule: str) ->
         begin = gap.end()
     end = len(shown)
     if (stop := _STOP.search(shown, begin)) and stop.start() > begin:
-        if stop[0].startswith("?"):
+        if "?" in stop[0]:
             return
         end = stop.start()
     if _pattern("<denied>").match(shown, begin) and not _NEITHER.fullmatch(shown, begin, end):
