@@ -147,7 +147,7 @@ def test_exactly_the_gold_earns_all_a_part_of_it_half_and_anything_else_nothing(
 LONG = "A queue is served at its front. A heap keeps the least element on top, and a list need not be sorted at all."
 # fmt: off
 STATED: dict[str, tuple[str, ...]] = {
-    "BC": ("So the answer is B, C.", "Therefore B and C are correct.", "I would choose B and C.", "选B和C。", "Thus, the correct options are B and C.",
+    "BC": ("So the answer is B, C.", "Therefore B and C are correct.", "I would choose B and C.", "选B和C。", "正确选项为：BC。D项错误。", "Thus, the correct options are B and C.",
            "Hence the answers are (B) and (C).", "Therefore, the correct answer is: **B, C**", "**So the answer is B, C.**", "The final answer is $\\boxed{B, C}$.",
            "The last line says it.\n\\boxed{B, C}", "So the answers are a queue and a heap, sorted or not.", "the answer is B, C, because both are served in order.",
            "so I would go with B and C", "I think the answer is B, C.", "A is not served in order, so the answer is B, C.", "It may be hard to see, but the answer is B, C.",
@@ -157,7 +157,7 @@ STATED: dict[str, tuple[str, ...]] = {
            "因此选BC。", "所以答案是B、C。", "答案：B和C", "正确的选项是B和C。", "因此B和C都是正确的。", "所以选项B与选项C正确", "A不对，所以选B和C。", "应该选择B、C。"),
     "AD": ("The correct options are A and D.", "My answer is A, D.", "I'd choose A and D.", "I'll select A and D."),
     "D": ("So the answer is D.", "Therefore only D is correct.", "I would choose D.", "因此只有D正确。"),
-    "ABCDE": ("So the answer is all of the above.", "Therefore all options are correct."),
+    "ABCDE": ("So the answer is all of the above.", "All of the above statements are correct.", "Therefore all options are correct."),
     UNPARSED: (
         "So the answer is not B, C.", "So the answer is B or C.", "I would choose B, C or D.", "I would not choose B and C.", "I would choose either B or C.",
         "I would choose B and C rather than D.", "I would choose B and C, but not D.", "So B and C are not correct.", "Therefore neither B nor C is correct.",

@@ -21,8 +21,8 @@ from msgspec import Struct
 
 from viva.files import shipped_table
 
-ANOTHER_FOLLOWS = re.compile(r"[\s,*]*(?:\b(?:or|oder|ou)|或)(?:\s+(?:maybe|perhaps|possibly|even))?[\s.…]*\Z")
-"""Behind an answer that a reply breaks off after: "A or maybe"."""
+ANOTHER_FOLLOWS = re.compile(r"[\s,*]*(?:\b(?:or|oder|ou)|或)(?:\s+(?:maybe|perhaps|possibly|even))?[\s.…]*\Z|(?<=项)…")
+"""Behind an answer that a reply breaks off after: "A or maybe", "选B。A项…"."""
 BOX = "\x01"
 """Mark for the beginning of `\\boxed{…}` or `<answer>…</answer>`. Raw control characters become blanks, so that no
 reply can forge it."""
@@ -87,9 +87,13 @@ def _fold_character(char: str) -> str:
 _TABLE = _Table({code: chr(code) for code in range(32, 127)})
 
 
+_RUN_ON = re.compile("。(?=[A-Za-z0-9])")
+"""The end of a Chinese sentence before "B错误": a stop there would make "A.B" of it, and "72.5"."""
+
+
 def plain(text: str) -> str:
     """Fold width and style, one character for one; control and zero-width characters become blanks."""
-    return text.translate(_TABLE)
+    return "。".join(part.translate(_TABLE) for part in _RUN_ON.split(text))
 
 
 _WORD = re.compile(r"[^\W_]")

@@ -116,7 +116,7 @@ def the_number(text: str, *, last: bool = False) -> NumberRead | None:
         (before, left), (after, other) = places[-2:] if last else places[:2]
         between = cleaned[before.end() : after.start()]
         ranged = _OTHERS.fullmatch(between) or _JOINED.fullmatch(between) or _BETWEEN.search(cleaned[: before.start()])
-        if left.value != other.value and ranged:
+        if left.share != other.share and ranged:
             raise Unsure
     given = pattern("reading/slots.toml", r"<given>\s{0,3}\Z")
     new = [

@@ -41,7 +41,7 @@ _DENIALS = re.compile(
 )
 _EVERYTHING = re.compile(
     r"\W*(?:(?:the )?(?:answers?|selection) (?:is|are):? )?(?:the )?(?:all|every one)(?: of)?(?: the| these| them"
-    r"| those| two| three| four| five| six)?(?: above| options| choices| statements| items)?(?: (?:are|is)"
+    r"| those| two| three| four| five| six)?(?: above)?(?: options| choices| statements| items)?(?: (?:are|is)"
     r" (?:correct|right|true|valid)| hold| apply)?\W*",
     re.IGNORECASE,
 )

@@ -317,7 +317,6 @@ _STOP = re.compile(
     r"(?!(?<=\b[A-Z]\.)\s(?:[A-Z]\.\s)*[A-Z][\w'-]+[.!*_\s]*(?:\n|\Z))|\?)(?:[\"'”’)*_]{0,3}(?=[\s\u3000-\uffff]|$)|(?=[#<A-Z][A-Za-z#]{1,12}[\s:>]))|[。\n]|!(?=\s[A-Z])"
 )
 _SENTENCE = re.compile(r"(?:[.!?](?:[\"'”’)*_]{0,3}(?=[\s\u3000-\uffff])|(?=[#<A-Z][A-Za-z#]{1,12}[\s:>]))|[。\n])")
-_REASON = re.compile(r",? (?:because|since|as (?:both|all|they|these|it))\b[^\n]*|,因为[^\n]*")
 _NEGATED = re.compile(r"(?:\bnot|n't|\bnever|不[是为]?|\bnicht|\bpas|\bне)[\s$\x01(:]{0,4}$", re.IGNORECASE)
 _DRESSED = re.compile(r"(?:\\(?:text|mathrm|mathbf|textbf|mathit)\s?\{|\\\{|[$\\(\[*_`\"'“ ])+\Z")
 _WRAPPED = re.compile(
@@ -512,10 +511,11 @@ def _behind(text: str, shown: str, begin: int, strength: Strength, rule: str) ->
     """Yield the slot behind a cue: to the end of the sentence, or the next line with content."""
     if gap := _GAP.match(shown, begin):
         begin = gap.end()
-    stop = _STOP.search(shown, begin)
-    end = stop.start() if stop and stop.start() > begin else len(shown)
-    if stop and stop.group().startswith("?") and stop.start() > begin:
-        return
+    end = len(shown)
+    if (stop := _STOP.search(shown, begin)) and stop.start() > begin:
+        if "?" in stop[0]:
+            return
+        end = stop.start()
     if _pattern("<denied>").match(shown, begin) and not _NEITHER.fullmatch(shown, begin, end):
         instead = _pattern("<instead>").match(shown, begin, end)
         if instead is None or _pattern("<tentative>").search(shown, instead.end(), end):
@@ -527,8 +527,8 @@ def _behind(text: str, shown: str, begin: int, strength: Strength, rule: str) ->
     judging = _pattern("<empty>").fullmatch(shown, begin, end) is not None
     if dressed := _DRESSED.search(text, max(0, begin - 40), begin):
         begin = dressed.start()
-    if reason := _REASON.search(shown, begin, end):
-        end = reason.start() if reason.start() > begin else end
+    if remark := _pattern("<remark>").search(shown, begin + 1, end):
+        end = remark.start()
     begin = end - len(text[begin:end].lstrip())
     if copula := _pattern(r"<copula>\s*\Z").search(shown, begin, end):
         end = copula.start()
