@@ -7,6 +7,7 @@ import functools
 import re
 import secrets
 import threading
+import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -36,6 +37,9 @@ CHOICES = shipped_table(__file__, "choices.toml", dict[str, dict[str, str]])
 """Choices of lists, by their names in URLs."""
 PROSE = ("markdown-it/markdown-it.min.js", "katex/katex.min.js", "prose.js")
 """Scripts that render Markdown and formulas in the browser."""
+SITE_STYLES = ("viva.css", "leaderboard.css", "chart.css")
+SITE_SCRIPTS = ("tables.js", "profile.js", "charts.js")
+"""Styles and scripts of leaderboards."""
 _FIGURE = re.compile(r"(?P<shown>(?P<mean>[−-]?\d[\d,]*(?:\.\d+)?)(?:(?:–| to )-?[\d.]+)?†?)(?P<rest>.*)", re.DOTALL)
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
@@ -47,7 +51,7 @@ def templates(**more: object) -> Environment:
         "prose_scripts": tuple(name.rpartition("/")[2] for name in PROSE), "rendering": (), "policy": "",
         "styles": (), "scripts": (), "signs": SIGNS, "longest": LONGEST, "number": number,
         "outcome_name": outcome_name, "percent": percent, "score_text": score_text, "bracket_text": bracket_text,
-        "highlighted": highlighted, "figure_parts": figure_parts, "saved": None,
+        "highlighted": highlighted, "figure_parts": figure_parts, "file_name": file_name, "saved": None,
         "why": _OUTCOMES["why"], "choices": CHOICES, **more,
     }  # fmt: skip
     return made
@@ -66,6 +70,12 @@ def figure_parts(text: str) -> tuple[str, str, str]:
 def number(value: int) -> str:
     """Return `12,345`."""
     return f"{value:,}"
+
+
+def file_name(name: str, longest: int = 40) -> str:
+    """Return a name with all but ASCII letters and digits as hyphens: never empty, a dot, a path or a device."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:longest].strip("-") or "x"
 
 
 @functools.cache

@@ -27,7 +27,8 @@ from viva.analysis.standings import widest
 from viva.errors import DataError
 from viva.files import shipped_table
 from viva.io.tables import plain_stem
-from viva.pages.leaderboard.boards import Board, Dimension, Entry, Facts, Row, labelled, ranked, slug
+from viva.pages.leaderboard.boards import Board, Dimension, Entry, Facts, Row, labelled, ranked
+from viva.pages.shell import file_name
 from viva.published import Entry as Printed
 from viva.published import Neighbour, Size, neighbours, plain, size, table
 from viva.published.catalogue import Setting, catalogue
@@ -54,7 +55,7 @@ def _board(benchmark: str, setting: Setting) -> Board:
     tables = [table(benchmark, name) for name in setting.tables]
     source = tables[0].source
     board = Board(
-        key=f"published-{slug(setting.name)}",
+        key=f"published-{file_name(setting.name)}",
         benchmark=benchmark,
         title=f"published, {setting.said}",
         own=False,

@@ -19,8 +19,8 @@ from viva.analysis.sizes.scalinggroups import Point, studied
 from viva.analysis.standings import THRESHOLDS
 from viva.errors import DataError
 from viva.pages.answerindex import answers_of
-from viva.pages.leaderboard.boards import BenchmarkPage, Board, Dimension, ModelPage, Row, Site, model_pages, slug
-from viva.pages.shell import Inlined, around, templates
+from viva.pages.leaderboard.boards import BenchmarkPage, Board, Dimension, ModelPage, Row, Site, model_pages
+from viva.pages.shell import SITE_SCRIPTS, SITE_STYLES, Inlined, around, templates
 from viva.render import charts
 from viva.render.plots import PER_CENT, Axis, Drawn, Layer, curves, figures
 from viva.studies.scaling.chart import chart
@@ -57,7 +57,6 @@ def csv_of(page: BenchmarkPage, board: Board) -> str:
 @functools.cache
 def _templates() -> Environment:
     return templates(
-        file_name=slug,
         billions=lambda size: f"{size:g}",
         capital=lambda text: text[:1].upper() + text[1:],
         count=lambda rows, word: f"{len(rows):,} {word}{'' if len(rows) == 1 else 's'}",
@@ -73,9 +72,6 @@ def _templates() -> Environment:
     )
 
 
-TABLES = ("tables.js",)
-CHARTS = ("tables.js", "profile.js", "charts.js")
-STYLES = ("viva.css", "leaderboard.css", "chart.css")
 _inlined = functools.cache(Inlined)
 
 
@@ -101,7 +97,7 @@ class SitePages:
         models = model_pages(self.site)
         yield "index.html", functools.partial(self._front, models)
         for page in self.site.benchmarks:
-            yield page.page, functools.partial(self.page, "benchmark.html", page.page, CHARTS, page=page)
+            yield page.page, functools.partial(self.page, "benchmark.html", page.page, SITE_SCRIPTS, page=page)
         for model in models:
             yield f"models/{model.row.page}", functools.partial(self._model, model)
 
@@ -110,7 +106,7 @@ class SitePages:
         template: str,
         here: str,
         scripts: tuple[str, ...] = (),
-        styles: tuple[str, ...] = STYLES,
+        styles: tuple[str, ...] = SITE_STYLES,
         root: str = "",
         **more: object,
     ) -> str:
@@ -155,7 +151,7 @@ class SitePages:
         return self.page(
             "leaderboard.html",
             "index.html",
-            TABLES,
+            ("tables.js",),
             matrices=matrices,
             columns=columns,
             footnotes={note: place for place, note in enumerate(notes, 1)},

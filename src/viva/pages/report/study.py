@@ -29,10 +29,9 @@ from viva.fields import note
 from viva.files import replacing, shipped_table, shipped_text
 from viva.languages import language_name
 from viva.pages.answerindex import Chosen
-from viva.pages.leaderboard.boards import slug
 from viva.pages.report.itemindex import LONGEST, PackedItems, block, packed, stratified
 from viva.pages.runs.runblocks import tables_of
-from viva.pages.shell import PROSE, Inlined, templates
+from viva.pages.shell import PROSE, Inlined, file_name, templates
 from viva.published import about, bibtex, catalogue
 from viva.render.markuptext import csv_text, tables_latex
 from viva.render.result import Report, Result
@@ -89,7 +88,7 @@ class Downloads:
         """Add a table and return its id; its CSV has the cells as printed."""
         number = len(self.files)
         self.files[f"table-{number}"] = {
-            "name": f"{number:02}-{slug(table.title, 60)}",
+            "name": f"{number:02}-{file_name(table.title, 60)}",
             "csv": csv_text(list(map(csv_safe, table.header)), table.texts()),
             "latex": tables_latex([table], []),
         }

@@ -21,14 +21,12 @@ from viva.engine.answerrecord import thought_size
 from viva.errors import VivaError
 from viva.files import read_regular
 from viva.pages.answerindex import Chosen, number_in
-from viva.pages.leaderboard.sitepages import CHARTS, STYLES, SitePages
-from viva.pages.leaderboard.study import LeaderboardConfig, site_files, study
 from viva.pages.runs.answerfilters import ROWS, Matrix, Place, matrix
 from viva.pages.runs.gradedrows import Item, item_of
 from viva.pages.runs.pair_pages import PATIENCE, PairPages
 from viva.pages.runs.run_views import STEP, Card, Graded, RunView, RunViews
 from viva.pages.serving.guard import Access, Guard
-from viva.pages.shell import SIGNS, Kept, around, number, paged
+from viva.pages.shell import SIGNS, SITE_SCRIPTS, SITE_STYLES, Kept, around, number, paged
 from viva.runs.following import RunEntry, slug
 from viva.types import outcome_name
 from viva.visible import escape_invisible
@@ -43,7 +41,7 @@ class Pages(PairPages):
 
     styles = ("viva.css", "text.css", "runs.css")
     scripts = ("tables.js", "view.js")
-    more = (*STYLES, *CHARTS)
+    more = (*SITE_STYLES, *SITE_SCRIPTS)
 
     def __init__(self, views: RunViews, access: Access) -> None:
         self._found = Kept[Sequence[Place]]()
@@ -93,6 +91,9 @@ class Pages(PairPages):
         return Response(files[path](), media_type=_KINDS[path.rpartition(".")[2]])
 
     def _site(self, entries: Sequence[RunEntry]) -> Mapping[str, Callable[[], str]]:
+        from viva.pages.leaderboard.sitepages import SitePages
+        from viva.pages.leaderboard.study import LeaderboardConfig, site_files, study
+
         answers = {entry.path.name: f"../run/{entry.slug}/answers?" for entry in entries}
         ranking = study(LeaderboardConfig(sources=(self._views.root,) if entries else ())).found  # else the papers'
         return dict(site_files(SitePages(ranking.site, answers, "../", served=True)))
