@@ -13,8 +13,6 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
-from jinja2 import Environment
-
 from viva.analysis.estimate import bracket_text, percent, score_text
 from viva.errors import StorageError, VivaError
 from viva.files import shipped_table, shipped_text
@@ -25,6 +23,7 @@ from viva.web.pagetemplates import LONGEST, environment, highlighted, policy
 from viva.web.pagetemplates import asset as chart_asset
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import BaseRoute

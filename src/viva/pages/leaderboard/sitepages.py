@@ -9,9 +9,9 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from jinja2 import Environment
 from msgspec import Struct
 from msgspec.structs import asdict
 
@@ -26,6 +26,9 @@ from viva.render.plots import PER_CENT, Axis, Drawn, Layer, curves, figures
 from viva.studies.scaling.chart import chart
 from viva.studies.scaling.tables import Scaling
 from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 GROUPS = 10
 """The most groups of columns of a table: the style sheet has rules for this many."""

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import IO, Annotated
 
 import msgspec
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 from msgspec import Meta, Struct
 
@@ -54,6 +53,8 @@ def references(benchmarks: Iterable[str]) -> list[str]:
 
 def methods(records: Sequence[RunRecord], results: Sequence[Result]) -> str:
     """Return one paragraph for all runs: the sentences of `methods.txt`, each once."""
+    from jinja2 import Environment, StrictUndefined
+
     words = shipped_table(__file__, "methods.toml", dict[str, dict[str, str]])
     made = Environment(undefined=StrictUndefined)  # noqa: S701 - text; the page that shows it escapes it
     made.filters["names"] = lambda models: [one_line(model.called, 80) for model in models]
