@@ -9,7 +9,7 @@ import secrets
 import threading
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
@@ -17,6 +17,7 @@ from viva.analysis.estimate import bracket_text, percent, score_text
 from viva.errors import StorageError, VivaError
 from viva.files import shipped_table, shipped_text
 from viva.types import outcome_name
+from viva.visible import plural
 from viva.web.chartpages import outcome_style
 from viva.web.chartpages import script as charts
 from viva.web.pagetemplates import LONGEST, environment, highlighted, policy
@@ -48,7 +49,7 @@ def templates(**more: object) -> Environment:
     made = environment("viva.pages")
     made.globals |= {
         "prose_scripts": tuple(name.rpartition("/")[2] for name in PROSE), "rendering": (), "policy": "",
-        "styles": (), "scripts": (), "signs": SIGNS, "longest": LONGEST, "number": number,
+        "styles": (), "scripts": (), "signs": SIGNS, "longest": LONGEST, "number": "{:,}".format, "plural": plural,
         "outcome_name": outcome_name, "percent": percent, "score_text": score_text, "bracket_text": bracket_text,
         "highlighted": highlighted, "figure_parts": figure_parts, "file_name": file_name, "saved": None,
         "why": _OUTCOMES["why"], "choices": CHOICES, **more,
@@ -64,11 +65,6 @@ def figure_parts(text: str) -> tuple[str, str, str]:
     if parts is None:
         return text, "", ""
     return parts["shown"], parts["rest"].strip(), parts["mean"].replace(",", "").replace("−", "-")
-
-
-def number(value: int) -> str:
-    """Return `12,345`."""
-    return f"{value:,}"
 
 
 def file_name(name: str, longest: int = 40) -> str:
@@ -133,12 +129,11 @@ class Kept(Generic[T]):
         return made
 
 
-class Inlined(dict[str, object]):
-    """Styles and scripts of a page in a file: their texts, and a policy that allows only these."""
-
-    def __init__(self, styles: tuple[str, ...], scripts: tuple[str, ...]) -> None:
-        texts = {"styles": tuple(map(asset, styles)), "scripts": tuple(map(asset, scripts))}
-        super().__init__(**texts, policy=policy(texts["scripts"], texts["styles"]))
+@functools.cache
+def inlined(styles: tuple[str, ...], scripts: tuple[str, ...]) -> Mapping[str, object]:
+    """Return styles and scripts of a page in a file: their texts, and a policy that allows only these."""
+    texts = {"styles": tuple(map(asset, styles)), "scripts": tuple(map(asset, scripts))}
+    return {**texts, "policy": policy(texts["scripts"], texts["styles"])}
 
 
 class Served:

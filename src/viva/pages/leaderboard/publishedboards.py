@@ -39,7 +39,7 @@ from viva.visible import one_line
 
 GROUPS = shipped_table(__file__, "groups.toml", dict[str, str])
 _TUNED = re.compile(r"(?<![a-z])(chat|instruct|it|sft|rlhf|assistant)(?![a-z])", re.IGNORECASE)
-_WORD = re.compile(r"[^\W\d_]{2,}")
+_WORD = re.compile(r"^[^\W\d_]\d\b|[^\W\d_]{2,}")
 
 
 def published_boards(benchmark: str) -> list[Board]:
@@ -156,7 +156,7 @@ def named(model: str, parameters: Size | None) -> Facts:
 
 
 def family(model: str) -> str:
-    """Return the first word of a name, as the default family: "Qwen" of "Qwen1.5-110B", "gpt" of "openai/gpt-4o"."""
+    """Return the first word of a name, as the default family: "Qwen" of "Qwen1.5-110B", "o3" of "openai/o3-mini"."""
     match = _WORD.search(plain_stem(Path(model)))
     return match[0] if match else ""
 

@@ -9,9 +9,9 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from jinja2 import Environment
 from msgspec import Struct
 from msgspec.structs import asdict
 
@@ -20,15 +20,12 @@ from viva.analysis.standings import THRESHOLDS
 from viva.errors import DataError
 from viva.pages.answerindex import answers_of
 from viva.pages.leaderboard.boards import BenchmarkPage, Board, Dimension, ModelPage, Row, Site, model_pages
-from viva.pages.shell import SITE_SCRIPTS, SITE_STYLES, Inlined, around, templates
+from viva.pages.shell import SITE_SCRIPTS, SITE_STYLES, around, inlined, templates
 from viva.render import charts
 from viva.render.plots import PER_CENT, Axis, Drawn, Layer, curves, figures
 from viva.studies.scaling.chart import chart
 from viva.studies.scaling.tables import Scaling
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 GROUPS = 10
 """The most groups of columns of a table: the style sheet has rules for this many."""
@@ -62,7 +59,6 @@ def _templates() -> Environment:
     return templates(
         billions=lambda size: f"{size:g}",
         capital=lambda text: text[:1].upper() + text[1:],
-        count=lambda rows, word: f"{len(rows):,} {word}{'' if len(rows) == 1 else 's'}",
         csv_of=csv_of,
         best_of=_best_of,
         groups_of=groups_of,
@@ -73,9 +69,6 @@ def _templates() -> Environment:
         words=_WORDS,
         sizes=_SIZES,
     )
-
-
-_inlined = functools.cache(Inlined)
 
 
 class SitePages:
@@ -114,7 +107,7 @@ class SitePages:
         **more: object,
     ) -> str:
         """Return a page of the site. `root`: relative URL of the first page's folder."""
-        own = {"styles": styles, "scripts": scripts} if self._served else _inlined(styles, scripts)
+        own = {"styles": styles, "scripts": scripts} if self._served else inlined(styles, scripts)
 
         def answers_at(row: Row, where: Where = ()) -> str:
             begin = self._answers.get(row.origin) if row.own else None
@@ -142,13 +135,15 @@ class SitePages:
             for page in self.site.benchmarks
             for board in page.boards
         ]
-        columns.sort(key=lambda shown: (not shown.board.own, -len(shown.rows)))
+        columns.sort(key=lambda shown: not shown.board.own)
         notes = dict.fromkeys(note for column in columns for row in column.rows.values() for note in row.forced)
         matrices = list[object]()
         for own in (True, False):  # own and published models share no board
             rows = [model for model in models if model.row.own == own]
             boards = [group for group in columns if group.board.own == own]
-            rows.sort(key=lambda ranked: -sum(ranked.row.page in board.rows for board in boards))
+            times = Counter(page for board in boards for page in board.rows)
+            rows.sort(key=lambda ranked: (ranked.row.kind == "baseline", -times[ranked.row.page]))
+            boards.sort(key=lambda board: -sum(times[page] for page, row in board.rows.items() if row.kind == "model"))
             named = ("papers", "From the papers") if matrices else ("models", "")
             matrices += [(*named, rows, boards)] if rows else []
         return self.page(

@@ -30,7 +30,7 @@ from viva.languages import language_name
 from viva.pages.answerindex import Chosen
 from viva.pages.report.itemindex import LONGEST, PackedItems, block, packed, stratified
 from viva.pages.runs.runblocks import tables_of
-from viva.pages.shell import PROSE, Inlined, file_name, templates
+from viva.pages.shell import PROSE, file_name, inlined, templates
 from viva.published import about, bibtex, catalogue
 from viva.render.markuptext import csv_text, tables_latex
 from viva.render.result import Report, Result
@@ -115,7 +115,7 @@ def _write(out: IO[str], report: Report, items: PackedItems | None, left_out: Se
             facets=items.index.facets if items else {},
             chosen=Chosen(),
             **page,
-            **Inlined(("viva.css", "text.css", "report.css", "chart.css"), scripts),
+            **inlined(("viva.css", "text.css", "report.css", "chart.css"), scripts),
         )
     )
     head, _, end = made.rpartition("</body>")

@@ -98,8 +98,8 @@ def grade(
 def _short(row: ScoreRow, tags: dict[str, str] | None = None) -> ScoreRow:
     """Return a row without data shown only on the answer's page, which are recomputed there; `tags`: the question's."""
     tags = row.tags if tags is None else tags
-    several = row.explanation.startswith(SEVERAL) and finer(row, row.stopped) == SEVERAL  # used by filters
-    return msgspec.structs.replace(row, answer=row.answer[:_ROW_TEXT], explanation=SEVERAL if several else "", tags=tags)
+    kept = SEVERAL if finer(row, row.stopped) == SEVERAL else ""  # used by filters
+    return msgspec.structs.replace(row, answer=row.answer[:_ROW_TEXT], explanation=kept, tags=tags)
 
 
 def render_keys(sheets: Sequence[Sheet], progress: Callable[[int], None]) -> None:
