@@ -7,23 +7,24 @@ import functools
 import re
 import secrets
 import threading
+import unicodedata
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import parse_qsl
-
-from jinja2 import Environment
 
 from viva.analysis.estimate import bracket_text, percent, score_text
 from viva.errors import StorageError, VivaError
 from viva.files import shipped_table, shipped_text
 from viva.types import outcome_name
+from viva.visible import plural
 from viva.web.chartpages import outcome_style
 from viva.web.chartpages import script as charts
 from viva.web.pagetemplates import LONGEST, environment, highlighted, policy
 from viva.web.pagetemplates import asset as chart_asset
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import BaseRoute
@@ -36,6 +37,9 @@ CHOICES = shipped_table(__file__, "choices.toml", dict[str, dict[str, str]])
 """Choices of lists, by their names in URLs."""
 PROSE = ("markdown-it/markdown-it.min.js", "katex/katex.min.js", "prose.js")
 """Scripts that render Markdown and formulas in the browser."""
+SITE_STYLES = ("viva.css", "leaderboard.css", "chart.css")
+SITE_SCRIPTS = ("tables.js", "profile.js", "charts.js")
+"""Styles and scripts of leaderboards."""
 _FIGURE = re.compile(r"(?P<shown>(?P<mean>[−-]?\d[\d,]*(?:\.\d+)?)(?:(?:–| to )-?[\d.]+)?†?)(?P<rest>.*)", re.DOTALL)
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
@@ -45,9 +49,9 @@ def templates(**more: object) -> Environment:
     made = environment("viva.pages")
     made.globals |= {
         "prose_scripts": tuple(name.rpartition("/")[2] for name in PROSE), "rendering": (), "policy": "",
-        "styles": (), "scripts": (), "signs": SIGNS, "longest": LONGEST, "number": number,
+        "styles": (), "scripts": (), "signs": SIGNS, "longest": LONGEST, "number": "{:,}".format, "plural": plural,
         "outcome_name": outcome_name, "percent": percent, "score_text": score_text, "bracket_text": bracket_text,
-        "highlighted": highlighted, "figure_parts": figure_parts, "saved": None,
+        "highlighted": highlighted, "figure_parts": figure_parts, "file_name": file_name, "saved": None,
         "why": _OUTCOMES["why"], "choices": CHOICES, **more,
     }  # fmt: skip
     return made
@@ -63,9 +67,10 @@ def figure_parts(text: str) -> tuple[str, str, str]:
     return parts["shown"], parts["rest"].strip(), parts["mean"].replace(",", "").replace("−", "-")
 
 
-def number(value: int) -> str:
-    """Return `12,345`."""
-    return f"{value:,}"
+def file_name(name: str, longest: int = 40) -> str:
+    """Return a name with all but ASCII letters and digits as hyphens: never empty, a dot, a path or a device."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:longest].strip("-") or "x"
 
 
 @functools.cache
@@ -124,12 +129,11 @@ class Kept(Generic[T]):
         return made
 
 
-class Inlined(dict[str, object]):
-    """Styles and scripts of a page in a file: their texts, and a policy that allows only these."""
-
-    def __init__(self, styles: tuple[str, ...], scripts: tuple[str, ...]) -> None:
-        texts = {"styles": tuple(map(asset, styles)), "scripts": tuple(map(asset, scripts))}
-        super().__init__(**texts, policy=policy(texts["scripts"], texts["styles"]))
+@functools.cache
+def inlined(styles: tuple[str, ...], scripts: tuple[str, ...]) -> Mapping[str, object]:
+    """Return styles and scripts of a page in a file: their texts, and a policy that allows only these."""
+    texts = {"styles": tuple(map(asset, styles)), "scripts": tuple(map(asset, scripts))}
+    return {**texts, "policy": policy(texts["scripts"], texts["styles"])}
 
 
 class Served:

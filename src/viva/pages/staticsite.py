@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from viva.pages.leaderboard.sitepages import STYLES, TABLES, SitePages
+from viva.pages.leaderboard.sitepages import SitePages
 from viva.pages.leaderboard.study import LeaderboardConfig, build, check_out, study
 from viva.pages.report.study import PageOptions, write_report
 from viva.pages.runs.run_views import Card, RunViews
 from viva.pages.runs.runpages import ago, listing
+from viva.pages.shell import SITE_STYLES
 from viva.runs.answers import read_run
 from viva.visible import one_line
 
@@ -41,7 +42,9 @@ def export(root: Path, out: Path) -> tuple[list[str], list[str]]:
 
 def _write_list(site: SitePages, cards: list[Card], pages: Mapping[str, str], path: Path) -> None:
     values: dict[str, Any] = listing(cards) | {"page_at": pages, "now": time.time(), "ago": ago}
-    path.write_text(site.page("runs.html", RUNS, TABLES, (*STYLES, "runs.css"), **values), encoding="utf-8")
+    path.write_text(
+        site.page("runs.html", RUNS, ("tables.js",), (*SITE_STYLES, "runs.css"), **values), encoding="utf-8"
+    )
 
 
 def _write(folder: Path, path: Path) -> None:

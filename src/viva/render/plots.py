@@ -335,8 +335,9 @@ def cells(
     ]
     columns, lines = _values(rows, across), _values(rows, down)
     many = len(columns) > _WIDE
-    top = "top" if len(lines) > _WIDE else "bottom"
-    slanted: dict[str, Any] = {"labelAngle": slant, "labelLimit": 180, "orient": top}
+    top = len(lines) > _WIDE  # labels above lean to the left, where the rows' names give them room
+    slanted: dict[str, Any] = {"labelAngle": -slant if top else slant, "labelLimit": 180}
+    slanted["orient"] = "top" if top else "bottom"
     x = altair.X(f"{across}:N", sort=list(order or columns), title=titles.get(across)).axis(**slanted)
     y = altair.Y(f"{down}:N", sort=list(order or lines), title=titles.get(down))
     base = plot(rows).encode(x=x, y=y, tooltip=_tips(rows, value, **titles))

@@ -146,10 +146,8 @@ def new_scores(folder: Path, averages: list[Averages]) -> Iterator[IO[bytes]]:
 
 def score_rows(folder: Path) -> Iterator[ScoreRow]:
     """Yield the rows of a run's scores.jsonl. Raises StorageError with what to do where it is missing or damaged."""
-    read = _reader(folder)
     with _opened(folder) as content:
-        for number, line in enumerate(lines(content, folder / SCORES), 1):
-            yield read(number, line)
+        yield from map(_reader(folder), itertools.count(1), lines(content, folder / SCORES))
 
 
 @contextmanager
@@ -191,8 +189,8 @@ def _reader(folder: Path) -> Callable[[int, bytes], ScoreRow]:
             row = decode(line)
             if not (names.issuperset(row.tags) and names.issuperset(row.parts)):
                 names.update(row.tags, row.parts)
-            if len(names) > MOST_NAMES:
-                raise ValueError(f"more than {MOST_NAMES:,} different tags")
+                if len(names) > MOST_NAMES:
+                    raise ValueError(f"more than {MOST_NAMES:,} different tags")
         except UNREADABLE as problem:
             raise StorageError(
                 f"{folder / SCORES}, line {number} is damaged ({problem}); `viva score {folder}` makes it anew"

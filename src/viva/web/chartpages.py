@@ -10,7 +10,6 @@ import contextlib
 import functools
 import hashlib
 import json
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -69,6 +68,8 @@ def _bundle(snippet: str, folder: Path) -> str:
 
     A file that fails its hash (truncated, of another version, changed) is rebuilt.
     """
+    from importlib.metadata import version
+
     wanted = hashlib.sha256(snippet.encode()).hexdigest()[:12]
     path = folder / f"charts-{version('vl-convert-python')}-{wanted}.js"
     with contextlib.suppress(OSError, UnicodeDecodeError):

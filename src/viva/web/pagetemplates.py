@@ -6,12 +6,15 @@ import base64
 import hashlib
 import itertools
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from viva.files import shipped_text
 from viva.visible import escape_invisible, one_line
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 LONGEST = 100_000
 """The most characters of one text on a page."""
@@ -78,6 +81,8 @@ def policy(scripts: Iterable[str] = (), styles: Iterable[str] = ()) -> str:
 
 def environment(package: str) -> Environment:
     """Return the templates in the folder `templates` of a package ("viva.review")."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     made = Environment(
         loader=PackageLoader(package),
         autoescape=True,

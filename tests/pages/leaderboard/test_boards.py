@@ -187,7 +187,8 @@ def test_every_published_board_has_ranks_that_hold_its_places() -> None:
 def test_names_say_family_and_tuning_only_where_they_do() -> None:
     names = ("Qwen1.5-110B", "openai/gpt-4o", "Llama2 7B (Chat)", "gemma-7b-it", "Mixtral-8x7B-Instruct", "Spark 4.0")
     assert [family(name) for name in names] == ["Qwen", "gpt", "Llama", "gemma", "Mixtral", "Spark"]
-    assert [family(f"replay/{name}") for name in ("Yi-6B.jsonl.gz", "2026-11.jsonl")] == ["Yi", ""], "a file's form"
+    files = ("replay/Yi-6B.jsonl.gz", "replay/2026-11.jsonl", "openai/o3-mini")
+    assert list(map(family, files)) == ["Yi", "", "o3"], "a file's form"
     assert [tuned(name) for name in names] == ["", "", "Finetuned", "Finetuned", "Finetuned", ""]
     assert tuned("Whitespace") == ""
     assert tuned("Chatterbox-7B") == ""

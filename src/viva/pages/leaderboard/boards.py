@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -18,6 +16,7 @@ from msgspec.structs import asdict, replace
 from viva.analysis.columns import Columns
 from viva.analysis.estimate import Estimate
 from viva.analysis.standings import THRESHOLDS, Best, Rank, best_by, ranks
+from viva.pages.shell import file_name
 from viva.published import plain
 from viva.studies.ways_of_asking import (
     Settings,
@@ -154,22 +153,13 @@ class Site(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-_LONGEST = 40
-
-
-def slug(name: str, longest: int = _LONGEST) -> str:
-    """Return a name with all but ASCII letters and digits as hyphens: never empty, a dot, a path or a device."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:longest].strip("-") or "x"
-
-
 def page_name(*parts: str) -> str:
     """Return a unique file name for a page about these parts (the model's origin and name).
 
     The hash is of all of every part, so names that look alike (`a/b` and `a-b`, two scripts' letters) stay apart.
     """
     digest = hashlib.sha256("\0".join(f"{len(part)}:{part}" for part in parts).encode("utf-8", "surrogatepass"))
-    return f"{slug(parts[-1])}-{digest.hexdigest()[:12]}.html"
+    return f"{file_name(parts[-1])}-{digest.hexdigest()[:12]}.html"
 
 
 class Entry(Struct, frozen=True, kw_only=True):

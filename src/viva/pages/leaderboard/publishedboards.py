@@ -27,7 +27,8 @@ from viva.analysis.standings import widest
 from viva.errors import DataError
 from viva.files import shipped_table
 from viva.io.tables import plain_stem
-from viva.pages.leaderboard.boards import Board, Dimension, Entry, Facts, Row, labelled, ranked, slug
+from viva.pages.leaderboard.boards import Board, Dimension, Entry, Facts, Row, labelled, ranked
+from viva.pages.shell import file_name
 from viva.published import Entry as Printed
 from viva.published import Neighbour, Size, neighbours, plain, size, table
 from viva.published.catalogue import Setting, catalogue
@@ -38,7 +39,7 @@ from viva.visible import one_line
 
 GROUPS = shipped_table(__file__, "groups.toml", dict[str, str])
 _TUNED = re.compile(r"(?<![a-z])(chat|instruct|it|sft|rlhf|assistant)(?![a-z])", re.IGNORECASE)
-_WORD = re.compile(r"[^\W\d_]{2,}")
+_WORD = re.compile(r"^[^\W\d_]\d\b|[^\W\d_]{2,}")
 
 
 def published_boards(benchmark: str) -> list[Board]:
@@ -54,7 +55,7 @@ def _board(benchmark: str, setting: Setting) -> Board:
     tables = [table(benchmark, name) for name in setting.tables]
     source = tables[0].source
     board = Board(
-        key=f"published-{slug(setting.name)}",
+        key=f"published-{file_name(setting.name)}",
         benchmark=benchmark,
         title=f"published, {setting.said}",
         own=False,
@@ -155,7 +156,7 @@ def named(model: str, parameters: Size | None) -> Facts:
 
 
 def family(model: str) -> str:
-    """Return the first word of a name, as the default family: "Qwen" of "Qwen1.5-110B", "gpt" of "openai/gpt-4o"."""
+    """Return the first word of a name, as the default family: "Qwen" of "Qwen1.5-110B", "o3" of "openai/o3-mini"."""
     match = _WORD.search(plain_stem(Path(model)))
     return match[0] if match else ""
 

@@ -19,8 +19,8 @@ from viva.analysis.sizes.scalinggroups import Point, studied
 from viva.analysis.standings import THRESHOLDS
 from viva.errors import DataError
 from viva.pages.answerindex import answers_of
-from viva.pages.leaderboard.boards import BenchmarkPage, Board, Dimension, ModelPage, Row, Site, model_pages, slug
-from viva.pages.shell import Inlined, around, templates
+from viva.pages.leaderboard.boards import BenchmarkPage, Board, Dimension, ModelPage, Row, Site, model_pages
+from viva.pages.shell import SITE_SCRIPTS, SITE_STYLES, around, inlined, templates
 from viva.render import charts
 from viva.render.plots import PER_CENT, Axis, Drawn, Layer, curves, figures
 from viva.studies.scaling.chart import chart
@@ -57,10 +57,8 @@ def csv_of(page: BenchmarkPage, board: Board) -> str:
 @functools.cache
 def _templates() -> Environment:
     return templates(
-        file_name=slug,
         billions=lambda size: f"{size:g}",
         capital=lambda text: text[:1].upper() + text[1:],
-        count=lambda rows, word: f"{len(rows):,} {word}{'' if len(rows) == 1 else 's'}",
         csv_of=csv_of,
         best_of=_best_of,
         groups_of=groups_of,
@@ -71,12 +69,6 @@ def _templates() -> Environment:
         words=_WORDS,
         sizes=_SIZES,
     )
-
-
-TABLES = ("tables.js",)
-CHARTS = ("tables.js", "profile.js", "charts.js")
-STYLES = ("viva.css", "leaderboard.css", "chart.css")
-_inlined = functools.cache(Inlined)
 
 
 class SitePages:
@@ -101,7 +93,7 @@ class SitePages:
         models = model_pages(self.site)
         yield "index.html", functools.partial(self._front, models)
         for page in self.site.benchmarks:
-            yield page.page, functools.partial(self.page, "benchmark.html", page.page, CHARTS, page=page)
+            yield page.page, functools.partial(self.page, "benchmark.html", page.page, SITE_SCRIPTS, page=page)
         for model in models:
             yield f"models/{model.row.page}", functools.partial(self._model, model)
 
@@ -110,12 +102,12 @@ class SitePages:
         template: str,
         here: str,
         scripts: tuple[str, ...] = (),
-        styles: tuple[str, ...] = STYLES,
+        styles: tuple[str, ...] = SITE_STYLES,
         root: str = "",
         **more: object,
     ) -> str:
         """Return a page of the site. `root`: relative URL of the first page's folder."""
-        own = {"styles": styles, "scripts": scripts} if self._served else _inlined(styles, scripts)
+        own = {"styles": styles, "scripts": scripts} if self._served else inlined(styles, scripts)
 
         def answers_at(row: Row, where: Where = ()) -> str:
             begin = self._answers.get(row.origin) if row.own else None
@@ -143,19 +135,21 @@ class SitePages:
             for page in self.site.benchmarks
             for board in page.boards
         ]
-        columns.sort(key=lambda shown: (not shown.board.own, -len(shown.rows)))
+        columns.sort(key=lambda shown: not shown.board.own)
         notes = dict.fromkeys(note for column in columns for row in column.rows.values() for note in row.forced)
         matrices = list[object]()
         for own in (True, False):  # own and published models share no board
             rows = [model for model in models if model.row.own == own]
             boards = [group for group in columns if group.board.own == own]
-            rows.sort(key=lambda ranked: -sum(ranked.row.page in board.rows for board in boards))
+            times = Counter(page for board in boards for page in board.rows)
+            rows.sort(key=lambda ranked: (ranked.row.kind == "baseline", -times[ranked.row.page]))
+            boards.sort(key=lambda board: -sum(times[page] for page, row in board.rows.items() if row.kind == "model"))
             named = ("papers", "From the papers") if matrices else ("models", "")
             matrices += [(*named, rows, boards)] if rows else []
         return self.page(
             "leaderboard.html",
             "index.html",
-            TABLES,
+            ("tables.js",),
             matrices=matrices,
             columns=columns,
             footnotes={note: place for place, note in enumerate(notes, 1)},

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import IO, Annotated
 
 import msgspec
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 from msgspec import Meta, Struct
 
@@ -29,10 +28,9 @@ from viva.fields import note
 from viva.files import replacing, shipped_table, shipped_text
 from viva.languages import language_name
 from viva.pages.answerindex import Chosen
-from viva.pages.leaderboard.boards import slug
 from viva.pages.report.itemindex import LONGEST, PackedItems, block, packed, stratified
 from viva.pages.runs.runblocks import tables_of
-from viva.pages.shell import PROSE, Inlined, templates
+from viva.pages.shell import PROSE, file_name, inlined, templates
 from viva.published import about, bibtex, catalogue
 from viva.render.markuptext import csv_text, tables_latex
 from viva.render.result import Report, Result
@@ -55,6 +53,8 @@ def references(benchmarks: Iterable[str]) -> list[str]:
 
 def methods(records: Sequence[RunRecord], results: Sequence[Result]) -> str:
     """Return one paragraph for all runs: the sentences of `methods.txt`, each once."""
+    from jinja2 import Environment, StrictUndefined
+
     words = shipped_table(__file__, "methods.toml", dict[str, dict[str, str]])
     made = Environment(undefined=StrictUndefined)  # noqa: S701 - text; the page that shows it escapes it
     made.filters["names"] = lambda models: [one_line(model.called, 80) for model in models]
@@ -89,7 +89,7 @@ class Downloads:
         """Add a table and return its id; its CSV has the cells as printed."""
         number = len(self.files)
         self.files[f"table-{number}"] = {
-            "name": f"{number:02}-{slug(table.title, 60)}",
+            "name": f"{number:02}-{file_name(table.title, 60)}",
             "csv": csv_text(list(map(csv_safe, table.header)), table.texts()),
             "latex": tables_latex([table], []),
         }
@@ -115,7 +115,7 @@ def _write(out: IO[str], report: Report, items: PackedItems | None, left_out: Se
             facets=items.index.facets if items else {},
             chosen=Chosen(),
             **page,
-            **Inlined(("viva.css", "text.css", "report.css", "chart.css"), scripts),
+            **inlined(("viva.css", "text.css", "report.css", "chart.css"), scripts),
         )
     )
     head, _, end = made.rpartition("</body>")

@@ -32,7 +32,6 @@ from viva.pages.runs.gradedrows import Sheet, item_of
 from viva.pages.runs.run_views import Graded, RunView, RunViews
 from viva.pages.serving.guard import Access
 from viva.pages.shell import Kept, Served, around, paged
-from viva.studies.compare.tables import difference_text
 from viva.web.pagetemplates import LONGEST
 
 NOTES = "notes.json"
@@ -208,6 +207,8 @@ class PairPages(Served):
         """Return the page of two runs, worse questions first; or of a question in both, with the replies'
         differences.
         """
+        from viva.studies.compare.tables import difference_text  # here: of this page alone
+
         shown, two = self._two(request)
         if two is None:
             return self.page_with_form(request, "pair.html", **shown)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec import Struct
 
 from viva.errors import StorageError
-from viva.pages.leaderboard.boards import slug
+from viva.pages.shell import file_name
 from viva.render.charts import as_json, spec
 from viva.render.plots import Drawn
 from viva.render.result import (
@@ -139,7 +139,7 @@ def tables_of(
 
 def _chart(drawn: Drawn, caption: str, *named: str, broad: bool = False) -> Chart:
     """Return a chart for a page; `named`: parts of its unique file name."""
-    return Chart(as_json(spec(drawn)), caption, slug("-".join(named), 60), broad)
+    return Chart(as_json(spec(drawn)), caption, file_name("-".join(named), 60), broad)
 
 
 def _overall(results: Sequence[Result]) -> Iterator[Chart]:

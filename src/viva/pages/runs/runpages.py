@@ -21,20 +21,16 @@ from viva.engine.answerrecord import thought_size
 from viva.errors import VivaError
 from viva.files import read_regular
 from viva.pages.answerindex import Chosen, number_in
-from viva.pages.leaderboard.sitepages import CHARTS, STYLES, SitePages
-from viva.pages.leaderboard.study import LeaderboardConfig, site_files, study
 from viva.pages.runs.answerfilters import ROWS, Matrix, Place, matrix
 from viva.pages.runs.gradedrows import Item, item_of
 from viva.pages.runs.pair_pages import PATIENCE, PairPages
 from viva.pages.runs.run_views import STEP, Card, Graded, RunView, RunViews
 from viva.pages.serving.guard import Access, Guard
-from viva.pages.shell import SIGNS, Kept, around, number, paged
+from viva.pages.shell import SIGNS, SITE_SCRIPTS, SITE_STYLES, Kept, around, paged
 from viva.runs.following import RunEntry, slug
 from viva.types import outcome_name
 from viva.visible import escape_invisible
 
-LISTED = 50
-"""Runs on a page."""
 _KINDS = {"html": "text/html", "csv": "text/csv", "json": "application/json"}
 
 
@@ -43,7 +39,7 @@ class Pages(PairPages):
 
     styles = ("viva.css", "text.css", "runs.css")
     scripts = ("tables.js", "view.js")
-    more = (*STYLES, *CHARTS)
+    more = (*SITE_STYLES, *SITE_SCRIPTS)
 
     def __init__(self, views: RunViews, access: Access) -> None:
         self._found = Kept[Sequence[Place]]()
@@ -70,7 +66,7 @@ class Pages(PairPages):
         if self._views.alone and entries:
             return RedirectResponse(f"/run/{entries[0].slug}", 303)
         chosen = Chosen.read(request.query_params)
-        runs, listed = paged(self._views.with_words(entries, chosen.text), chosen.page, LISTED)
+        runs, listed = paged(self._views.with_words(entries, chosen.text), chosen.page)
         cards = self._views.cards(runs)
         return self.page(
             request,
@@ -93,6 +89,9 @@ class Pages(PairPages):
         return Response(files[path](), media_type=_KINDS[path.rpartition(".")[2]])
 
     def _site(self, entries: Sequence[RunEntry]) -> Mapping[str, Callable[[], str]]:
+        from viva.pages.leaderboard.sitepages import SitePages
+        from viva.pages.leaderboard.study import LeaderboardConfig, site_files, study
+
         answers = {entry.path.name: f"../run/{entry.slug}/answers?" for entry in entries}
         ranking = study(LeaderboardConfig(sources=(self._views.root,) if entries else ())).found  # else the papers'
         return dict(site_files(SitePages(ranking.site, answers, "../", served=True)))
@@ -251,8 +250,8 @@ def _as_text(content: str, name: str, *, download: bool) -> Response:
 def tokens(counted: int, uncounted: int) -> str:
     """Return `12,345`, and the number of answers without a count; `unknown` if none has one."""
     if not uncounted:
-        return number(counted)
-    return f"{number(counted)} + unknown of {number(uncounted)} answers" if counted else "unknown"
+        return f"{counted:,}"
+    return f"{counted:,} + unknown of {uncounted:,} answers" if counted else "unknown"
 
 
 def duration(seconds: float) -> str:

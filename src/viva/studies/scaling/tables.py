@@ -323,28 +323,25 @@ def _missing(source: Scaling) -> Iterator[str]:
     for group in source.groups:
         if group.fits:
             yield from (f"{group.name}: {reason}." for reason in group.skipped)
-        for fit in group.fits:
-            if fit.trouble:
-                yield f"{group.name}, {NAMES[fit.kind]}: {fit.trouble}; no interval."
         yield from (
             f"{group.name}: at {size_text(prediction.size)} the line has {percent(prediction.curve)}, which is "
             "no score: it does not hold that far, and predicted is the nearest score."
             for prediction in (forecast.prediction for forecast in group.forecasts)
             if not 0 <= prediction.curve <= 1
         )
-        unsure = {
-            forecast.kind
-            for forecast in group.forecasts
-            if forecast.prediction.basis == "nothing"
-            and not any(fit.trouble for fit in group.fits if fit.kind == forecast.kind)
-        }
+        unsure = {forecast.kind for forecast in group.forecasts if forecast.prediction.basis == "nothing"}
+        exact = False
         for fit in group.fits:
-            if fit.kind in unsure and fit.spare > 0:
+            if fit.trouble:
+                yield f"{group.name}, {NAMES[fit.kind]}: {fit.trouble}; no interval."
+            elif fit.kind in unsure and fit.spare > 0:
                 yield (
                     f"{group.name}, {NAMES[fit.kind]}: the models cannot tell all parameters of the curve apart, so "
                     "there is no interval."
                 )
-        if any(fit.kind in unsure and fit.spare <= 0 for fit in group.fits):
+            elif fit.kind in unsure:
+                exact = True
+        if exact:
             yield (
                 f"{group.name}: as many models as the curve has parameters, so it passes through them and nothing says "
                 f"how far to trust it; {flag('questions', 'N')} gives at least the sampling error of the scores."
