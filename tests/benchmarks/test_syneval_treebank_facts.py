@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.handmade_syneval import exam, write
-from published import syneval as paper
 from viva.contracts import Exam
 from viva.providers import Endpoint, connect
+from viva.published import table
 from viva.types import Sampling
 
 pytestmark = pytest.mark.slow
@@ -58,7 +58,7 @@ def test_chance_in_the_papers_mix_of_questions_is_the_papers(blanks: Path) -> No
     """Table 6 has 22.20 and 23.21 per cent F1, 0.42 and 0.68 per cent exact. Its questions are drawn by tags;
     these are all facts that there are."""
     found = chance(exam(blanks, as_published=True))
-    asked = {point: counts["FITB"] for point, counts in paper.questions().items()}
+    asked = {row.model: row.figures["fitb"] for row in table("syneval", "questions").entries}
     mixed = {
         part: sum(found[point][part] * asked[point] for point in asked) / sum(asked.values())
         for part in ("exact", "f1")
