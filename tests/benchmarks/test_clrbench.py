@@ -209,22 +209,15 @@ def mistakes(folder: Path, *lines: Any) -> list[str]:
 
 
 def test_all_mistakes_of_a_file_are_named_at_once(tmp_path: Path) -> None:
-    found = mistakes(
-        tmp_path,
-        line("TF", 1),
-        line("TF", 2, answer="yes"),
-        "{",
-        line("MC", 3, answer="Z", rationale=" "),
-        line("TF", 1),
-        line(type="essay"),
-    )
+    lines = (line("TF", 1), line("TF", 2, answer="yes"), "{", line("MC", 3, answer="Z", rationale=" "), line("TF", 1),
+             line(type="essay"))  # fmt: skip
+    found = mistakes(tmp_path, *lines)
     where = f"{tmp_path / 'test.jsonl'}, line "
     assert all(one.startswith(where) for one in found)
     assert [one.removeprefix(where)[:1] for one in found] == list("234456")
-    assert [
-        part in one for one, part in zip(found, ("'yes'", "", "rationale", "'Z'", "line 1", "'essay'"), strict=True)
-    ]
-    assert all("operating-systems/" in one for one in (*found[:1], *found[2:]))
+    for one, part in zip(found, ("'yes'", "", "rationale", "'Z'", "line 1", "'essay'"), strict=True):
+        assert part in one
+        assert "operating-systems/" in one or not part
 
 
 @pytest.mark.parametrize(("count", "more"), [(20, None), (21, "... and 1 more"), (3_000, "... and 2,980 more")])
@@ -237,46 +230,21 @@ def test_of_very_many_mistakes_the_first_twenty_are_named(tmp_path: Path, count:
 def test_a_set_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError, match=re.escape("test.jsonl")):
         opened(data=tmp_path)
-    with pytest.raises(DataError, match="absent"):
-        opened(data=tmp_path / "absent")
-    written(tmp_path, line())
-    with pytest.raises(DataError, match=re.escape("exemplars.jsonl")):
-        opened(data=tmp_path)
-    assert len(opened(data=tmp_path, shots=0)) == 1, "without exemplars it can be asked"
-    (tmp_path / "sets" / "clrbench").mkdir(parents=True)
-    written(tmp_path / "sets" / "clrbench", line())
-    assert len(opened(data=tmp_path / "sets", shots=0)) == 1, "in a folder of sets"
     (tmp_path / "test.jsonl").write_bytes(b" \n")
     with pytest.raises(DataError, match="empty"):
         opened(data=tmp_path, shots=0)
 
 
 def test_what_is_odd_is_noted_and_asked_all_the_same(tmp_path: Path) -> None:
-    exam = opened(
-        data=written(
-            tmp_path,
-            line("TF", 1, question="Same?"),
-            line("TF", 2, question="Same? "),
-            line("TF", 3, source=" "),
-            line("MS", 4, answers=["A", "B", "C"]),
-            line("MC", 5, question="Same?", options=["x", "y"], answer="A"),
-        ),
-        shots=0,
-    )
-    assert [(defect.question.rpartition("/")[2], defect.kind, defect.action) for defect in exam.defects] == [
-        ("2", "duplicate", "noted"),
-        ("3", "no source", "noted"),
-        ("4", "every option right", "noted"),
-    ]
+    options = {"options": ["x", "y"], "answer": "A"}
+    lines = (line("TF", 1, question="Same?"), line("TF", 2, question="Same? "), line("TF", 3, source=" "),
+             line("MS", 4, answers=["A", "B", "C"]), line("MC", 5, question="Same?", **options))  # fmt: skip
+    exam = opened(data=written(tmp_path, *lines), shots=0)
+    found = [(defect.question[-1], defect.kind, defect.action) for defect in exam.defects]
+    assert found == [
+        ("2", "duplicate", "noted"), ("3", "no source", "noted"), ("4", "every option right", "noted"),
+    ]  # fmt: skip
     assert len(exam) == 5
-
-
-def test_other_data_have_another_fingerprint(tmp_path: Path) -> None:
-    written(tmp_path, line("TF", "shot"), name="exemplars.jsonl")
-    seen = {opened(data=written(tmp_path, line(number=n)), shots=shots).fingerprint for n in (1, 2) for shots in (0, 1)}
-    assert len(seen) == 4
-    again = opened(data=written(tmp_path, line(number=1)), shots=0).fingerprint
-    assert again in seen
 
 
 # Asking
@@ -369,16 +337,12 @@ DISCIPLINES = (
 
 
 def test_the_sample_has_two_questions_and_an_exemplar_of_each_type_for_each_discipline() -> None:
-    counts = Counter((record.discipline, record.type) for record in sample("test.jsonl"))
-    assert counts == {(discipline, type_): 2 for discipline in DISCIPLINES for type_ in TYPES}
-    shown = Counter((record.discipline, record.type) for record in sample("exemplars.jsonl"))
-    assert shown == {(discipline, type_): 1 for discipline in DISCIPLINES for type_ in TYPES}
-
-
-def test_no_exemplar_is_a_question_of_the_test() -> None:
-    asked_ = {" ".join(record.question.split()).casefold() for record in sample("test.jsonl")}
-    assert len(asked_) == len(sample("test.jsonl"))
-    assert not asked_ & {" ".join(record.question.split()).casefold() for record in sample("exemplars.jsonl")}
+    texts: list[str] = []
+    for name, number in (("test.jsonl", 2), ("exemplars.jsonl", 1)):
+        counts = Counter((record.discipline, record.type) for record in sample(name))
+        assert counts == {(discipline, type_): number for discipline in DISCIPLINES for type_ in TYPES}
+        texts += (" ".join(record.question.split()).casefold() for record in sample(name))
+    assert len(texts) == len(set(texts)), "no exemplar is a question of the test"
 
 
 def test_the_self_test_finds_what_is_wrong(tmp_path: Path) -> None:

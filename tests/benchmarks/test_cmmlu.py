@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import itertools
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -15,13 +13,11 @@ from benchmarks import explaining
 from benchmarks.handmade import asked, cmmlu, counted, dropped, golds, opened, rows
 from rows import each_row, tabled, tables_beside
 from viva.analysis.breakdown import Breakdown, frame
-from viva.benchmarks import find_benchmark
-from viva.benchmarks.basics import spread
 from viva.benchmarks.cmmlu.cmmlu import Row, read_rows, subjects
 from viva.contracts import Exam
 from viva.errors import DataError
 from viva.prompting import estimate_tokens
-from viva.types import Aggregate, ExamSpec, Question, Response, Score, ScoreRow
+from viva.types import Aggregate, Question, Response, Score, ScoreRow
 
 ONE = ("天空是什么颜色？", "蓝", "绿", "红", "黄", "A")
 TWO = ("雪是什么颜色？", "黑", "白", "红", "黄", "B")
@@ -123,16 +119,13 @@ def test_subjects_that_are_missing_are_noted_for_the_average_is_over_all_of_them
     assert defect.detail.startswith("66 of 67 have no file: agronomy, anatomy")
 
 
-def test_folders_without_subjects_say_so(tmp_path: Path) -> None:
+def test_a_folder_without_any_subject_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="none of CMMLU's subjects"):
         opened("cmmlu", cmmlu(tmp_path, {"cookery": rows(ONE)}))
 
 
-def test_exemplars_that_are_missing_are_named_and_too_few_are_counted(tmp_path: Path) -> None:
-    folder = cmmlu(tmp_path, {"arts": rows(ONE)})
-    with pytest.raises(DataError, match=r"dev/arts\.csv is missing"):
-        opened("cmmlu", folder, shots=1)
-    exam = opened("cmmlu", cmmlu(folder, {}, {"arts": rows(TWO)}), shots=5)
+def test_too_few_exemplars_are_counted(tmp_path: Path) -> None:
+    exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows(ONE)}, {"arts": rows(TWO)}), shots=5)
     assert counted(exam) == {("too few exemplars", "noted"): 1}
     assert TWO[0] in asked(exam, first(exam))
 
@@ -194,12 +187,6 @@ def test_a_question_beside_one_that_fits_less_keeps_its_exemplars(tmp_path: Path
     assert dropped(exam) == 1
 
 
-@each_row({"option": "{letter}."}, {"option": "{text}"}, {"question": "题目：{question}"})
-def test_a_template_that_hides_what_must_be_seen_is_refused(templates: dict[str, str]) -> None:
-    with pytest.raises(DataError):
-        find_benchmark("cmmlu").open(ExamSpec(benchmark="cmmlu", language="zh"), None, templates)
-
-
 # Tags
 
 
@@ -207,17 +194,6 @@ def test_a_template_that_hides_what_must_be_seen_is_refused(templates: dict[str,
 def test_negation_is_tagged_and_its_false_friends_are_not(text: str, negation: bool, *, tmp_path: Path) -> None:
     exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows((text + "？", *ONE[1:]))}))
     assert first(exam).tags["negation"] == ("yes" if negation else "no")
-
-
-@each_row(
-    ("①天是蓝的②草是绿的③雪是白的，正确的是", ("①②", "①③", "②③", "①②③", "A"), True),
-    ("①天是蓝的，正确的是", ONE[1:], False),
-)
-def test_sub_options_are_tagged_where_options_combine_numbered_statements(
-    text: str, options: tuple[str, str, str, str, str], sub_options: bool, *, tmp_path: Path
-) -> None:
-    exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows((text, *options))}))
-    assert first(exam).tags["sub_options"] == ("yes" if sub_options else "no")
 
 
 # Grading
@@ -275,8 +251,7 @@ def test_macro_and_micro_averages_by_hand(tmp_path: Path) -> None:
     for question in exam.questions():
         subject, _, number = question.id.partition("/")
         reply = "A" if int(number) < counts[subject][1] else "B"
-        score = exam.score(question, Response(text=reply))
-        scored.append(explaining.row(exam, question, score))
+        scored.append(explaining.row(exam, question, exam.score(question, Response(text=reply))))
     breakdown = Breakdown(frame(scored))
     layouts = {layout.name: breakdown.table(layout, "exam", "m") for layout in exam.layouts()}
     found = {
@@ -284,38 +259,11 @@ def test_macro_and_micro_averages_by_hand(tmp_path: Path) -> None:
         for name in ("averages", "apart")
         for row, cells in zip(layouts[name].rows, layouts[name].cells, strict=True)
     }
-    assert found["averages", "Average"] == pytest.approx([1.25 / 3, 4 / 7])
-    assert found["averages", "STEM"] == pytest.approx([0.75, 0.75])
-    assert found["averages", "Humanities"] == pytest.approx([0.25, 1 / 3])
-    assert found["averages", "China specific"] == [0.0, 0.0]
-    assert found["averages", "Other"] == [None, None]
-    assert found["apart", "Humanities"] == pytest.approx([0.5, 0.5])
-    assert found["apart", "China specific"] == [0.0, 0.0]
+    assert [found["averages", row] for row in ("Average", "STEM", "Humanities", "China specific", "Other")] == [
+        pytest.approx([1.25 / 3, 4 / 7]), [0.75, 0.75], pytest.approx([0.25, 1 / 3]), [0.0, 0.0], [None, None],
+    ]  # fmt: skip
+    assert (found["apart", "Humanities"], found["apart", "China specific"]) == ([0.5, 0.5], [0.0, 0.0])
     assert breakdown.cell(exam.headline()).mean == pytest.approx(1.25 / 3)
     assert exam.headline() == Aggregate("Average", over="subject")
     assert layouts["subjects"].detail
     assert [cells[0].mean for cells in layouts["subjects"].cells] == pytest.approx([0.75, 0.5, 0.0])
-
-
-# Limit
-
-
-@given(length=st.integers(0, 3000), limit=st.one_of(st.none(), st.integers(1, 3000)))
-def test_a_limit_spreads_evenly(length: int, limit: int | None) -> None:
-    chosen = list(spread(length, limit))
-    assert len(chosen) == (length if limit is None else min(limit, length))
-    assert chosen == sorted(set(chosen))
-    assert all(0 <= index < length for index in chosen)
-    gaps = {after - before for before, after in itertools.pairwise(chosen)}
-    assert not gaps or max(gaps) - min(gaps) <= 1
-    assert not chosen or chosen[0] == 0
-
-
-def test_the_fingerprint_follows_what_is_used(tmp_path: Path) -> None:
-    with tempfile.TemporaryDirectory() as other:
-        here = cmmlu(tmp_path, {"arts": rows(ONE)}, {"arts": rows(TWO)})
-        there = cmmlu(Path(other), {"arts": rows(ONE)}, {"arts": rows(ONE)})
-        assert opened("cmmlu", here).fingerprint == opened("cmmlu", there).fingerprint
-        assert opened("cmmlu", here, shots=1).fingerprint != opened("cmmlu", there, shots=1).fingerprint
-        cmmlu(there, {"arts": rows(TWO)})
-        assert opened("cmmlu", here).fingerprint != opened("cmmlu", there).fingerprint

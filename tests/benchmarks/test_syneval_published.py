@@ -1,7 +1,6 @@
 # ruff: noqa: E501 (a reply is one line, however long)
 """The authors' script's reading and scores: their examples if available, and each rule by itself."""
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,6 @@ from viva.benchmarks.syneval.syneval import (
     score_phrase,
     truth_is_right,
 )
-from viva.scorers.phrase import read_phrase
-from viva.scorers.spans import score_span
 from within import within
 
 POINTS: dict[str, KnowledgePoint] = {
@@ -54,25 +51,6 @@ def is_read_and_scored_as(row: dict[str, Any]) -> None:
         assert word == (row["parsed"] or [None])[0], reply
         for gold in ("true", "false"):
             assert truth_is_right(word, gold) == row[f"correct_if_gold_{gold}"], reply
-
-
-@pytest.mark.slow
-def test_the_authors_gold_answers_are_read_in_every_dress(published: Path):
-    """The default reading (viva.scorers.phrase), on the facts that the authors' generator makes."""
-    forms = (
-        "{0}", "{0}.", "“{0}”", '"{0}"', "**{0}**", "Answer: {0}", "Answer: The answer is “{0}”", "The answer is “{0}”.",
-        "It is “{0}”.", "“{0}”, because it is so.", "{0}”.", "“{0}” is the answer for “{1}”.", "<answer>{0}</answer>",
-    )  # fmt: skip
-    with gzip.open(published / "treebank" / "facts_wsj_0001-0040.jsonl.gz", "rt", encoding="utf-8") as file:
-        facts = [json.loads(line) for line in file][::11]
-    missed = []
-    for fact in facts:
-        for form in forms:
-            reply = form.format(fact["answer"], fact["slot"])
-            phrase, _ = read_phrase(reply, shown=fact["slot"], sentence=fact["sentence"])
-            if not score_span((phrase or "",), (fact["answer"],)).exact:
-                missed.append((reply, phrase))
-    assert len(missed) <= 0.005 * len(facts) * len(forms), missed[:20]
 
 
 # fmt: off
