@@ -12,7 +12,7 @@ from viva.scorers.choice import read_choice
 from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
 from viva.scorers.phrase import read_phrase
-from viva.scorers.reading import EMPTY, REFUSED, UNPARSED, boxed, marked, stated
+from viva.scorers.reading import EMPTY, REFUSED, UNPARSED, WINDOW, boxed, marked, refusal, stated
 from viva.scorers.reading.parsers import read_formula, read_number, read_term
 from viva.scorers.selection import read_selection
 from viva.scorers.truth import read_truth
@@ -178,7 +178,13 @@ def test_every_reader_reads_any_reply(reply: str) -> None:
             start, end = reading.span or (0, len(reply))
             assert 0 <= start < end <= len(reply) or not reading.committed
             assert reading.span or not reading.committed
-        read_phrase(reply, shown="5", sentence="The answer is 5.")
+        for shown in ("", "5", "(", "stack"):
+            said, reading = read_phrase(reply, shown=shown, roles=("direct object",), sentence='The "A" is 5.')
+            assert (said, reading) == read_phrase(
+                reply, shown=shown, roles=("direct object",), sentence='The "A" is 5.'
+            )
+            assert reading.span is None or 0 <= reading.span[0] <= reading.span[1] <= len(reply)
+            assert len(said or "") <= 3 * len(reply)
         if number:
             same_number(number, ["5", "5%"])
         for text in (formula, words, term.text if term else None):
@@ -200,3 +206,24 @@ def test_long_replies_are_read_quickly(unit: str) -> None:
         read_phrase(reply)
         read_term(reply, ["5"])
         read_choice(reply, options=METALS, exemplars=5)
+
+
+# Declining is neither a wrong answer nor an unreadable one
+
+
+@each_row(*TABLES["refusals"])
+def test_declining_is_read_as_refused_and_a_commitment_beats_it(reply: str) -> None:
+    assert read_choice(reply).read == read_truth(reply).read == "refused"
+    start, end = refusal(reply) or (0, 0)
+    assert 0 <= start < end <= len(reply)
+    assert read_choice(reply + "\n\nAnswer: B").read == "B"
+    assert read_truth(reply + "\n\nAnswer: False").read == "false"
+
+
+@each_row(
+    "I don't know.", "I am not sure.", "I cannot determine which one it is.", "The server cannot respond to the client.",
+    "Keine Ahnung.", "Je ne sais pas.", "我不知道。", "A stack cannot be read from below.",
+)  # fmt: skip
+def test_not_knowing_is_not_declining(reply: str) -> None:
+    assert read_choice(reply).read == "unparsed"
+    assert refusal("stack " * WINDOW + "I cannot answer this.") is None, "only the beginning is searched"

@@ -181,20 +181,6 @@ def test_prose_is_read_where_its_end_states_a_selection() -> None:
             assert read_selection(before + end, letters="ABCDE", options=STRUCTURES).read == read
 
 
-ENDS = (
-    "So the answer is {}.", "Therefore, the correct options are {}.", "I would choose {}.", "Hence the answer is {}, because they are.",
-    "It is hard, but my answer is {}", "The correct answers are:\n{}",
-)  # fmt: skip
-
-
-@given(
-    SELECTIONS, st.sampled_from(ENDS), st.sampled_from(WAYS[:2]), st.text(st.sampled_from("ABCDE ,.\n"), max_size=40)
-)
-def test_what_is_stated_does_not_hang_on_the_letters_before(chosen: str, end: str, way, before: str) -> None:
-    reply = f"Letters like {before} are mentioned.\n{end.format(way(list(chosen)))}"
-    assert read_selection(reply, letters="ABCDE", options=STRUCTURES).read == chosen
-
-
 @given(
     st.lists(st.sampled_from("ABCDE"), min_size=1, max_size=6), st.sampled_from([" is larger than ", ", node ", " → "])
 )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row, table, tables_beside
+from rows import each_row, tables_beside
 from viva.scorers.rubric.blanks import BlanksError, fill_in, grade_blanks
 from viva.scorers.rubric.patterns import PatternError
 from viva.scorers.rubric.rubrics import Accepted, Blank, Blanks
@@ -130,24 +130,18 @@ def test_the_text_around_blanks_is_their_anchor(template, text, found):
     assert filled(text, template) == [*found]
 
 
-def test_emphasis_quotes_and_line_breaks_around_what_was_filled_in_do_not_count():
-    with table() as row:
-        for word in (
-            "**open file**",
-            "`open file`",
-            "***open file***",
-            '_"open file"_',
-            "**`open file`**",
-            "open\n file",
-            "'open file'",
-        ):
-            with row(word):
-                assert grade(Blank(accepted=(Accepted("open file"),)), word)[0] == 1.0
-        for word in ("open **file**", "*open file", "reopen file", "openfile", "**open** not open file"):
-            with row(word):
-                assert grade(Blank(accepted=(Accepted("open file"),)), word)[0] == 0.0
-        with row("dunder"):
-            assert grade(Blank(accepted=(Accepted("__init__"),)), "__init__")[0] == 1.0
+@each_row(
+    *(("open file", word, 1.0) for word in (
+        "**open file**", "`open file`", "***open file***", '_"open file"_', "**`open file`**", "open\n file",
+        "'open file'",
+    )),
+    *(("open file", word, 0.0) for word in (
+        "open **file**", "*open file", "reopen file", "openfile", "**open** not open file",
+    )),
+    ("__init__", "__init__", 1.0),
+)  # fmt: skip
+def test_emphasis_quotes_and_line_breaks_around_what_was_filled_in_do_not_count(accepted, word, points):
+    assert grade(Blank(accepted=(Accepted(accepted),)), word)[0] == points
 
 
 @each_row(
@@ -188,24 +182,19 @@ def test_weights_are_added():
     assert (points.points, points.total) == (0.5, 0.75)
 
 
-def test_templates_that_cannot_be_graded_with_are_refused():
-    with pytest.raises(BlanksError, match=r"2 blanks .* and 1 accepted"):
-        fill_in(blanks("x"), "text")
-    with pytest.raises(BlanksError, match="no text around"):
-        fill_in(blanks("x", "y", template="[blank][blank]"), "text")
-    with pytest.raises(BlanksError, match="no text around"):
-        fill_in(blanks(template=""), "text")
-    with pytest.raises(BlanksError, match="ends with a blank"):
-        fill_in(blanks("x", template="it is [blank]"), "it is x")
-    with pytest.raises(BlanksError, match="marker of a blank is empty"):
-        fill_in(blanks("x", template="text", marker=""), "text")
+@each_row(
+    (blanks("x"), r"2 blanks .* and 1 accepted"),
+    (blanks("x", "y", template="[blank][blank]"), "no text around"),
+    (blanks(template=""), "no text around"),
+    (blanks("x", template="it is [blank]"), "ends with a blank"),
+    (blanks("x", template="text", marker=""), "marker of a blank is empty"),
+    (blanks("b", template="aaaaax", marker="aa"), "2 blanks"),  # which do not overlap
+)
+def test_templates_that_cannot_be_graded_with_are_refused(rubric, said):
+    with pytest.raises(BlanksError, match=said):
+        fill_in(rubric, "it is x")
     with pytest.raises(PatternError):
         grade(Blank(accepted=(Accepted("(", regex=True),)), "x")
-
-
-def test_blanks_do_not_overlap():
-    with pytest.raises(BlanksError, match="2 blanks"):
-        fill_in(blanks("b", template="aaaaax", marker="aa"), "b")
 
 
 WORDS = st.text(alphabet="abcxyz().[]' 😀é", max_size=12)
@@ -217,9 +206,3 @@ def test_total_bounded_and_deterministic(words: list[str], text: str):
     points, details = grade_blanks(rubric, text)
     assert 0 <= points.points <= points.total == 2
     assert (points, details) == grade_blanks(rubric, text)
-
-
-@given(st.lists(st.text("0123456789", min_size=1, max_size=9), min_size=2, max_size=2))
-def test_a_copy_of_the_template_with_the_gold_answers_scores_full(words: list[str]):
-    text = TEMPLATE.replace("[blank]", words[0], 1).replace("[blank]", words[1], 1)
-    assert grade_blanks(blanks(*words), text)[0].points == 2

@@ -217,16 +217,6 @@ def test_any_answer_gives_a_program_and_always_the_same(text: str, language: str
     assert "b" in program
 
 
-@settings(max_examples=2 * settings.default.max_examples)
-@given(code=st.lists(st.text(st.characters(exclude_characters="`~\r\n", codec="utf-8"), min_size=1), min_size=1))
-def test_what_stands_between_fences_is_the_code(code: list[str]) -> None:
-    body = "\n".join(code)
-    if not body.strip() or "\\" in body or "<" in body or "[" in body or "◁" in body:
-        return
-    assert extract_code(f"Hello\n```python\n{body}\n```\n", "python") == body
-    assert extract_code(f"Hello\n```python\n{body}\n```\n", "python", published=True) == body
-
-
 PIECES_OF_LONG_ANSWERS = (
      "`", "``` ", "```\n", "```python\n", "~~~\n", "a ```x``` ", "{", "}", "> ", "- ", "1. ", "(", "x\n", "\n", " ",
      "Aa ", "A" * 50 + ".\n", "\nclass", "\ndef", "\\begin{code}\n", "`\n", "``\n", "-", "<think>", "=", "a ```\n",

@@ -101,16 +101,3 @@ CONDITIONS = st.recursive(
 def test_what_is_written_is_read_and_means_what_python_means(condition: Rule, matched: list[bool]):
     assert parse(written(condition)) == condition
     assert holds(written(condition), matched) is meant(condition, matched)
-
-
-WORDS = ["item ", "1", " matched", "previous", " and ", " or ", "not ", "(", ")", "x"]
-
-
-@given(st.lists(st.sampled_from(WORDS), max_size=20).map("".join))
-def test_any_text_is_read_or_refused(text: str):
-    columns = [1]
-    try:
-        parse(text)
-    except ConditionError as error:
-        columns.append(error.column)
-    assert all(1 <= column <= len(text) + 1 for column in columns)

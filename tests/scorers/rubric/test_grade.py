@@ -1,8 +1,5 @@
 """The metrics of a rubric put together."""
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from rows import each_row
 from viva.scorers.resolution import Decision
 from viva.scorers.rubric import patterns
@@ -170,35 +167,3 @@ def test_a_handler_replaces_what_keywords_or_blanks_gave():
 def test_a_grader_of_its_own_gets_the_whole_answer():
     graded = grade(Rubric(handler="x", max_score=2.0), ANSWER, custom=lambda text: Points(float(len(text)), 99.0))
     assert (graded.points, graded.share) == (2.0, 1.0)
-
-
-ITEMS = st.builds(
-    Keyword,
-    rule=st.one_of(st.builds(Literally, st.text("ab", max_size=2)), st.sampled_from([Pattern("a+b"), Pattern("(")])),
-    weight=st.sampled_from([0.0, 0.5, 1.0]),
-    negative=st.booleans(),
-)
-RUBRICS = st.builds(
-    Rubric,
-    keywords=st.lists(ITEMS, max_size=3).map(tuple),
-    blanks=st.sampled_from([None, BLANKS]),
-    tests=st.sampled_from([None, TESTS]),
-    similarity=st.sampled_from([(), (SIMILAR,)]),
-    choice=st.sampled_from([None, CHOICE]),
-    truth=st.sampled_from([None, TRUTH]),
-    judge=st.sampled_from([None, JUDGE]),
-    max_score=st.sampled_from([None, 0.0, 1.0]),
-    min_score=st.sampled_from([None, 0.0]),
-)
-EXECUTIONS = st.lists(st.sampled_from([PASSED, FAILED, Execution("toolchain")]), max_size=3)
-DECISIONS = st.sampled_from([Decision(value=0.3), Decision(value=1.0), Decision(value=None, why="no judge was asked")])
-
-
-@given(RUBRICS, st.text(max_size=30), EXECUTIONS, DECISIONS)
-def test_total_bounded_and_deterministic(rubric: Rubric, text: str, executions: list[Execution], judged: Decision):
-    graded = grade(rubric, text, executions=executions, judged=judged)
-    assert (graded.share is None) is bool(graded.pending)
-    if graded.share is not None:
-        assert graded.share <= 1.0
-        assert rubric.min_score is None or graded.share >= 0.0
-    assert graded == grade(rubric, text, executions=executions, judged=judged)

@@ -1,8 +1,6 @@
 """Keyword lists: rules, weights, case, and conditions on earlier items."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rows import each_row
 from viva.scorers.rubric import keywords, patterns
@@ -115,43 +113,3 @@ def test_a_rule_is_described_on_one_short_line():
     assert describe(AllOf((Literally("x"), NotRule(Pattern("y+"))))) == "all of x, not /y+/"
     assert describe(When(AnyOf((YES, NO)), PREVIOUS)) == "any of a, b when previous matched"
     assert len(describe(Literally("x" * 1_000))) == 60
-
-
-RULES = st.recursive(
-    st.one_of(
-        st.builds(Literally, st.text("aAb", max_size=2)),
-        st.sampled_from([Pattern("a+"), Pattern("[Ab]"), Pattern("^b")]),
-    ),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3).map(lambda found: AnyOf(tuple(found))),
-        st.lists(inner, max_size=3).map(lambda found: AllOf(tuple(found))),
-        inner.map(NotRule),
-        inner.map(lambda rule: When(rule, PREVIOUS)),
-    ),
-    max_leaves=6,
-)
-ITEMS = st.lists(
-    st.builds(
-        Keyword,
-        rule=RULES,
-        weight=st.sampled_from([0.5, 1.0, 2.0]),
-        ignore_case=st.booleans(),
-        negative=st.booleans(),
-        fold_pattern=st.booleans(),
-    ),
-    max_size=5,
-)
-
-
-@given(ITEMS, st.text("aAbB\n", max_size=6))
-def test_total_bounded_and_deterministic(items: list[Keyword], text: str):
-    points, matched = grade_keywords(items, text)
-    assert len(matched) == len(items) == len(points.details)
-    assert points.total == sum(item.weight for item in items if not item.negative)
-    assert -sum(item.weight for item in items if item.negative) <= points.points <= points.total
-    assert (points, matched) == grade_keywords(items, text)
-
-
-@given(RULES, st.text("aAbB\n", max_size=6), st.booleans())
-def test_not_turns_a_rule_round(rule: Rule, text: str, ignore_case: bool):
-    assert matches(rule, text, ignore_case=ignore_case) is not matches(NotRule(rule), text, ignore_case=ignore_case)
