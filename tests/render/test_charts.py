@@ -142,27 +142,21 @@ SNIPPET = "window.drawn=1;"
 
 
 def test_the_pass_line_is_in_charts_and_under_tables() -> None:
-    cells = tuple(
-        (
-            Estimate(
-                n=400, mean=mean, low=mean - 0.05, high=mean + 0.05, floor=mean, ceiling=mean, outcomes={"right": 1}
-            ),
-        )
-        for mean in (0.7, 0.62, 0.5)
-    )
+    def mean(score: float) -> Estimate:
+        known = {"low": score - 0.05, "high": score + 0.05, "floor": score, "ceiling": score}
+        return Estimate(n=400, mean=score, outcomes={"right": 1}, **known)
+
+    cells = tuple((mean(score),) for score in (0.7, 0.62, 0.5))
     parts = table(cells, rows=("STEM", "Other", "Humanities"), columns=("Macro",))
-    passed = result(parts, overall=cells[1][0], pass_line=0.6)
+    plain, passed = (result(parts, overall=mean(0.62), **line) for line in ({}, {"pass_line": 0.6}))
     (note,) = footnotes([passed])
     assert "62.00 passes the pass line of 60 %" in note
     assert "above it: STEM; below it: Humanities; too near to tell: Other" in note
-    (failed,) = footnotes([result(parts, overall=cells[2][0], pass_line=0.6)])
+    (failed,) = footnotes([result(parts, overall=mean(0.5), pass_line=0.6)])
     assert "50.00 does not reach" in failed
-    for chart, plain in (
-        (scores_chart([passed]), scores_chart([result(parts, overall=cells[1][0])])),
-        (parts_chart([passed], 0), parts_chart([result(parts, overall=cells[1][0])], 0)),
-    ):
-        drawn = json.dumps(chart.to_dict())
+    assert not footnotes([plain])
+    for draw in (scores_chart, lambda results: parts_chart(results, 0)):
+        drawn = json.dumps(draw([passed]).to_dict())
         assert '"at": 60.0' in drawn
         assert "dashed: the pass line, 60 %" in drawn
-        assert "pass line" not in json.dumps(plain.to_dict())
-    assert not footnotes([result(parts, overall=cells[1][0])])
+        assert "pass line" not in json.dumps(draw([plain]).to_dict())
