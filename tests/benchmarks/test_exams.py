@@ -17,8 +17,11 @@ from viva.benchmarks import open_exam
 from viva.benchmarks.basics import spread
 from viva.contracts import Exam
 from viva.errors import DataError, MissingDataError
+from viva.runs.answers import FINER, finer
 from viva.runs.checks import failures, sample
-from viva.types import SCORED, ExamSpec, Failure, Question, Response, Sampling
+from viva.scorers.choice import read_choice
+from viva.scorers.reading import grade_reading
+from viva.types import SCORED, ExamSpec, Failure, Question, Response, Sampling, Score
 
 BENCHMARKS = ("csbench", "cmmlu", "clrbench", "syneval", "infibench")
 PUBLISHED = ("csbench", "cmmlu", "syneval", "infibench")
@@ -209,3 +212,34 @@ def test_a_template_that_hides_what_must_be_seen_is_refused(name: str, templates
     with pytest.raises(DataError) as caught:
         open_exam(opened(name).spec, None, templates)
     assert said in str(caught.value)
+
+
+# Details within an outcome
+
+
+GUESS = {"Q→A": 1.0, "Q→R": 0.0}
+
+
+@each_row(
+    ("a guess", "wrong", 0.0, GUESS, "stop", "wrong-reason"),
+    ("half a reason", "partly", 0.5, {**GUESS, "Q→R": 0.5}, "stop", ""),
+    ("half an answer", "wrong", 0.0, {**GUESS, "Q→A": 0.5}, "stop", ""),
+    ("both wrong", "wrong", 0.0, {"Q→A": 0.0, "Q→R": 0.0}, "stop", ""),
+    ("no rationale yet", "ungraded", None, {"Q→A": 1.0}, "stop", ""),
+    ("", "truncated", None, {}, "thinking", "thinking"),
+    ("", "truncated", None, {}, "length", "length"),
+    ("cut off, and right", "right", 1.0, {}, "length", ""),
+    ("several letters", "unparsed", None, {}, "stop", "several"),
+    ("no commitment", "unparsed", None, {}, "stop", ""),
+)
+def test_what_people_look_for_is_told_apart(
+    why: str, outcome: Any, value: Any, parts: Any, stop: Any, word: str
+) -> None:
+    assert finer(Score(value=value, outcome=outcome, parts=parts, explanation=why), stop) == word
+    assert not word or FINER[word][0] in ("", outcome)
+
+
+def test_a_reply_that_names_several_options_is_one_of_several_answers() -> None:
+    reply = "The answer is A and B."
+    score = grade_reading(read_choice(reply), "A", Response(text=reply))
+    assert (score.outcome, finer(score, "stop")) == ("unparsed", "several")

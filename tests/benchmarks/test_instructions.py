@@ -15,16 +15,11 @@ from viva.types import ExamSpec, Response
 ROWS = tomllib.loads(Path(__file__).with_name("instructions.toml").read_text(encoding="utf-8"))
 
 
-def test_each_instruction_is_told_from_its_near_miss() -> None:
-    for (name, given, right, wrong), row in tabled(*ROWS["checks"]):
-        with row:
-            assert check(right, name, given)
-            assert not check(wrong, name, given)
-
-
-def test_instructions_about_language() -> None:
-    pytest.importorskip("langdetect")
-    for (name, given, right, wrong), row in tabled(*ROWS["languages"]):
+@pytest.mark.parametrize("table", ["checks", "languages"])
+def test_each_instruction_is_told_from_its_near_miss(table: str) -> None:
+    if table == "languages":
+        pytest.importorskip("langdetect")
+    for (name, given, right, wrong), row in tabled(*ROWS[table]):
         with row:
             assert check(right, name, given)
             assert not check(wrong, name, given)
@@ -53,33 +48,20 @@ def test_sentences() -> None:
 
 
 def test_four_numbers_are_those_of_the_paper(tmp_path: Path) -> None:
+    asked = (["punctuation:no_comma"], ["startend:quotation", "punctuation:no_comma", "detectable_format:title"],
+             ["no:such"])  # fmt: skip
     rows = [
-        {"key": 1, "prompt": "p", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]},
-        {
-            "key": 2,
-            "prompt": "q",
-            "instruction_id_list": ["startend:quotation", "punctuation:no_comma", "detectable_format:title"],
-            "kwargs": [{}, {}, {}],
-        },
-        {"key": 3, "prompt": "r", "instruction_id_list": ["no:such"], "kwargs": [{}]},
+        {"key": key, "prompt": "p", "instruction_id_list": names, "kwargs": [{}] * len(names)}
+        for key, names in enumerate(asked, 1)
     ]
     data = tmp_path / "ifeval.jsonl"
     data.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
     exam = open_exam(ExamSpec(benchmark=CARD, name="ifeval"), CARDS / "ifeval.yaml", {"data": str(data)})
     assert [defect.kind for defect in exam.defects if defect.action == "unsound"] == ["unknown instruction"]
-    replies = {"1": "<think>a, b</think>Tin.", "2": 'Sure, well:\n"<<Tin>>"'}
-    scored = [
-        (question, exam.score(question, Response(text=replies[question.id])))
-        for question in exam.questions()
-        if question.id in replies
-    ]
+    replies = ("<think>a, b</think>Tin.", 'Sure, well:\n"<<Tin>>"')
+    scored = [(one, exam.score(one, Response(text=text))) for one, text in zip(exam.questions(), replies, strict=False)]
     assert [score.value for _, score in scored] == [1.0, 0.0]
-    means = overall(exam, scored)
-    assert means == pytest.approx(
-        {
-            "Prompt level, strict": 1 / 2,
-            "Prompt level, loose": 2 / 2,
-            "Instruction level, strict": 2 / 4,
-            "Instruction level, loose": 4 / 4,
-        }
-    )
+    assert overall(exam, scored) == {
+        "Prompt level, strict": 1 / 2, "Prompt level, loose": 2 / 2,
+        "Instruction level, strict": 2 / 4, "Instruction level, loose": 4 / 4,
+    }  # fmt: skip

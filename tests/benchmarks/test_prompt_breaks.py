@@ -1,12 +1,13 @@
 """Prompts byte for byte: an empty part leaves no trace, and `[breaks]` defines the separators."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.handmade import cmmlu, csbench, record, rows
-from rows import table, tabled
+from rows import tabled
 from viva.benchmarks import CUSTOM, open_exam
 from viva.errors import DataError
 from viva.types import ExamSpec, Generate, Prompt, Sampling
@@ -73,15 +74,13 @@ def test_an_empty_part_leaves_nothing_in_the_other_benchmarks() -> None:
     syneval = {"system": "", "cue": "", "lead": "", **{name: {"task": "", "ask": ""} for name in ("TF", "MC", "FITB")}}
     asking = {"ask": "", **{kind: {"why": "", "what": ""} for kind in kinds}}
     clrbench = {"lead": "", "rationale": {"ask": {"en": asking}}, **{kind: {"task": ""} for kind in kinds}}
-    with table() as row:
-        for name, templates in (("syneval", syneval), ("clrbench", clrbench)):
-            for form in ("chat", "base"):
-                with row((name, form)):
-                    given = prompt(None, templates, benchmark=name, form=form)
-                    assert isinstance(given, str) or [message.role for message in given] == ["user"]
-                    whole = text(given)
-                    assert whole == whole.strip("\n")
-                    assert whole.startswith(("Sentence:", "Question:"))
+    given = {"syneval": syneval, "clrbench": clrbench}
+    for (name, form), row in tabled(*itertools.product(given, ("chat", "base"))):
+        with row:
+            found = prompt(None, given[name], benchmark=name, form=form)
+            assert isinstance(found, str) or [message.role for message in found] == ["user"]
+            assert text(found) == text(found).strip("\n")
+            assert text(found).startswith(("Sentence:", "Question:"))
 
 
 def test_breaks_are_named_where_there_are_none_and_kept_in_the_record() -> None:
@@ -102,11 +101,6 @@ def test_breaks_are_named_where_there_are_none_and_kept_in_the_record() -> None:
 
 def test_a_question_file_without_a_system_prompt_keeps_the_line_feeds_of_its_questions(tmp_path: Path) -> None:
     file = tmp_path / "own.yaml"
-    file.write_text(
-        'title: Own\nquestions:\n- id: q\n  question: "\\n\\n  Which?"\n  grading: {keywords: [x]}\n',
-        encoding="utf-8",
-    )
-    exam = open_exam(ExamSpec(benchmark=CUSTOM, form="base"), file)
-    found = exam.request(next(iter(exam.questions())), 0, Sampling())
-    assert isinstance(found, Generate)
-    assert text(found.prompt) == "\n\n  Which?"
+    asked = 'title: Own\nquestions:\n- id: q\n  question: "\\n\\n  Which?"\n  grading: {keywords: [x]}\n'
+    file.write_text(asked, encoding="utf-8")
+    assert text(prompt(file, None, benchmark=CUSTOM, form="base")) == "\n\n  Which?"

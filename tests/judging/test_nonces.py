@@ -226,22 +226,21 @@ def test_a_run_of_an_earlier_viva_goes_on_as_it_was_begun(evaluation: Evaluation
 
 
 def test_as_published_and_where_replies_were_recorded_there_is_no_nonce() -> None:
-    published = open_exam(ExamSpec(benchmark="csbench", as_published=True), None)
-    usual = open_exam(ExamSpec(benchmark="csbench"), None)
-    served = connect("openai/j", Endpoint(base_url="http://127.0.0.1:9/v1"))
-    baseline = connect("baseline/random", Endpoint())
-    judge_panel = JudgePanel((Judge(served), Judge(baseline)), 1, "nonce")
-    forms = [judge_panel.form(judge, exam) for judge in (served, baseline) for exam in (usual, published)]
+    usual, published = (
+        open_exam(ExamSpec(benchmark="csbench", as_published=as_published), None) for as_published in (False, True)
+    )
+    served, baseline = (
+        connect("openai/j", Endpoint(base_url="http://127.0.0.1:9/v1")),
+        connect("baseline/random", Endpoint()),
+    )
+    now = JudgePanel((Judge(served), Judge(baseline)), 1, "nonce")
+    forms = [now.form(judge, exam) for judge in (served, baseline) for exam in (usual, published)]
     assert forms == ["nonce", "line", "line", "line"]
     question = next(question for question in usual.questions() if question.kind == "open")
-    said = Response(text="It is so.")
-    bare = JudgePanel(
-        judge_panel.judges, 1
-    )  # a run of an earlier Viva: the same keys as published, the same prompts in both
-    (before,), (now,), (other,) = (
-        list(one.requests(served, exam, question, said, {}))
-        for one, exam in ((bare, published), (judge_panel, published), (judge_panel, usual))
+    before = JudgePanel(now.judges, 1)  # a run of an earlier Viva: the same keys as published, the same prompts in both
+    ((old,), (same,), (other,)) = (
+        list(one.requests(served, exam, question, Response(text="It is so."), {}))
+        for one, exam in ((before, published), (now, published), (now, usual))
     )
-    assert before == now
-    assert other[0] != now[0]
-    assert other[1] == now[1]
+    assert old == same
+    assert (other[0] != same[0], other[1]) == (True, same[1])

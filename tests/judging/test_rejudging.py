@@ -11,7 +11,7 @@ from cli.collected import refused
 from judging.attacks import attacks
 from judging.serving import JudgeServer
 from judging.sittings import OPEN, TRUTH, VERDICTS, Evaluation
-from rows import tabled
+from rows import each_row
 from servers.fixtures import QUIET, Viva
 
 RUBRIC = """
@@ -92,34 +92,30 @@ def test_another_rubric_is_another_question_and_the_bundled_one_is_known(
     assert signature(bundled) == signature(begun)
 
 
-LOST = "Question: {question} Gold: {gold} No material at all."
-BARE = "{question} {gold}\\n{fence}\\n{answer}\\n{fence}\\nAgain: {answer}"
-ONCE = "{question} {gold}\\n{answer}\\n{fence}"
+NAMED = '[answer.rubric]\nname = "x"\nversion = "1"\n'
+RUBRICS = (
+    ('[answer.open]\nuser = "x"', "must give a name and a version"),
+    ('[answer.rubric]\nname = "x"', "must give a name and a version"),
+    ('[rationale.en]\ntruth = "x"', "must give a name and a version"),
+    ('[judge.rubric]\nname = "x"\nversion = "1"', "[answer] or [rationale]"),
+    ("", "holds no rubric"),
+    ("[answer.rubric\n", "is not valid TOML"),
+    (f'{NAMED}[answer.opne]\nuser = "x"', "unknown key 'judge.opne'"),
+    ('[answer.rubric]\nname = "x"\nversion = 1', "should be a text"),
+    (f'{NAMED}[answer.open]\nuser = "Question: {{question}} Gold: {{gold}} No material at all."', "lacks {answer}"),
+    (f'{NAMED}[answer.open]\nuser = "{{question}} {{gold}}\\n{{fence}}\\n{{answer}}\\n{{fence}}\\n{{answer}}"',
+     "between them alone"),
+    (f'{NAMED}[answer.open]\nuser = "{{question}} {{gold}}\\n{{answer}}\\n{{fence}}"', "between them alone"),
+)  # fmt: skip
 
 
-def test_a_rubric_that_is_none_is_refused_before_anybody_is_asked(viva: Viva) -> None:
-    rubrics = (
-        ('[answer.open]\nuser = "x"', "must give a name and a version"),
-        ('[answer.rubric]\nname = "x"', "must give a name and a version"),
-        ('[rationale.en]\ntruth = "x"', "must give a name and a version"),
-        ('[judge.rubric]\nname = "x"\nversion = "1"', "[answer] or [rationale]"),
-        ("", "holds no rubric"),
-        ("[answer.rubric\n", "is not valid TOML"),
-        ('[answer.rubric]\nname = "x"\nversion = "1"\n[answer.opne]\nuser = "x"', "unknown key 'judge.opne'"),
-        ('[answer.rubric]\nname = "x"\nversion = 1', "should be a text"),
-        (f'[answer.rubric]\nname = "x"\nversion = "1"\n[answer.open]\nuser = "{LOST}"', "lacks {answer}"),
-        (f'[answer.rubric]\nname = "x"\nversion = "1"\n[answer.open]\nuser = "{BARE}"', "between them alone"),
-        (f'[answer.rubric]\nname = "x"\nversion = "1"\n[answer.open]\nuser = "{ONCE}"', "between them alone"),
-    )
+@each_row(*RUBRICS)
+def test_a_rubric_that_is_none_is_refused_before_anybody_is_asked(content: str, said: str, *, viva: Viva) -> None:
     file = viva.folder / "rubric.toml"
+    file.write_text(content, encoding="utf-8")
     judge = ("--judge", "openai/m", "--judge-base-url", "http://127.0.0.1:9/v1", "--encoder", "none")
-    for (content, said), row in tabled(*rubrics):
-        with row:
-            file.write_text(content, encoding="utf-8")
-            refused(
-                viva("run", "clrbench", "--model", "baseline/first", *judge, "--rubric", file, "--run", "run"), said
-            )
-            assert not (viva.folder / "run").exists()
+    refused(viva("run", "clrbench", "--model", "baseline/first", *judge, "--rubric", file, "--run", "run"), said)
+    assert not (viva.folder / "run").exists()
 
 
 def test_what_is_refused_on_resume_leaves_the_run_as_it_was(evaluation: Evaluation, judges: JudgeServer) -> None:
@@ -140,19 +136,17 @@ def test_what_is_refused_on_resume_leaves_the_run_as_it_was(evaluation: Evaluati
     assert judges.asked == {"mark-1": VERDICTS}
 
 
-def test_without_a_judge_there_is_no_panel_to_change(evaluation: Evaluation, judges: JudgeServer) -> None:
+def test_without_a_judge_there_is_no_panel_to_change_and_no_rubric(evaluation: Evaluation, judges: JudgeServer) -> None:
+    viva = evaluation.viva
+    (viva.folder / "strict.toml").write_text(RUBRIC, encoding="utf-8")
+    (viva.folder / "one.jsonl").write_text('{"question": "x", "text": "A"}\n', encoding="utf-8")
+    plain = ("--encoder", "none", "--rubric", "strict.toml", "--run", "run")
+    for command in (("run", "clrbench", "--model", "baseline/first"), ("grade", "clrbench", "one.jsonl")):
+        refused(viva(*command, *plain), "add --judge MODEL")
+    assert not (viva.folder / "run").exists()
     assert evaluation.run().code == 0
     for more in (("--panel", "median"), ("--judge-samples", 2), ("--judge-base-url", judges.url)):
         refused(evaluation.resume(more=more), "need --judge MODEL")
-
-
-def test_a_rubric_without_a_judge_is_refused(viva: Viva) -> None:
-    (viva.folder / "strict.toml").write_text(RUBRIC, encoding="utf-8")
-    (viva.folder / "answers.jsonl").write_text('{"question": "x", "text": "A"}\n', encoding="utf-8")
-    plain = ("--encoder", "none", "--rubric", "strict.toml", "--run", "run")
-    for command in (("run", "clrbench", "--model", "baseline/first"), ("grade", "clrbench", "answers.jsonl")):
-        refused(viva(*command, *plain), "add --judge MODEL")
-    assert not (viva.folder / "run").exists()
 
 
 @pytest.mark.slow  # for the seconds that importing transformers takes, here and in two commands
