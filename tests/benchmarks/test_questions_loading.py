@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rows import tabled
+from rows import each_row, tabled
 from viva.benchmarks.custom.questionloading import read_questions, sound_questions
 from viva.benchmarks.custom.questionmodel import Example, QuestionFile, tables
 from viva.errors import DataError
@@ -162,16 +162,17 @@ def test_everything_that_can_be_written_is_read(folder: Path) -> None:
     assert [path.name for path in found.files] == ["copy.txt", "main.cpp"]
 
 
-def test_the_same_as_json_reads_the_same(folder: Path) -> None:
+def test_the_same_as_json_and_with_other_line_ends_reads_the_same(folder: Path) -> None:
     data = yaml.safe_load(EVERYTHING)
     data["questions"][0]["tags"].update(level="1.0", open="yes")
     data["questions"][0]["grading"]["keywords"][1] = "1.0"
-    as_json = read(json.dumps(data, indent="\t"), folder, "questions.json")
-    as_yaml = read(EVERYTHING, folder)
+    as_json, as_yaml = read(json.dumps(data, indent="\t"), folder, "questions.json"), read(EVERYTHING, folder)
     assert not as_json.errors
-    assert as_json.questions[0].rubric == as_yaml.questions[0].rubric
-    assert as_json.questions[0].tags == as_yaml.questions[0].tags
-    assert as_json.questions[0].line == 5
+    (one,), (other,) = as_json.questions, as_yaml.questions
+    assert (one.rubric, one.tags, one.line) == (other.rubric, other.tags, 5)
+    assert read("\ufeff" + EVERYTHING.replace("\n", "\r\n"), folder) == as_yaml
+    for text in ('{\n\t"title": "a"}', "title: a"):  # by how it begins, whatever its name
+        assert read(text, folder, "questions.txt").title == "a"
 
 
 def no_json() -> list[tuple[str, int, str]]:
@@ -210,21 +211,10 @@ def test_json_that_is_none_says_where(tmp_path: Path) -> None:
             assert [one.line for one in problems if word in one.text] == [line], "\n".join(map(str, problems))
 
 
-def test_a_file_of_another_name_is_json_if_it_begins_like_it(tmp_path: Path) -> None:
-    assert read('{\n\t"title": "a"}', tmp_path, "questions.txt").title == "a"
-    assert read("title: a", tmp_path, "questions.txt").title == "a"
-
-
 def test_the_colon_of_a_json_key_may_stand_anywhere_behind_it(tmp_path: Path) -> None:
     for gap, row in tabled("", " " * 1_100, "\t", "\r", "\r\n"):
         with row:
             assert read(f'{{"title"{gap}: "a"}}', tmp_path, "questions.json").title == "a"
-
-
-def test_line_ends_and_byte_order_marks_do_not_matter(folder: Path) -> None:
-    plain = read(EVERYTHING, folder)
-    other = read("\ufeff" + EVERYTHING.replace("\n", "\r\n"), folder)
-    assert other == plain
 
 
 def test_parts_may_be_repeated_with_an_alias(folder: Path) -> None:
@@ -261,11 +251,10 @@ def test_no_path_leads_out_of_the_folder(folder: Path) -> None:
     assert found.questions[0].rubric.tests == UnitTests(language="r", tests=(Test(code="copied\n"),))
 
 
-def test_large_or_odd_files_beside_it_are_refused(folder: Path) -> None:
-    (folder / "large.R").write_bytes(b"x" * 1_000_001)
-    (folder / "latin.R").write_bytes("ä".encode("latin-1"))
-    assert "at most 1,000,000" in read(with_file("large.R"), folder).errors[0].text
-    assert "not UTF-8" in read(with_file("latin.R"), folder).errors[0].text
+@each_row(("large.R", b"x" * 1_000_001, "at most 1,000,000"), ("latin.R", "ä".encode("latin-1"), "not UTF-8"))
+def test_large_or_odd_files_beside_it_are_refused(name: str, content: bytes, said: str, *, folder: Path) -> None:
+    (folder / name).write_bytes(content)
+    assert said in read(with_file(name), folder).errors[0].text
 
 
 def test_a_path_that_is_no_file_or_too_large_a_one_is_refused(tmp_path: Path) -> None:
@@ -319,19 +308,16 @@ def test_a_bomb_is_a_problem_and_nothing_more(tmp_path: Path, heavy: bool) -> No
             assert not found.questions
 
 
-def test_a_file_with_a_thousand_errors_is_not_read_on(tmp_path: Path) -> None:
+def test_a_file_with_a_thousand_errors_is_not_read_on_and_one_with_warnings_is(tmp_path: Path) -> None:
     found = read("".join(f"name{number}: 1\n" for number in range(13_000)), tmp_path)
     assert len(found.errors) == 1_001
     assert "was not read" in found.errors[-1].text
-
-
-def test_a_thousand_warnings_are_enough_but_do_not_stop_anything(tmp_path: Path) -> None:
-    questions = "".join(
-        f"  - {{id: a{number}, question: b, grading: {{truth: {{answer: true}}}}}}\n" for number in range(1500)
-    )
-    found = read("questions:\n" + questions, tmp_path)
+    truths = "".join(f"  - {{id: a{n}, question: b, grading: {{truth: {{answer: false}}}}}}\n" for n in range(1500))
+    read("questions:\n" + truths, tmp_path)
+    found = sound_questions(tmp_path / "questions.yaml")
     assert len(found.questions) == 1500
-    assert len(found.problems) == 1_001
+    assert found.questions[0].rubric == Rubric(truth=TruthPart(answer=False), min_score=0.0)
+    assert (len(found.problems), found.problems[0].severity) == (1_001, "warning")
     assert found.problems[-1].text == "1,999 more warnings"  # each has no examples, and asks what the first asks
 
 
@@ -401,14 +387,6 @@ def test_a_file_with_errors_cannot_be_examined_with(tmp_path: Path) -> None:
     assert f"{path}:2:13: error: question a: `quest` is unknown; did you mean `question`?" in str(refused.value)
     assert "and 8 more" in str(refused.value)
     assert "viva check" in str(refused.value)
-
-
-def test_a_file_with_warnings_can(tmp_path: Path) -> None:
-    path = tmp_path / "questions.yaml"
-    path.write_text("questions:\n  - id: a\n    question: b\n    grading: {truth: {answer: false}}\n")
-    found = sound_questions(path)
-    assert found.questions[0].rubric == Rubric(truth=TruthPart(answer=False), min_score=0.0)
-    assert [problem.severity for problem in found.problems] == ["warning"]
 
 
 def test_the_testable_languages_are_the_sandbox_s_and_code_is_taken_from_them() -> None:

@@ -1,14 +1,18 @@
 """Question files that look right. Each row has the expected line, message and severity."""
 
+import json
+import re
 from pathlib import Path
 from textwrap import dedent
 
+import msgspec
 import pytest
 
 from rows import each_row, tabled, tables_beside
 from viva.benchmarks.custom.questionloading import read_questions
 from viva.benchmarks.custom.questionmodel import Problem
 from viva.benchmarks.custom.traps import Patience, is_slow
+from viva.benchmarks.infibench.caseset import read_cases
 from viva.scorers.rubric import patterns
 
 QUESTION = """\
@@ -165,11 +169,16 @@ def test_slow_expressions_are_found_out_on_any_machine(monkeypatch: pytest.Monke
             assert is_slow(pattern, Patience())
 
 
-def test_expressions_that_people_write_are_not_slow_on_any_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expressions_that_people_write_are_not_slow_on_any_machine(
+    published: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = msgspec.json.encode(read_cases(published / "infibench")[0])
+    found = {json.loads(text) for text in re.findall(rb'(?<="pattern":)"(?:[^"\\]|\\.)*"', cases)}
+    assert len(found) > 60
+    assert not [pattern for pattern in found if is_slow(pattern, Patience())]
     monkeypatch.setattr(patterns, "SECONDS", patterns.SECONDS / 5)
-    for pattern, row in tabled(".*a.*b.*c", r"\bfoo\s*\(.*\)\s*;", "(ab)*c", r"\w+\s+\w+\s+\w+", r"<b>[\s\S]*</b>"):
-        with row:
-            assert not is_slow(pattern, Patience())
+    for pattern in (".*a.*b.*c", r"\bfoo\s*\(.*\)\s*;", "(ab)*c", r"\w+\s+\w+\s+\w+", r"<b>[\s\S]*</b>"):
+        assert not is_slow(pattern, Patience()), pattern
 
 
 GOOD = QUESTION + "      keywords: [yes, indeed]\n" + EXAMPLES
@@ -216,44 +225,30 @@ def test_a_file_that_is_not_quite_one_says_where(name: str, text: str, line: int
     assert [problem.line for problem in errors if word in problem.text] == [line], "\n".join(map(str, problems))
 
 
-def test_questions_that_ask_the_same_are_named(tmp_path: Path) -> None:
-    again = GOOD.split("\n", 1)[1].replace("id: one", "id: two")
-    (problem,) = problems_of(GOOD + again, tmp_path)
-    assert (problem.line, problem.severity) == (9, "warning")
-    assert "asks the same as one" in problem.text
-
-
 def test_a_test_that_defines_the_answer_itself_is_named(tmp_path: Path) -> None:
-    text = (
-        "questions:\n  - id: one\n    question: Write total(xs).\n    grading:\n"
-        "      tests:\n        language: python\n"
-        "        cases:\n          - assert total([1]) == 1\n          - |\n            def total(xs):\n"
-        "                return sum(xs)\n            assert total([1]) == 1\n" + EXAMPLES
-    )
+    defined = json.dumps("def total(xs):\n    return sum(xs)\nassert total([1]) == 1")
+    tests = f"tests:\n  language: python\n  cases:\n    - assert total([1]) == 1\n    - {defined}\n"
+    text = graded_by(tests).replace("What is asked?", "Write total(xs).") + EXAMPLES
     (problem,) = problems_of(text, tmp_path)
     assert (problem.line, problem.severity) == (9, "warning")
     assert "`total`" in problem.text
 
 
 def test_all_problems_are_said_at_once_and_in_order(tmp_path: Path) -> None:
-    text = (
-        GOOD.replace("id: one", "id: o n e").replace("[yes, indeed]", "{yes: 1}").replace("score: none", "score: ten")
-    )
-    problems = problems_of(text, tmp_path)
-    assert [problem.line for problem in problems] == [2, 5, 8]
+    wrong = {"id: one": "id: o n e", "[yes, indeed]": "{yes: 1}", "score: none": "score: ten"}
+    text = GOOD
+    for right, slip in wrong.items():
+        text = text.replace(right, slip)
+    assert [problem.line for problem in problems_of(text, tmp_path)] == [2, 5, 8]
     (bell,) = problems_of(GOOD.replace("asked", "as\x07ked"), tmp_path)
     assert (bell.line, bell.column) == (3, 25)
-
-
-def test_a_question_with_an_error_is_left_out_and_the_others_stay(tmp_path: Path) -> None:
-    path = tmp_path / "questions.yaml"
-    path.write_text(GOOD + GOOD.split("\n", 1)[1].replace("id: one", "id: two").replace("keywords", "keyword"))
-    read = read_questions(path)
-    assert [question.id for question in read.questions] == ["one"]
+    said = problems_of(GOOD.replace("one", '"\\e[31mred\\u202e"').replace("keywords:", '"\\e[2Jkey":'), tmp_path)
+    assert all(str(problem).isprintable() for problem in said), "hostile text is shown harmlessly"
+    two = GOOD + GOOD.split("\n", 1)[1].replace("id: one", "id: two")
+    (again,) = problems_of(two, tmp_path)
+    assert (again.line, again.severity, "asks the same as one" in again.text) == (9, "warning", True)
+    head, _, tail = two.rpartition("keywords")
+    (tmp_path / "questions.yaml").write_text(f"{head}keyword{tail}")
+    read = read_questions(tmp_path / "questions.yaml")
+    assert [question.id for question in read.questions] == ["one"], "the others stay"
     assert [problem.line for problem in read.errors] == [12]
-
-
-def test_messages_show_hostile_text_harmlessly(tmp_path: Path) -> None:
-    text = GOOD.replace("id: one", 'id: "\\e[31mred\\u202e"').replace("keywords:", '"\\e[2Jkey":')
-    said = "\n".join(str(problem) for problem in problems_of(text, tmp_path))
-    assert said.isprintable() or not [c for c in said if not c.isprintable() and c != "\n"]
