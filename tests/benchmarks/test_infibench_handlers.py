@@ -1,7 +1,5 @@
 """The eight published questions with special rules: answers that earn their points, and near misses."""
 
-import re
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -102,20 +100,6 @@ def test_a_deployment_is_two_settings_and_no_careless_deletion(matched: tuple[bo
 )  # fmt: skip
 def test_copying_counts_by_what_was_filled_in(detail: str, points: float) -> None:
     assert AFTER_BLANKS["0-0-21"](Points(2.0, 2.0), (detail,)) == Points(points, 2.0)
-
-
-BUTTONS = st.lists(
-    st.sampled_from(["<button ", "<button", ">", "</button>", "\n", "form='my-form'", ' type="submit"', "x"]),
-    max_size=14,
-).map("".join)
-
-
-@settings(max_examples=10 * settings.default.max_examples)
-@given(text=BUTTONS)
-def test_the_button_is_found_as_the_published_expression_finds_it(text: str) -> None:
-    found = [match[1] for match in re.finditer(r"<button (.*)>[\s\S]*</button>", text)]
-    right = any("form='my-form'" in attributes and 'type="submit"' in attributes for attributes in found)
-    assert CUSTOM["0-0-39"](text).points == (3.0 if right else float(bool(found)))
 
 
 PARTS = st.lists(

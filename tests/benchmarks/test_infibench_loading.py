@@ -62,12 +62,6 @@ def test_levels_and_addresses_are_read_where_they_lie_beside(tmp_path: Path) -> 
     assert len(contents) == 3
 
 
-def test_the_set_is_found_in_a_folder_of_its_name_and_by_its_file(tmp_path: Path) -> None:
-    as_csv(tmp_path / "infibench", [spec("keywords: [x]")])
-    assert len(read_cases(tmp_path)[0]) == 1
-    assert len(read_cases(tmp_path / "infibench" / "suite_v2.1_data.csv")[0]) == 1
-
-
 def test_several_suites_ask_which(tmp_path: Path) -> None:
     as_folder(tmp_path, {"cases/a.yaml": spec("keywords: [x]")})
     (tmp_path / "suite_v2.1.yaml").rename(tmp_path / "suite_a.yaml")
@@ -98,12 +92,16 @@ def test_no_path_leaves_the_folder(path: str, *, tmp_path: Path) -> None:
         read_cases(folder)
 
 
-def test_no_case_path_leaves_the_folder(tmp_path: Path) -> None:
+def test_no_case_path_leaves_the_folder_and_an_id_stands_once(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(spec("keywords: [x]"))
     folder = as_folder(tmp_path / "set", {"cases/a.yaml": spec("keywords: [x]")})
     (folder / "suite_v2.1.yaml").write_text("cases: [../a.yaml]")
     with pytest.raises(DataError, match=r"cases\[0\]: '../a.yaml' leads out of the data folder"):
         read_cases(folder)
+    twice = as_csv(tmp_path / "infibench", [spec("keywords: [x]"), spec("keywords: [y]")])
+    for place in (tmp_path, twice, twice / "suite_v2.1_data.csv"):  # a folder of sets, the set, its file
+        with pytest.raises(DataError, match="row 3, id: q-1 stands twice"):
+            read_cases(place)
 
 
 ERRORS = [
@@ -158,29 +156,17 @@ def test_a_damaged_csv_says_what_is_wrong(tmp_path: Path) -> None:
                 read_cases(tmp_path)
 
 
-def test_an_id_stands_once(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="row 3, id: q-1 stands twice"):
-        read_cases(as_csv(tmp_path, [spec("keywords: [x]"), spec("keywords: [y]")]))
+LAUGHS = "".join(f"{new}: &{new} [*{old}, *{old}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True))
 
 
-def test_bombs_end_in_an_error_and_soon(tmp_path: Path) -> None:
-    laughs = "a: &a [x, x]\n" + "".join(
-        f"{new}: &{new} [*{old}, *{old}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
-    )
-    merges = "a: &a {b: 1}\nc: {<<: [*a, *a]}\n"
-    with within(20):
-        for text in (
-            laughs,
-            merges,
-            "{" * 100_000,
-            "- " * 100_000,
-            "x: " + "9" * 100_000,
-            "a" * 2_000_000,
-            "!!binary '='",
-        ):
-            as_csv(tmp_path, [text])
-            with pytest.raises(DataError):
-                read_cases(tmp_path)
+@each_row(
+    f"a: &a [x, x]\n{LAUGHS}", "a: &a {b: 1}\nc: {<<: [*a, *a]}\n", "{" * 100_000, "- " * 100_000,
+    "x: " + "9" * 100_000, "a" * 2_000_000, "!!binary '='",
+)  # fmt: skip
+def test_bombs_end_in_an_error_and_soon(text: str, *, tmp_path: Path) -> None:
+    as_csv(tmp_path, [text])
+    with within(10), pytest.raises(DataError):
+        read_cases(tmp_path)
 
 
 def test_unknown_keys_are_noted(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_what_a_card_cannot_say_is_one_sentence_with_the_next_step(tmp_path: Pat
         (WRITTEN.replace("first_n", "balanced"), "no sampler 'balanced'"),
         (WRITTEN.replace("take_first}", "majority_vote}"), "has not the filter 'last'"),
         (WRITTEN.replace("{function: take_first}", "{function: lowercase}"), "does not end in take_first"),
-        (WRITTEN.replace("#### (-?[0-9,]+)", "(").replace("{{why}} #### {{n}}", "{{a}}"), "a pattern of the card cannot"),
+        (WRITTEN.replace("#### (-?[0-9,]+)", "(").replace("{{why}} #### {{n}}", "{{a}}"), "a pattern of the card"),
         (CHOICE.replace('"Q: {{q.strip()}}\\nA:"', "0"), "`doc_to_text` is a number"),
         (CHOICE.replace('"{{o}}"', "[no, yes]"), r"Expected `str`, got `bool` - at `\$.doc_to_choice\[0\]`"),
         (CHOICE + "doc_to_txt: x", "unknown field `doc_to_txt`"),

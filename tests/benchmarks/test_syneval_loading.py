@@ -26,12 +26,6 @@ def refusal(folder: Path, *test: Any, **settings: Any) -> str:
     return str(found.value)
 
 
-def test_a_file_is_no_set(tmp_path: Path) -> None:
-    (tmp_path / "test.jsonl").write_text("{}", encoding="utf-8")
-    with pytest.raises(DataError, match="takes the folder of a set"):
-        exam(tmp_path / "test.jsonl")
-
-
 def test_the_bundled_sample_is_a_set_of_every_knowledge_point_and_format() -> None:
     for shots in (0, 5):
         sample = opened("syneval", shots=shots)
@@ -99,23 +93,17 @@ def test_a_row_that_cannot_be_asked_is_refused_with_file_and_line(tmp_path: Path
             assert re.search(why, said), said
             assert len(said) < 600
             assert said.isprintable()
-
-
-def test_exemplars_are_held_to_the_same(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"exemplars\.jsonl, line 2.*letter A to D"):
         exam(write(tmp_path, shown=[exemplars()[0], one("MC", answer="?")]), shots=1)
+    with pytest.raises(DataError, match="takes the folder of a set"):
+        exam(tmp_path / "test.jsonl")
 
 
-def test_blank_lines_a_byte_order_mark_and_windows_line_ends_do_no_harm(tmp_path: Path) -> None:
-    folder = write(tmp_path)
-    plain = exam(folder)
-    content = (folder / "test.jsonl").read_bytes()
-    (folder / "test.jsonl").write_bytes(b"\xef\xbb\xbf\r\n" + content.replace(b"\n", b"\r\n"))
-    assert list(exam(folder).questions()) == list(plain.questions())
-
-
-def test_keys_that_a_later_version_adds_are_left_alone(tmp_path: Path) -> None:
-    assert len(exam(write(tmp_path, [one("TF", added_later=1)]))) == 1
+def test_blank_lines_a_byte_order_mark_windows_line_ends_and_keys_of_later_versions_do_no_harm(tmp_path: Path) -> None:
+    plain = list(exam(write(tmp_path)).questions())
+    content = (write(tmp_path, [changed(row, added_later=1) for row in rows()]) / "test.jsonl").read_bytes()
+    (tmp_path / "test.jsonl").write_bytes(b"\xef\xbb\xbf\r\n" + content.replace(b"\n", b"\r\n"))
+    assert list(exam(tmp_path).questions()) == plain
 
 
 # One question, several strata
@@ -140,11 +128,8 @@ def test_an_id_is_one_question(tmp_path: Path) -> None:
         with row:
             said = refusal(tmp_path, changed(rows()[0], **over))
             assert re.search(rf"line 3: id 'handmade-0-GS-TF-0' is .*{why}|line 3: id .* is {why}", said), said
-
-
-def test_without_strata_an_id_stands_once(tmp_path: Path) -> None:
-    row = one("TF", stratum=...)
-    assert "twice in no stratum" in refusal(tmp_path, changed(row, id="x"), changed(row, id="x"))
+    alone = changed(one("TF", stratum=...), id="x")
+    assert "twice in no stratum" in refusal(tmp_path, alone, alone)
 
 
 def test_an_exemplar_of_two_strata_is_one_exemplar(tmp_path: Path) -> None:
