@@ -9,11 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row
-from thorough import LONG, SECONDS
 from viva.scorers.phrase import read_phrase
 from viva.scorers.spans import score_span, tokens
-from within import within
 
 FILE = Path(__file__).parent.parent / "golden" / "syneval_fitb.jsonl"
 SENTENCE = "The old lighthouse keeper painted the crooked door before the storm reached the bay."
@@ -105,12 +102,3 @@ def test_the_gold_answer_earns_full_marks_however_it_is_dressed(phrase: str, for
         return
     said, reading = read_phrase(reply, shown="met", roles=("direct object",), sentence=sentence)
     assert score_span((said or "",), (phrase,)).exact, (reply, reading)
-
-
-@each_row(
-    "“", '"', "'", "**", "*a ", "`", "“a” ", "the direct object of ", "is ", "the the ", "\n", "- a\n", "Answer: ", "a. B", "(", "[", "{",
-    "<b>", "not ", "“a” or ", "it is ", "the subject of “x” is “y”. ", "wait, ", " -- ", "'a ", "_a ", "x' ",
-)  # fmt: skip
-def test_hostile_replies_take_no_time(piece):
-    with within(30 * SECONDS):
-        read_phrase((piece * LONG)[:LONG], shown="met", roles=("subject",), sentence=SENTENCE)

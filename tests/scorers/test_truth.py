@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import each_row
-from thorough import LONG
 from viva.scorers.truth import read_truth
-from within import within
 
 REPLIES = tomllib.loads(Path(__file__).with_name("truth.toml").read_text(encoding="utf-8"))
 
@@ -39,13 +37,3 @@ def test_the_truth_value_that_a_reply_commits_to(reply, read):
 def test_plain_statements_are_read_in_any_wrapping(row: tuple[str, str], before: str, after: str, mark: str):
     reply, read = row
     assert read_truth(before + mark + reply + mark + after).read == read
-
-
-@each_row(
-    "true ", "T", "false\n", "not ", "is ", "the statement ", "True or ", "对", "不", "不是", "是", "该说法", "nicht ", "it is true that ", " ", "\n",
-    "**", "(", "<think>", "\\boxed{", "\u200b", "\ud800", "\x00", "İ", "if ", "wait, ", "Question: ", "so ", "yes ", "no, ",
-)  # fmt: skip
-def test_a_long_reply_of_anything_is_read_quickly(unit):
-    reply = (unit * (LONG // len(unit) + 1))[:LONG]
-    with within(2):
-        read_truth(reply)
