@@ -121,14 +121,11 @@ def test_a_program_gets_what_the_command_prints(
     asked = {"judge": "openai/all-13", "judge_base_url": server.url}
     capfd.readouterr()
     with pytest.warns(UnansweredWarning, match="not answered yet"):
-        part = error_types(viva.folder / "run", max_requests=5, **asked)
-    assert part.to_frame()["labelled"].max() < 8
+        assert error_types(viva.folder / "run", max_requests=5, **asked).to_frame()["labelled"].max() < 8
     found = error_types(viva.folder / "run", **asked)
     assert capfd.readouterr() == ("", "")
-    ended = errors(viva, server, "all-13")
-    assert json.loads(found.to_json()) == ended.report
-    assert sum(server.asked.values()) == WRONG
-    assert found.chart() is not None
+    assert json.loads(found.to_json()) == errors(viva, server, "all-13").report
+    assert (sum(server.asked.values()), found.chart() is None) == (WRONG, False)
 
 
 def test_killed_in_the_middle_it_goes_on_and_asks_nobody_twice(viva: Viva, server: Labelling) -> None:

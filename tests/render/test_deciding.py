@@ -52,11 +52,6 @@ def test_where_rules_decide_everything_there_is_no_table() -> None:
             assert watched(*scores, score({RATIONALE: "expert"})).reviewed
 
 
-def test_what_nobody_decided_is_counted_where_it_was_to_be_judged() -> None:
-    (grid,) = told(score(verdicts={ANSWER: (), RATIONALE: ()}, outcome="ungraded"))
-    assert [(row[0], row[-2]) for row in grid.texts()] == [(ANSWER, "1 (100.0 %)"), (RATIONALE, "1 (100.0 %)")]
-
-
 def test_shares_are_of_all_answers_also_of_those_that_left_nothing_to_decide() -> None:
     (grid,) = told(
         score({ANSWER: "rule", RATIONALE: "judge"}),
@@ -73,14 +68,14 @@ def test_shares_are_of_all_answers_also_of_those_that_left_nothing_to_decide() -
 
 
 def test_how_far_judges_agreed() -> None:
-    _, grid = told(
+    shares, grid = told(
         score({RATIONALE: "judge"}, {RATIONALE: (1.0, 1.0)}),
         score({RATIONALE: "judge"}, {RATIONALE: (1.0, 0.5, 0.0)}),
         score({RATIONALE: "judge"}, {RATIONALE: (0.5,)}),  # one verdict has nobody to differ from
-        score(verdicts={RATIONALE: (0.0, 0.5)}, outcome="ungraded"),  # nor does a tie decide
+        score(verdicts={ANSWER: (), RATIONALE: (0.0, 0.5)}, outcome="ungraded"),  # nor does a tie decide
     )
-    assert "agreed" in grid.title
-    assert tuple(grid.texts()) == ((RATIONALE, "3", "33.3 %", "0.500"),)
+    assert ("agreed" in grid.title, tuple(grid.texts())) == (True, ((RATIONALE, "3", "33.3 %", "0.500"),))
+    assert {row[0]: row[-2] for row in shares.texts()} == dict.fromkeys((ANSWER, RATIONALE), "1 (25.0 %)")
 
 
 def test_an_exams_own_scores() -> None:

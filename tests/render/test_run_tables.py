@@ -23,7 +23,7 @@ from viva.render.result import footnotes, side_by_side
 from viva.render.table import outcomes_text
 from viva.render.terminal import tables_terminal
 from viva.types import OUTCOMES
-from viva.visible import escape_invisible, one_line
+from viva.visible import escape_invisible
 
 DRAWN = ("chart.py", "text.py")
 """Pictures for a terminal and SVG, which no LaTeX sees; and the signs themselves."""
@@ -56,31 +56,27 @@ HOSTILE = (
 # Numbers
 
 
+LEFT_OUT = SHORT.__class__(n=4, mean=0.75, floor=0.5625, ceiling=0.8125, outcomes={"right": 3, "ungraded": 1})
+
+
 @each_row(
-    (RIGHT, "62.50 [47.00, 75.78]", ""),
-    (SHORT, "50.00† (40.00–60.00) ± 2.10 [36.60, 63.40]", "40.00–60.00"),
-    (NOTHING, "–", ""),
-    (UNGRADED, "–†", ""),
+    (RIGHT, "62.50 [47.00, 75.78]", "", "right 25, wrong 15"),
+    (SHORT, "50.00† (40.00–60.00) ± 2.10 [36.60, 63.40]", "40.00–60.00", "right 20, wrong 20, error 7, not judged 3"),
+    (NOTHING, "–", "", "–"),
+    (UNGRADED, "–†", "", "not judged 8"),
+    (LEFT_OUT, "75.00† (56.25–81.25)", "56.25–81.25", "right 3, not judged 1"),
 )
-def test_a_mean_that_leaves_something_out_is_marked_and_bounded(cell: Any, text: str, bounds: str) -> None:
-    assert cell_text(cell) == text
-    assert bounds_text(cell) == bounds
+def test_a_mean_that_leaves_something_out_is_marked_and_bounded(cell: Any, text: str, bounds: str, counts: str) -> None:
+    assert (cell_text(cell), bounds_text(cell), outcomes_text(cell)) == (text, bounds, counts)
 
 
 def test_the_bounds_stand_in_every_form() -> None:
-    left_out = SHORT.__class__(n=4, mean=0.75, floor=0.5625, ceiling=0.8125, outcomes={"right": 3, "ungraded": 1})
-    assert cell_text(left_out) == "75.00† (56.25–81.25)"
-    shown = report(result(table(((left_out,),), rows=("OS",), columns=("Score",)), overall=left_out))
+    shown = report(result(table(((LEFT_OUT,),), rows=("OS",), columns=("Score",)), overall=LEFT_OUT))
     for form in ("screen", "terminal", "markdown", "latex"):
         assert re.search("56.25(–|--)81.25", printed(form, shown))
         assert "its bounds are the least and the most" in printed(form, shown)
     (line,) = csv.DictReader(io.StringIO(printed("csv", shown)))
     assert (line["mean"], line["floor"], line["ceiling"]) == ("0.75", "0.5625", "0.8125")
-
-
-def test_outcomes_are_counted_in_words() -> None:
-    assert outcomes_text(SHORT) == "right 20, wrong 20, error 7, not judged 3"
-    assert outcomes_text(NOTHING) == "–"
 
 
 LOST = SHORT.__class__(n=4, mean=1.0, floor=0.5, ceiling=1.0, outcomes={"right": 2, "unsound": 2})
@@ -209,15 +205,6 @@ def _unchanged_in_json(name: str) -> None:
     text = printed("json", report(result(model=name)))
     assert json.loads(text)["results"][0]["model"] == name
     assert "\x1b" not in text
-
-
-@given(text=st.text(), limit=st.integers(1, 40))
-def test_one_line_is_one_short_line(text: str, limit: int) -> None:
-    shown = one_line(text, limit)
-    assert len(shown.splitlines()) <= 1
-    assert not dangerous(shown) - {"\n"}
-    if text.isascii() and text.isprintable():
-        assert len(shown) <= limit
 
 
 @given(text=st.text())
