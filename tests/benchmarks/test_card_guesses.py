@@ -381,30 +381,31 @@ def test_options_that_no_answer_names_are_told(tmp_path: Path) -> None:
             assert "pictures or sounds in seen: only texts are asked" in said
 
 
-def test_a_question_has_all_its_texts_or_what_is_left_out_is_told(tmp_path: Path) -> None:
-    unasked, codes = "asks without the texts of told", "so few numbers that they may be classes"
-    for (columns, question, said), row in tabled(
-        ("instruction input", "{instruction}\n\n{input}", ""),
-        ("premise hypothesis", "{premise}\n\n{hypothesis}\n\n(other / same)", "(other / same)"),
-        ("sentence1 sentence2", "{sentence1}\n\n{sentence2}", codes),
-        ("dialogue question", "{dialogue}\n\n{question}", ""),
-        ("told question", "question", unasked),
-        ("question model_reply", "question", ""),
-        ("text", "{text}\n\n(other / same)", "answer: label_text"),
-    ):
-        with row:
-            several = [f"gold {at}" for at in range(12)]
-            golds = {"text": ["0", "1"], "sent": ["0", "1"], "prem": ["same", "other"]}.get(columns[:4], several)
-            rows: list[Row] = [
-                {name: f"The {name} of row {at} is this." for name in columns.split()}
-                | {"answer": gold}
-                | ({"label_text": ["same", "other"][at % 2]} if columns == "text" else {})
-                for at, gold in enumerate(golds * (12 // len(golds)))
-            ]
-            card, path, remarks = card_of(tmp_path, f"{columns[:4]}.jsonl", lines(rows))
-            assert card.question == question
-            assert said in path.read_text(encoding="utf-8") + remarks
-            assert (unasked in remarks) == (said == unasked)
+UNASKED, CODES = "asks without the texts of told", "so few numbers that they may be classes"
+FEW = {"text": ["0", "1"], "sentence1 sentence2": ["0", "1"], "premise hypothesis": ["same", "other"]}
+
+
+@each_row(
+    ("instruction input", "{instruction}\n\n{input}", ""),
+    ("premise hypothesis", "{premise}\n\n{hypothesis}\n\n(other / same)", "(other / same)"),
+    ("sentence1 sentence2", "{sentence1}\n\n{sentence2}", CODES),
+    ("dialogue question", "{dialogue}\n\n{question}", ""),
+    ("told question", "question", UNASKED),
+    ("question model_reply", "question", ""),
+    ("text", "{text}\n\n(other / same)", "answer: label_text"),
+)
+def test_a_question_has_all_its_texts_or_what_is_left_out_is_told(
+    columns: str, question: str, said: str, *, tmp_path: Path
+) -> None:
+    golds = FEW.get(columns, [f"gold {at}" for at in range(12)])
+    rows: list[Row] = [
+        {name: f"The {name} of row {at} is this." for name in columns.split()} | {"answer": golds[at % len(golds)]}
+        | ({"label_text": ["same", "other"][at % 2]} if columns == "text" else {})
+        for at in range(12)
+    ]  # fmt: skip
+    card, path, remarks = card_of(tmp_path, f"{columns[:4]}.jsonl", lines(rows))
+    assert (card.question, UNASKED in remarks) == (question, said == UNASKED)
+    assert said in path.read_text(encoding="utf-8") + remarks
 
 
 def test_the_title_is_that_of_the_data_and_reasoning_in_golds_advises_cot(tmp_path: Path) -> None:

@@ -200,9 +200,14 @@ def test_exemplars_may_have_the_room_of_a_reply_that_is_not_written() -> None:
     assert chosen("cmmlu", shots=5, context=2300).request(answered_b(), 0, Sampling()).dropped == 0
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "form"), [("cmmlu", "base"), ("csbench", "base"), ("csbench", "chat"), ("syneval", "base")]
-)
+OWN: dict[str, dict[str, object]] = {  # templates that put a blank before answers, which is part of what follows
+    "cmmlu": {"answer": " {answer}"},
+    "syneval": {"MC": {"answer": " {answer}"}},
+    "csbench": {"en": {"choice": {"answer": "Answer:  {answer}"}}},
+}
+
+
+@each_row(("cmmlu", "base"), ("csbench", "base"), ("csbench", "chat"), ("syneval", "base"))
 def test_where_texts_compete_nobody_is_asked_for_a_letter_and_exemplars_are_answered_by_texts(
     benchmark: str, form: str
 ) -> None:
@@ -210,19 +215,20 @@ def test_where_texts_compete_nobody_is_asked_for_a_letter_and_exemplars_are_answ
     question = of_kind(exam, "choice")
     request = asked(exam, question)
     text = prompt_text(request.prompt)
-    assert not re.search("字母|letter", text)
     lettered = re.compile(r"(?:答案是：|Answer: |“)[A-D][.”\n]")
+    assert not re.search("字母|letter", text)
     assert not lettered.search(text)
-    assert lettered.search(prompt_text(asked(chosen(benchmark, form=form, shots=2), question).prompt))
+    by_letter = chosen(benchmark, form=form, shots=2)
+    assert lettered.search(prompt_text(asked(by_letter, question).prompt))
     if form == "base":  # an exemplar's answer is one of its options, as it stands there
         lead = text.rsplit("\n", 1)[-1] + request.continuations[0].removesuffix(request.options[0])
-        answers = [
-            line.removeprefix(lead).rstrip("”").removesuffix(".")
-            for line in text.splitlines()[:-1]
-            if line.startswith(lead)
-        ]
+        lines = (line.removeprefix(lead) for line in text.splitlines()[:-1] if line.startswith(lead))
+        answers = [line.rstrip("”").removesuffix(".") for line in lines]
         assert len(answers) == 2
         assert all(re.search(rf"(?m)^\(?[A-D][).] {re.escape(answer)}$", text) for answer in answers)
+        blank = "  " if benchmark == "csbench" else " "
+        own = open_exam(by_letter.spec, None, OWN[benchmark])
+        assert asked(own, question).continuations == tuple(f"{blank}{letter}" for letter in "ABCD")
     assert all(option in text for option in request.options)
 
 
@@ -234,17 +240,3 @@ def test_truth_values_compete_by_the_bytes_of_their_own_words() -> None:
     assert score.parts == {SUM: 1.0, PER_TOKEN: 1.0, PER_BYTE: 1.0, PER_CHARACTER: 1.0}
     for number in (math.nan, math.inf, -math.inf):
         assert scored(exam, question, *known(number, -1.0)).outcome == "error"
-
-
-@pytest.mark.parametrize("benchmark", ["cmmlu", "syneval", "csbench"])
-def test_a_blank_that_a_template_of_ones_own_puts_before_answers_is_part_of_what_follows(benchmark: str) -> None:
-    own: dict[str, object] = {
-        "cmmlu": {"answer": " {answer}"},
-        "syneval": {"MC": {"answer": " {answer}"}},
-        "csbench": {"en": {"choice": {"answer": "Answer:  {answer}"}}},
-    }
-    spec = ExamSpec(benchmark=benchmark, choose="next-token", form="base", language=LANGUAGES.get(benchmark, "en"))
-    exam = open_exam(spec, None, own[benchmark])  # type: ignore[arg-type]
-    question = of_kind(exam, "choice")
-    blank = "  " if benchmark == "csbench" else " "
-    assert asked(exam, question).continuations == tuple(f"{blank}{letter}" for letter in "ABCD")

@@ -81,18 +81,15 @@ def test_published_languages_show_the_same_exemplars_with_balanced_golds(
             every = [*counts.values(), *[0] * (labels - len(counts))]
             assert sum(every) == shots
             assert max(every) - min(every) <= 1, (group, counts)
+        more = {group: [gold for gold, count in counts.items() if count == 2] for group, counts in golds.items()}
+        once_more = sorted(more[f"{domain}/choice"] for domain in DOMAINS)
+        assert thought or once_more == [["A"], ["B"], ["C"], ["D"]], "in turn over the domains"
     ids = {code: english_ids(exam, code) for code, exam in exams.items()}
     assert ids["zh"] == ids["en"]
     assert ids["fr"] == ids["de"]
     assert {len(one) for one in ids["en"].values()} == {shots}
     answers_alone = opened("csbench", published, language="en", shots=shots, seed=seed)
     assert ids["de"] == english_ids(answers_alone, "en"), "German and French have no thought to show"
-
-
-def test_which_label_is_shown_once_more_goes_round_over_the_domains(published: Path) -> None:
-    golds = opened("csbench", published, shots=5).exemplar_golds
-    more = {group: [gold for gold, count in counts.items() if count == 2] for group, counts in golds.items()}
-    assert sorted(more[f"{domain}/choice"] for domain in DOMAINS) == [["A"], ["B"], ["C"], ["D"]]
 
 
 def test_as_published_the_draw_decides_whatever_the_golds() -> None:
@@ -139,6 +136,8 @@ def test_the_seed_chooses_the_exemplars_and_nothing_else_does() -> None:
     drawn = {seed: prompts(seed) for seed in range(4)}
     assert prompts(0) == drawn[0]
     assert len({tuple(found) for found in drawn.values()}) == 4
+    comprehension = opened("csbench", only="comprehension")
+    assert ({question.kind for question in comprehension.questions()}, len(comprehension)) == ({"choice", "truth"}, 56)
     first = [frozenset(e["ID"] for e in shown(found[0], pool())) for found in drawn.values()]
     assert len(set(first)) > 1, "not only their order"
 
@@ -174,14 +173,8 @@ def test_the_longest_exemplars_go_until_it_fits_and_are_counted(form: str) -> No
         assert prompt.count(question.text) == 1
         seen.add(len(kept))
     assert seen == {0, 1, 2, 3, 4, 5}
-
-
-def test_without_a_token_limit_only_the_prompt_has_to_fit() -> None:
-    whole = opened("csbench", shots=5)
-    question = next(iter(whole.questions()))
-    exam = opened("csbench", shots=5, context=cost(asked(whole, question), 0))
-    assert asked(exam, question, max_tokens=None) == asked(whole, question)
-    assert dropped(exam, question, max_tokens=None) == 0
+    limitless = opened("csbench", shots=5, form=form, context=cost(asked(whole, question), 0))
+    assert asked(limitless, question, max_tokens=None) == asked(whole, question), "only the prompt has to fit"
 
 
 # Verbatim
@@ -210,9 +203,3 @@ def test_whatever_a_question_holds_is_asked_verbatim(kind: Kind, form: str, text
 
 
 # Settings
-
-
-def test_only_comprehension_asks_what_needs_no_judge() -> None:
-    exam = opened("csbench", only="comprehension")
-    assert {question.kind for question in exam.questions()} == {"choice", "truth"}
-    assert len(exam) == 56

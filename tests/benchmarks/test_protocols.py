@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from benchmarks.card_layouts import overall
-from rows import table, tabled
+from rows import each_row, table, tabled
 from viva.benchmarks import CARD, CARDS, open_exam
 from viva.benchmarks.card.cardexam import CardExam
 from viva.errors import DataError
@@ -133,13 +133,10 @@ def test_a_reply_that_earns_nothing_counts_as_its_authors_count_it(tmp_path: Pat
             assert overall(exam, scores) == pytest.approx(means)
 
 
-def test_drop_matches_spans_one_to_one_and_numbers_by_value() -> None:
-    for (said, accepted, exact, overlap), row in tabled(*ROWS["drop"]):
-        with row:
-            assert drop_scores(said, accepted) == (exact, overlap)
-
-
-def test_only_cards_with_an_authors_script_are_graded_as_published(tmp_path: Path) -> None:
-    rows = [{"question": "2 + 2?", "answer": "#### 4"}]
-    with pytest.raises(DataError, match="cannot be graded as published"):
-        opened("gsm8k", tmp_path, rows, as_published=True)
+@each_row(*ROWS["drop"])
+def test_drop_matches_spans_one_to_one_and_numbers_by_value(
+    said: str, accepted: list[str], exact: float, overlap: float, *, tmp_path: Path
+) -> None:
+    assert drop_scores(said, accepted) == (exact, overlap)
+    with pytest.raises(DataError, match="cannot be graded as published"):  # where there is no authors' script
+        opened("gsm8k", tmp_path, [{"question": "2 + 2?", "answer": "#### 4"}], as_published=True)

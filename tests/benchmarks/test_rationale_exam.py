@@ -237,13 +237,8 @@ def test_a_reply_that_hesitates_and_then_answers_is_an_answer(text: str, kind: s
     score = clr().score(question, said, evidence(rationale=["1"]))
     assert (score.value, score.outcome) == (1.0, "right")
     assert [request.aspect for request in clr().judgements(question, said, 1, {})] == [RATIONALE]
-
-
-@each_row(*KINDS)
-def test_a_refusal_within_the_parts_of_a_reply_is_graded_like_any_other(kind: str) -> None:
-    said = reply("I cannot answer this question, as both are right.", "I cannot answer this question.")
-    wanted = [ANSWER, RATIONALE] if kind == "open" else [RATIONALE]
-    assert [request.aspect for request in clr().judgements(first(clr(), kind), said, 1, {})] == wanted
+    within = reply("I cannot answer this question, as both are right.", "I cannot answer this question.")
+    assert [request.aspect for request in clr().judgements(question, within, 1, {})] == [RATIONALE]
 
 
 @each_row(*itertools.product(RULED, ("{}", "Answer: {}", '{{"Rationale": "", "Answer": "{}"}}')))
@@ -374,37 +369,25 @@ def test_the_gap_is_negative_over_groups_too(tmp_path: Path) -> None:
     assert cells(exam, same, "averages-guessing", "Average")[GUESSED].mean == pytest.approx(-0.5)
 
 
-def test_answers_count_while_their_rationales_wait_for_a_judge() -> None:
+def test_answers_and_rationales_count_while_the_other_waits_for_a_judge() -> None:
     found = scored(*((q, right(q), None) for q in choices()[:3]), (choices()[3], wrong(choices()[3]), None))
     metrics = cells(clr(), found, "types")
     guesses = cells(clr(), found, "types-guessing") | cells(clr(), found, "types-luck")
     assert (metrics[Q_A].mean, metrics[Q_A].complete) == (0.75, True)
     assert metrics[Q_A].outcomes == {"right": 3, "wrong": 1}
     for cell in (metrics[Q_R], metrics["Q→AR"], guesses[GUESSED], guesses[WRONG_WHERE]):
-        assert cell.mean is None
-        assert not cell.complete
-    assert guesses[WRONG_WHERE].n == 3
-    assert guesses["reply in form"].mean == 1.0
-
-
-def test_an_answer_that_cannot_be_read_earns_no_point_in_q_a_though_its_rationale_waits() -> None:
-    """Else a model that answers unreadably would be the better for it, as long as nobody judges its reasons."""
-    found = scored((choices()[0], right(choices()[0]), None), (choices()[1], "it depends", None))
-    cell = cells(clr(), found, "types")[Q_A]
-    assert cell.mean == 0.5
-
-
-def test_rationales_count_while_their_answers_wait_for_a_judge() -> None:
+        assert (cell.mean, cell.complete) == (None, False)
+    assert (guesses[WRONG_WHERE].n, guesses["reply in form"].mean) == (3, 1.0)
+    # Else a model that answers unreadably would be the better for it, as long as nobody judges its reasons.
+    unread = scored((choices()[0], right(choices()[0]), None), (choices()[1], "it depends", None))
+    assert cells(clr(), unread, "types")[Q_A].mean == 0.5
     score = clr().score(an_open_one(), reply(WHY, "Sort it."), evidence(rationale=["0.5"]))
     assert (score.value, score.outcome) == (None, "ungraded")
     metrics = cells(clr(), [row(clr(), an_open_one(), score)], "types")
     assert (metrics[Q_R].mean, metrics[Q_A].mean, metrics["Q→AR"].mean) == (0.5, None, None)
-
-
-def test_only_fully_right_answers_count_as_right() -> None:
     several = [q for q in clr().questions() if q.kind == "choices" and 1 < len(str(q.answer)) < len(q.options)]
     found = scored((several[0], half(several[0]), "0"), (several[1], right(several[1]), "1"))
-    assert cells(clr(), found, "types-luck")[WRONG_WHERE].n == 1
+    assert cells(clr(), found, "types-luck")[WRONG_WHERE].n == 1, "only fully right answers count as right"
 
 
 def test_every_table_has_its_three_metrics_and_its_siblings() -> None:
@@ -434,31 +417,24 @@ def computer_science(folder: Path, language: Language, **settings: Any) -> Exam:
 
 
 def test_cs_bench_keeps_its_own_grading_of_answers(tmp_path: Path) -> None:
-    exam = computer_science(tmp_path, "en")
+    exam = computer_science(tmp_path, "en", encoder="x")
     by_kind = {question.kind: question for question in exam.questions()}
-    said = reply(WHY, "It is fast.")
-    assert [one.aspect for one in exam.judgements(by_kind["open"], said, 1, {})] == [ANSWER, RATIONALE]
-    assert [one.aspect for one in exam.judgements(by_kind["choice"], reply(WHY, "A"), 1, {})] == [RATIONALE]
-    score = exam.score(by_kind["open"], said, evidence(answer=["8"], rationale=["1"]))
-    assert score.value == pytest.approx(0.9)
-    assert score.parts[Q_A] == pytest.approx(0.8)
-    assert exam.score(by_kind["blank"], reply(WHY, "heap"), evidence(answer=["1"], rationale=["0.5"])).value == 0.5
-    assert exam.score(by_kind["truth"], reply(WHY, "True"), evidence(rationale=["0.5"])).value == 0.5
+    for kind, said, verdicts, r, value, aspects in (
+        ("open", "It is fast.", ["8"], "1", 0.9, [ANSWER, RATIONALE]),
+        ("choice", "A", [], "0.5", 0.5, [RATIONALE]),
+        ("blank", "heap", ["1"], "0.5", 0.5, [ANSWER, RATIONALE]),
+        ("truth", "True", [], "0.5", 0.5, [RATIONALE]),
+    ):
+        question, answer = by_kind[kind], reply(WHY, said)  # type: ignore[index]
+        assert [one.aspect for one in exam.judgements(question, answer, 1, {})] == aspects
+        assert exam.score(question, answer, evidence(answer=verdicts, rationale=[r])).value == pytest.approx(value)
+        assert exam.comparisons(question, answer) == (), "there is no gold rationale"
     assert exam.mark(by_kind["open"], opinion("VERDICT: 8", ANSWER)) == 0.8
     assert exam.mark(by_kind["open"], opinion("VERDICT: 8", RATIONALE)) is None
-
-
-def test_without_a_gold_rationale_nothing_is_compared(tmp_path: Path) -> None:
-    exam = computer_science(tmp_path, "en", encoder="x")
-    assert [exam.comparisons(question, reply(WHY, "A")) for question in exam.questions()] == [()] * 4
 
 
 @each_row(*TABLES["refused"])
 def test_settings_that_do_not_go_with_it_are_refused(benchmark: str, settings: object, words: str) -> None:
     with pytest.raises(DataError, match=re.escape(words)):
         opened(benchmark, **settings)
-
-
-def test_clrbench_always_asks_why() -> None:
-    assert clr().spec.rationale
-    assert opened(rationale=False).spec.rationale
+    assert opened(rationale=False).spec.rationale, "CLR-Bench always asks why"

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from cli.collected import refused
@@ -124,7 +123,8 @@ def test_a_judge_is_told_its_nonce_wherever_its_prompt_speaks_of_the_verdict() -
             assert nonce not in shown.before + shown.material
             assert ("VERDICT:" in shown.material, "VERDICT:" in shown.after) == (True, False)
             assert nonce_in(texts(told)[1]) == nonce
-    bare = msgspec.structs.replace(request, prompt=(Message("user", "Grade it: {answer}"),))
+    prompt = (Message("user", "Grade it: {answer}"),)
+    bare = type(request)(question="q", sample=0, prompt=prompt, sampling=request.sampling)
     (message,) = with_nonce(bare, "3f9a1c7e2b", "nonce").prompt
     assert isinstance(message, Message)
     assert message.content.endswith("\n\nEnd your reply with one line: VERDICT 3f9a1c7e2b: and the mark.")
