@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from benchmarks.handmade import fresh
 from benchmarks.handmade_infibench import as_csv, as_folder, spec
@@ -174,30 +172,6 @@ def test_unknown_keys_are_noted(tmp_path: Path) -> None:
     _, defects, _ = read_cases(as_csv(tmp_path, [spec(grading)]))
     assert {(defect.kind, defect.action) for defect in defects} == {("unknown key", "noted")}
     assert len(defects) == 2
-
-
-KEYS = """keywords blank_filling unit_test similarity customized content or and regex cond to_lower weight neg
-template targets tests path metric references max_score"""
-
-
-@settings(max_examples=settings.default.max_examples, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    grading=st.recursive(
-        st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=8),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS.split()), inner, max_size=4),
-        max_leaves=20,
-    ),
-    published=st.booleans(),
-)
-def test_any_grading_is_read_or_refused_with_a_sentence(tmp_path: Path, grading: object, published: bool) -> None:
-    as_csv(tmp_path, [json.dumps({"id": "a", "lang": "c", "type": "t", "grading": grading})])
-    try:
-        (case,), _, _ = read_cases(tmp_path, published=published)
-    except DataError as problem:
-        sentence = str(problem)
-    else:
-        sentence = f"suite_v2.1_data.csv: {', '.join(case.metrics)}"
-    assert sentence.startswith("suite_v2.1_data.csv")
 
 
 # --- areas and prompts ---

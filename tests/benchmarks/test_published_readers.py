@@ -1,13 +1,11 @@
 """The authors' readers of CMMLU and CS-Bench under --as-published: rule by rule, and on real replies."""
 
 import gzip
-import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -107,15 +105,10 @@ def test_each_stage_of_cmmlus_reader(reply: str, found: tuple[str, int] | None) 
     assert published_letter(reply) == found
 
 
-@each_row(
-    *itertools.product(
-        ("答案为", "A", "A正", "选", "是", "答案", "B ", "答案选项", "1", "故", "C选项是"), ("", "X", "\n当选")
-    )
-)
-def test_long_replies_take_no_more_than_their_length(piece: str, end: Any) -> None:
-    with within(5):
+@each_row("答案为", "A", "A正", "选", "是", "答案", "B ", "答案选项", "1", "故", "C选项是")
+def test_long_replies_take_no_more_than_their_length(piece: str) -> None:
+    for end in ("", "X", "\n当选"):
         reply = "z" + piece * 30_000 + end
-        published_letter(reply)
-        first_letter(reply)
-        open_points(reply)
-        blank_mark(reply)
+        with within(5):
+            for read in (published_letter, first_letter, open_points, blank_mark):
+                read(reply)

@@ -452,29 +452,3 @@ def _read_bytes(content: bytes, factory: pytest.TempPathFactory, name: str = "qu
     for question in found.questions:
         assert question.id
         assert question.text.strip()
-
-
-TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn"]), min_size=1, max_size=12).filter(
-    str.strip
-)
-
-
-@settings(max_examples=2 * settings.default.max_examples)
-@given(keywords=st.lists(TEXTS, min_size=1, max_size=4), title=TEXTS, tags=st.dictionaries(TEXTS, TEXTS, max_size=3))
-def test_what_is_written_is_what_is_read(
-    keywords: list[str], title: str, tags: dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    examples = [{"answer": title[:-1], "score": "below 1"}]
-    asked = {"id": "a", "question": "ask", "tags": tags, "grading": {"keywords": keywords}, "examples": examples}
-    document = {"title": title, "questions": [asked]}
-    folder = tmp_path_factory.getbasetemp()
-    for name, text in {
-        "questions.yaml": yaml.safe_dump(document, allow_unicode=True, sort_keys=False),
-        "questions.json": json.dumps(document, ensure_ascii=False, indent="\t"),
-    }.items():
-        found = read(text, folder, name)
-        assert not found.errors, "\n".join(map(str, found.errors))
-        (question,) = found.questions
-        assert (found.title, question.tags) == (title, tags)
-        assert question.rubric.keywords == tuple(Keyword(rule=Literally(each)) for each in keywords)
-        assert question.examples[0].answer == title[:-1]

@@ -27,11 +27,8 @@ def said(found: Table, *numbers: str) -> None:
 def counts() -> dict[tuple[str, str], dict[str, float]]:
     """(format, knowledge or reasoning) → domain → test questions."""
     rows = table("csbench", "questions").entries
-    return {
-        (form, tag): {row.model.lower(): row.figures[f"{form}_{tag}"] for row in rows}
-        for form in FORMATS
-        for tag in TAGS
-    }
+    kinds = itertools.product(FORMATS, TAGS)
+    return {kind: {row.model.lower(): row.figures["_".join(kind)] for row in rows} for kind in kinds}
 
 
 def mean(parts: dict[str, float], weights: dict[str, float]) -> float:
@@ -46,16 +43,14 @@ def by_format(tag: str) -> dict[str, float]:
     return {form: sum(counts()[form, tag].values()) for form in FORMATS}
 
 
-def weights(by: dict[str, dict[str, float]], tag: str) -> dict[str, float]:
-    if tag != "average":
-        return by[tag]
-    return {name: sum(by[each][name] for each in TAGS) for name in by[TAGS[0]]}
-
-
-def off(entry: Entry, by: dict[str, dict[str, float]], tag: str) -> float:
-    """How far the weighted mean of the parts is from the overall figure."""
-    parts = {name: entry.figures[f"{name}_{tag}"] for name in by[TAGS[0]]}
-    return mean(parts, weights(by, tag)) - entry.figures[f"overall_{tag}"]
+def off(entry: Entry, by: dict[str, dict[str, float]], *tags: str) -> float:
+    """How far the weighted mean of the parts is from the overall figure: of one kind, or of both."""
+    column = tags[0] if len(tags) == 1 else "average"
+    weights = {name: sum(by[tag][name] for tag in tags) for name in by[TAGS[0]]}
+    return (
+        mean({name: entry.figures[f"{name}_{column}"] for name in weights}, weights)
+        - entry.figures[f"overall_{column}"]
+    )
 
 
 def test_clrbench_has_two_figures_for_one_model() -> None:
@@ -84,7 +79,7 @@ def test_csbench_overall_is_the_mean_over_domains_and_not_over_formats(language:
     own = {tag: by_domain(tag) for tag in TAGS}
     for row in domains.models:
         assert all(off(row, own, tag) == pytest.approx(0, abs=0.012) for tag in TAGS), row.model
-    gaps = {row.model: off(row, {tag: by_format(tag) for tag in TAGS}, "average") for row in formats.models}
+    gaps = {row.model: off(row, {tag: by_format(tag) for tag in TAGS}, *TAGS) for row in formats.models}
     (lowest, least), *_, (highest, most) = sorted(gaps.items(), key=lambda gap: gap[1])
     found = (lowest, round(least, 2), highest, round(most, 2))
     if language == "en":
@@ -99,27 +94,18 @@ def test_csbench_overall_is_the_mean_over_domains_and_not_over_formats(language:
 def test_csbench_figures_by_format_are_fractions_of_an_earlier_number_of_questions(
     language: str, strangers: set[str]
 ) -> None:
+    def misfits(row: Entry, numbers: dict[str, tuple[int, ...]]) -> int:
+        """How many figures are no fraction of so many, to two decimals."""
+        parts = [(row.figures[f"{form}_{tag}"], numbers[form][at]) for form in FORMATS for at, tag in enumerate(TAGS)]
+        return sum(abs(100 * round(value * number / 100) / number - value) > 0.0051 for value, number in parts)
+
     formats = table("csbench", f"{language}_formats")
-    present = {form: tuple(int(by_format(tag)[form]) for tag in TAGS) for form in FORMATS}
-    present["open_ended"] = (500, 1200)
+    present = {form: tuple(int(by_format(tag)[form]) for tag in TAGS) for form in FORMATS} | {"open_ended": (500, 1200)}
     assert sum(sum(EARLIER[form]) for form in FORMATS[:3]) + (500 + 1130) / 10 == 2096
-    for row in formats.models:
-        if row.model not in strangers:
-            assert not misfits(row, EARLIER), row.model
-    poor = [row.model for row in formats.models if len(misfits(row, present)) >= 3]
-    assert len(poor) > 0.9 * len(formats.models), "with the present counts hardly any model fits"
+    assert not [row.model for row in formats.models if row.model not in strangers and misfits(row, EARLIER)]
+    poor = sum(misfits(row, present) >= 3 for row in formats.models)
+    assert poor > 0.9 * len(formats.models), "with the present counts hardly any model fits"
     said(formats, "2,096", "2,183", "783 and 499", "50 and 113")
-
-
-def misfits(row: Entry, numbers: dict[str, tuple[int, ...]]) -> list[str]:
-    """The figures that are no fraction of so many, to two decimals."""
-    found: list[str] = []
-    for form, pair in numbers.items():
-        for tag, number in zip(TAGS, pair, strict=True):
-            value = row.figures[f"{form}_{tag}"]
-            if abs(100 * round(value * number / 100) / number - value) > 0.0051:
-                found.append(f"{form}_{tag}")
-    return found
 
 
 def test_csbench_averages_fit_their_parts_but_for_the_rows_that_are_named() -> None:

@@ -89,17 +89,6 @@ def test_a_paper_has_a_bibtex_entry_under_its_key() -> None:
                 assert "year" in entry
 
 
-def test_infibenchs_tables_6_and_7_are_ranked_and_end_in_the_mean_of_106_models() -> None:
-    for name in ("by_type", "by_language"):
-        found = table("infibench", name)
-        assert [int(entry.words["rank"]) for entry in found.models] == list(range(1, 107))
-        scores = [entry.figures["score"] for entry in found.models]
-        assert scores == sorted(scores, reverse=True)
-        assert (found.entries[-1].model, found.entries[-1].kind) == ("Mean", "average")
-        assert found.entries[-1].figures["score"] == 37.82
-        assert [entry.kind for entry in found.entries].count("human") == 3
-
-
 SHOTS = ("zero_shot", "few_shot")
 
 
@@ -144,6 +133,16 @@ def test_subfields_are_the_published_ones_turned_round(figures: Path) -> None:
             assert label.endswith(re.sub(r"\W", "", line["subfield"].casefold()))
         for entry in found.entries:
             assert entry.figures[column.name] == float(line[entry.model.replace("8x7B", "87B")])
+
+
+@each_row("by_type", "by_language")
+def test_infibenchs_tables_6_and_7_are_ranked_and_end_in_the_mean_of_106_models(name: str) -> None:
+    *models, mean = (entry for entry in table("infibench", name).entries if entry.kind != "human")
+    assert [int(entry.words["rank"]) for entry in models] == list(range(1, 107))
+    scores = [entry.figures["score"] for entry in models]
+    assert scores == sorted(scores, reverse=True)
+    assert (mean.model, mean.kind, mean.figures["score"]) == ("Mean", "average", 37.82)
+    assert len(table("infibench", name).entries) == 106 + 1 + 3, "people stand among them"
 
 
 @each_row(

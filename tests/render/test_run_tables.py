@@ -18,7 +18,7 @@ from render.samples import NOTHING, RIGHT, SHORT, UNGRADED, printed, report, res
 from rows import each_row, tabled
 from rows import table as rows_of
 from viva.analysis.estimate import bounds_text, cell_text
-from viva.render.markuptext import latex, markdown
+from viva.render.markuptext import latex
 from viva.render.result import footnotes, side_by_side
 from viva.render.table import outcomes_text
 from viva.render.terminal import tables_terminal
@@ -205,14 +205,6 @@ def _unchanged_in_json(name: str) -> None:
     text = printed("json", report(result(model=name)))
     assert json.loads(text)["results"][0]["model"] == name
     assert "\x1b" not in text
-
-
-@given(text=st.text())
-def test_a_markdown_cell_stays_one_cell(text: str) -> None:
-    shown = markdown(text)
-    assert "\n" not in shown
-    assert not re.search(r"(?<!\\)(?:\\\\)*\|", shown)
-    assert not dangerous(shown)
 
 
 @given(text=st.text())
