@@ -42,20 +42,19 @@ def lines(rows: list[Row]) -> str:
 
 def test_a_column_that_says_the_kind_parts_a_mixed_table(tmp_path: Path) -> None:
     columns = ("Format", "Question", "A", "B", "C", "Answer")
-    rows: list[Row] = []
-    for at in range(MANY):
-        cells = (("Multiple-choice", f"Which {at}?", "x", "y", "", "AB"[at % 2]),
-                 ("Assertion", f"It is {at}.", "", "", "", str(at % 2 == 0)),
-                 ("Fill", f"It is ( ){at}.", "", "", "", f"word{at}"))  # fmt: skip
-        rows += [dict(zip(columns, row, strict=True)) for row in cells]
+    rows: list[Row] = [
+        dict(zip(columns, row, strict=True)) for at in range(MANY) for row in (
+            ("Multiple-choice", f"Which {at}?", "x", "y", "", "AB"[at % 2]),
+            ("Assertion", f"It is {at}.", "", "", "", str(at % 2 == 0)),
+            ("Fill", f"It is ( ){at}.", "", "", "", f"word{at}"),
+        )
+    ]  # fmt: skip
     _, path, said = card_of(tmp_path, "mixed.json", json.dumps(rows))
     assert said.count("100% of 24 sampled rows can be graded (where Format = ") == 3
-    formats = {one.stem: read_card(one).format for one in tmp_path.glob("*.yaml")}
-    assert sorted(formats.values()) == ["choice", "exact", "truth"]
-    strange = path.with_name("strange.yaml")
-    strange.write_text(path.read_text("utf-8").replace("Multiple-choice", "Essay"), encoding="utf-8")
+    assert sorted(read_card(one).format for one in tmp_path.glob("*.yaml")) == ["choice", "exact", "truth"]
+    path.write_text(path.read_text("utf-8").replace("Multiple-choice", "Essay"), encoding="utf-8")
     with pytest.raises(DataError, match="no row in it that the card's `where` takes"):
-        open_exam(ExamSpec(benchmark=CARD, name="strange"), strange)
+        open_exam(ExamSpec(benchmark=CARD, name="strange"), path)
 
 
 LETTERED = "Which metal is liquid, case {}?\nA. mercury\nB. iron\nC. gold\nAnswer:"
@@ -369,16 +368,14 @@ def test_numbers_that_may_be_places_or_texts(tmp_path: Path) -> None:
             assert (card.gold.form, told in said) == (form, True)
 
 
-def test_options_that_no_answer_names_are_told(tmp_path: Path) -> None:
-    for name, row in tabled("options", "choices"):
-        with row:
-            rows: list[Row] = [
-                {"question": f"What is {at}?", name: "i) x, ii) y", "answer": at, "seen": f"{at}.png"}
-                for at in range(70, 82)
-            ]
-            card, _, said = card_of(tmp_path, f"left-{name}.jsonl", lines(rows))
-            assert (card.format, f"{name} may hold options" in said) == ("number", True)
-            assert "pictures or sounds in seen: only texts are asked" in said
+@each_row("options", "choices")
+def test_options_that_no_answer_names_are_told(name: str, *, tmp_path: Path) -> None:
+    rows: list[Row] = [
+        {"question": f"What is {at}?", name: "i) x, ii) y", "answer": at, "seen": f"{at}.png"} for at in range(70, 82)
+    ]
+    card, _, said = card_of(tmp_path, f"left-{name}.jsonl", lines(rows))
+    assert (card.format, f"{name} may hold options" in said) == ("number", True)
+    assert "pictures or sounds in seen: only texts are asked" in said
 
 
 UNASKED, CODES = "asks without the texts of told", "so few numbers that they may be classes"

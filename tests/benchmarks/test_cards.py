@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row, table, tabled
+from rows import table, tabled
 from viva.benchmarks import CARD, CUSTOM, file_benchmark, open_exam
 from viva.benchmarks.card import cardtable as tables
 from viva.benchmarks.card.cardexam import CardExam
@@ -43,24 +43,17 @@ def prompt(exam: CardExam, at: int = 0) -> str:
     return request.prompt if isinstance(request.prompt, str) else request.prompt[-1].content
 
 
-@each_row(
-    ("data: x.csv\nformat: choice\n", CARD),
-    ("title: T\nquestions:\n  - id: a\n", CUSTOM),
-    ("questions: []\ndata: 3\n", CUSTOM),
-    ("", CUSTOM),
-)
-def test_a_card_is_told_from_a_question_file(content: str, wanted: str, *, tmp_path: Path) -> None:
-    (tmp_path / "x.yaml").write_text(content)
-    assert file_benchmark(tmp_path / "x.yaml") == wanted
-
-
-def test_a_slip_in_a_card_is_named() -> None:
+def test_a_slip_in_a_card_is_named_and_a_question_file_is_none(tmp_path: Path) -> None:
     with table() as row:
         for said, wanted in tomllib.loads(Path(__file__).with_name("cards.toml").read_text(encoding="utf-8"))["slips"]:
             with row(said), pytest.raises(DataError) as problem:
                 parse_card(said.encode(), "c.yaml")
             with row(f"{said}, said"):
                 assert wanted in str(problem.value)
+    contents = ("data: x.csv\nformat: choice\n", "title: T\nquestions:\n  - id: a\n", "questions: []\ndata: 3\n", "")
+    for content, kind in zip(contents, (CARD, CUSTOM, CUSTOM, CUSTOM), strict=True):
+        (tmp_path / "x.yaml").write_text(content)
+        assert file_benchmark(tmp_path / "x.yaml") == kind
 
 
 def test_what_is_wrong_with_rows_leaves_them_out_and_the_others_in(tmp_path: Path) -> None:

@@ -47,6 +47,12 @@ def test_an_answer_that_says_something_else_has_filled_in_nothing():
     points, details = grade_blanks(blanks("", ""), "I cannot help with that.")
     assert (points.points, points.total) == (0.0, 2.0)
     assert all(detail.startswith("unmatched: match rate too low - 0.") for detail in details)
+    targets = [Blank(accepted=(Accepted("x"),), weight=weight) for weight in (0.5, 0.25)]
+    points, _ = grade_blanks(blanks(*targets), "Use x to open the file,\nthen y to close it.\n")
+    assert (points.points, points.total) == (0.5, 0.75), "weights are added"
+    target = Blank(accepted=(Accepted("One"), Accepted("Two"), Accepted("Three")), ignore_case=True)
+    assert grade(target, "TWO")[1] == "matched: response string: TWO, ans: Two"
+    assert grade(target, "Four")[1] == "unmatched: response string: Four, ans: Three", "or else the last"
 
 
 @each_row(
@@ -69,19 +75,21 @@ def test_four_fifths_of_the_template_are_enough():
         assert grade_blanks(rubric, "01234x56", published=published)[1] == ("unmatched: match rate too low - 0.7",)
 
 
-def test_marker_and_stripping_are_the_questions():
-    assert filled("a = <<x>>;", "a = ___;", marker="___", strip="<>") == ["x"]
-    assert filled('a = "`x`";', "a = [blank];") == ["x"]
-    assert filled('a = "`x`";', "a = [blank];", strip="") == ['"`x`"']
+ENDS = "It is called [blank] from now on.\n"
 
 
-def test_as_published_the_text_before_a_blank_is_found_as_late_as_possible():
-    template = "It is called [blank] from now on.\n"
-    assert filled("It is called a b from now on.\n", template) == ["a b"]
-    assert filled("It is called a b from now on.\n", template, published=True) == ["b"]
-    assert filled("one two three", "[blank] three") == ["one two"]
-    assert filled("one two three", "[blank] three", published=True) == ["ne two"]  # it begins after the marker
-    assert filled("Of course. one two three", "[blank] three") == ["one two"]
+@each_row(
+    ("a = <<x>>;", "a = ___;", {"marker": "___", "strip": "<>"}, "x"),
+    ('a = "`x`";', "a = [blank];", {}, "x"),
+    ('a = "`x`";', "a = [blank];", {"strip": ""}, '"`x`"'),
+    ("It is called a b from now on.\n", ENDS, {}, "a b"),
+    ("It is called a b from now on.\n", ENDS, {"published": True}, "b"),  # the text before is found as late as possible
+    ("one two three", "[blank] three", {}, "one two"),
+    ("one two three", "[blank] three", {"published": True}, "ne two"),  # it begins after the marker
+    ("Of course. one two three", "[blank] three", {}, "one two"),
+)
+def test_marker_and_stripping_are_the_questions_and_the_published_reading_is_its_own(text, template, settings, found):
+    assert filled(text, template, **settings) == [found]
 
 
 @each_row(
@@ -166,18 +174,6 @@ def test_what_is_accepted(target, word, matched):
     tried = [each.text for each in target.accepted]
     assert detail.startswith(("unmatched: ", "matched: ")[matched] + f"response string: {word}, ans: ")
     assert detail.rpartition(", ans: ")[2] in (tried or [""])
-
-
-def test_the_detail_shows_the_answer_that_matched_or_else_the_last():
-    target = Blank(accepted=(Accepted("One"), Accepted("Two"), Accepted("Three")), ignore_case=True)
-    assert grade(target, "TWO")[1] == "matched: response string: TWO, ans: Two"
-    assert grade(target, "Four")[1] == "unmatched: response string: Four, ans: Three"
-
-
-def test_weights_are_added():
-    targets = [Blank(accepted=(Accepted("x"),), weight=weight) for weight in (0.5, 0.25)]
-    points, _ = grade_blanks(blanks(*targets), "Use x to open the file,\nthen y to close it.\n")
-    assert (points.points, points.total) == (0.5, 0.75)
 
 
 @each_row(

@@ -62,10 +62,8 @@ def test_case_can_be_ignored_in_two_ways(rule, text, plain, ignoring, folding):
 
 def test_weights_are_added_and_negative_items_take_away():
     items = [
-        Keyword(rule=YES, weight=2.0),
-        Keyword(rule=NO, weight=4.0),
-        Keyword(rule=YES, weight=8.0, negative=True),
-        Keyword(rule=NO, weight=16.0, negative=True),
+        Keyword(rule=rule, weight=weight, negative=weight > 4)
+        for rule, weight in ((YES, 2.0), (NO, 4.0), (YES, 8.0), (NO, 16.0))
     ]
     points, matched = grade_keywords(items, "a")
     assert (points.points, points.total) == (-6.0, 6.0)
@@ -74,12 +72,8 @@ def test_weights_are_added_and_negative_items_take_away():
 
 
 def test_a_condition_sees_the_items_before_also_those_whose_own_condition_failed():
-    items = [
-        Keyword(rule=YES),
-        Keyword(rule=When(YES, "not previous matched")),
-        Keyword(rule=When(YES, "item 1 matched and not previous matched")),
-        Keyword(rule=When(YES, "item 5 matched")),
-    ]
+    conditions = ("not previous matched", "item 1 matched and not previous matched", "item 5 matched")
+    items = [Keyword(rule=YES), *(Keyword(rule=When(YES, condition)) for condition in conditions)]
     assert grade_keywords(items, "a")[1] == (True, False, True, False)
 
 

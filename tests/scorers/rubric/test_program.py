@@ -20,27 +20,25 @@ def fenced(code: str, tag: str = "python") -> str:
 GO = "func area(w, h int) int {\n\treturn w * h\n}"
 GO_TYPED = "type Side int"
 GO_OTHER = "func area(w, h int) int {\n\treturn h * w\n}"
+SIDE = GO.replace("int {", "Side {")
+SIX = chr(10) * 5
+
+
+def in_html(code: str) -> str:
+    return f"<p>So:</p>\n<pre><code class='language-python'>{code}\n</code></pre>\n<p>Ok.</p>"
+
+
+def indented(code: str) -> str:
+    return "".join(f"    {line}\n" for line in code.split("\n"))
 
 
 @each_row(
-    (
-        "a longer block was cut off",
-        f"{fenced(AREA)}\n\nIn full:\n\n```python\nsizes = [\n    1,\n    2,\n    3,\n",
-        AREA,
-    ),
-    (
-        "the only definition was cut off behind its end",
-        f"{fenced('pip install x', '')}\n```python\n{AREA}\n",
-        f"{AREA}\n",
-    ),
+    ("a longer block was cut off", f"{fenced(AREA)}\n\nIn full:\n\n```python\nsizes = [\n    1,\n    2,\n", AREA),
+    ("the only definition was cut off behind", f"{fenced('pip install x', '')}\n```python\n{AREA}\n", f"{AREA}\n"),
     ("a printed table is longer", f"{fenced(LONG, '')}\n{fenced(AREA)}", AREA),
     ("a shell session is longer", f"{fenced(LONG, 'bash')}\n{fenced(AREA)}", AREA),
     ("a usage example is longer", f"{fenced(AREA)}\n{fenced('w = 1' + chr(10) * 5 + 'print(area(w, 2))')}", AREA),
-    (
-        "the code of the question comes first",
-        f"Yours:\n{fenced('w, h = 1, 2' + chr(10) * 5)}\nMine:\n{fenced(AREA)}",
-        AREA,
-    ),
+    ("the code of the question comes first", f"Yours:\n{fenced('w, h = 1, 2' + SIX)}\nMine:\n{fenced(AREA)}", AREA),
     ("nothing defines it: the longest", f"{fenced('a = 1')}\n{fenced('b = 1' + chr(10) + 'c = 2')}", "b = 1\nc = 2"),
 )
 def test_the_block_that_defines_what_the_test_mentions_is_the_longest_one(why: str, answer: str, code: str) -> None:
@@ -54,11 +52,7 @@ def test_the_block_that_defines_what_the_test_mentions_is_the_longest_one(why: s
     ("said again: the last", f"{fenced(GO_OTHER, 'go')}\nAll of it:\n{fenced(GO, 'go')}", GO),
     ("a corrected alternative: the last", f"{fenced(GO_OTHER, 'go')}\nAnother mistake fixed:\n{fenced(GO, 'go')}", GO),
     ("statements that show its use go", f"{fenced(GO, 'go')}\nUse:\n{fenced('x := area(1, 2)', 'go')}", GO),
-    (
-        "what it needs stays",
-        f"{fenced(GO_TYPED, 'go')}\n{fenced(GO.replace('int {', 'Side {'), 'go')}",
-        f"{GO_TYPED}\n\n{GO.replace('int {', 'Side {')}",
-    ),
+    ("what it needs stays", f"{fenced(GO_TYPED, 'go')}\n{fenced(SIDE, 'go')}", f"{GO_TYPED}\n\n{SIDE}"),
     ("imports stay", f"{fenced('import math', 'go')}\n{fenced(GO, 'go')}", f"import math\n\n{GO}"),
     ("cut off", f"{fenced(GO, 'go')}\n```go\nfunc main() {{\n\tarea(", GO),
     ("only this, and cut off", "```go\nfunc area(w, h int) int {\n\tret", "func area(w, h int) int {\n\tret"),
@@ -77,21 +71,12 @@ def test_a_test_of_calls_names_what_it_needs() -> None:
 @each_row(
     ("glued", f"Use `w * h` like this:```python\n{AREA}\n```\nDone."),
     ("glued to a word", f"the code```python\n{AREA}\n```"),
-    (
-        "HTML",
-        "<p>So:</p>\n<pre><code class='language-python'>def area(w, h):\n    return w * h\n</code></pre>\n<p>Ok.</p>",
-    ),
+    ("HTML", in_html(AREA)),
     ("HTML's entities", "<pre>\ndef area(w, h):\n    return w * h if w &lt; 9 else w * h\n</pre>"),
     ("indented", "It is this:\n\n    def area(w, h):\n        return w * h\n\nThat is all."),
-    (
-        "indented, two blocks",
-        "You need:\n\n    import math\n\nThen write:\n\n    def area(w, h):\n        return w * h\n",
-    ),
+    ("indented, two blocks", f"You need:\n\n    import math\n\nThen write:\n\n{indented(AREA)}"),
     ("between prose", f"Sure, here it is:\n\n{AREA}\n\nYou can call it with `area(2, 3)`, which gives 6 (w=2)."),
-    (
-        "indented, behind a name as code",
-        "`area` is short.\n\n    def area(w, h):\n        return w * h\n\nThat is all.",
-    ),
+    ("indented, behind a name as code", f"`area` is short.\n\n{indented(AREA)}\nThat is all."),
     ("an example that reads a file", fenced(f"{AREA}\n\ntable = open('sizes.csv')\nprint(area(table, 2))")),
     ("between prose, a list behind", f"Here you go.\n\n{AREA}\n\n- `w` is the width\n- `h` is the height = 3"),
     ("an example that reads input", fenced(f"{AREA}\n\nw = int(input('w? '))\nprint(area(w, 2))")),
