@@ -144,12 +144,8 @@ def from_languages(one: Entry) -> float:
 
 
 def ablation(sampling: str) -> Entry:
-    (found,) = (
-        one
-        for one in table("infibench", "leaderboard").entries
-        if one.kind == "ablation" and one.words["generation_parameters"] == sampling
-    )
-    return found
+    board = (one for one in table("infibench", "leaderboard").entries if one.kind == "ablation")
+    return next(one for one in board if one.words["generation_parameters"] == sampling)
 
 
 BEST: tuple[tuple[str, float | None, str], ...] = (
@@ -166,14 +162,12 @@ BEST: tuple[tuple[str, float | None, str], ...] = (
 def best(kind: str, below: float | None, model: str) -> float:
     """The best one's score, per cent, if it is that model."""
     board = published_boards("infibench")[0]
-    lines = dict(board.best)["type and size"]
-    (row,) = (
-        board.rows[line.row]
-        for line in lines
+    line = next(
+        line for line in dict(board.best)["type and size"]
         if line.kind.replace(" · ", " ").casefold() == kind and line.below == below
-    )
-    assert row.model == model
-    return 100 * row.score.mean
+    )  # fmt: skip
+    assert board.rows[line.row].model == model
+    return 100 * board.rows[line.row].score.mean
 
 
 def furthest(found: Table, formula: Callable[[Entry], float], column: str) -> float:

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from benchmarks.handmade import DOMAINS, asked, csbench, dropped, opened, record
 from rows import each_row
@@ -17,17 +15,10 @@ from viva.benchmarks import csbench as csbench_package
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.contracts import Exam
-from viva.prompting import estimate_tokens, prompt_text
+from viva.prompting import estimate_tokens
 from viva.runs.exams import remember
-from viva.types import Kind, Question, Sampling
 
 SAMPLE = Path(find_benchmark("csbench").sample)  # type: ignore[attr-defined]
-FORMATS: dict[Kind, str] = {
-    "choice": "Multiple-choice",
-    "truth": "Assertion",
-    "blank": "Fill-in-the-blank",
-    "open": "Open-ended",
-}
 LANGUAGES = ("en", "zh", "de", "fr")
 
 
@@ -175,31 +166,6 @@ def test_the_longest_exemplars_go_until_it_fits_and_are_counted(form: str) -> No
     assert seen == {0, 1, 2, 3, 4, 5}
     limitless = opened("csbench", shots=5, form=form, context=cost(asked(whole, question), 0))
     assert asked(limitless, question, max_tokens=None) == asked(whole, question), "only the prompt has to fit"
-
-
-# Verbatim
-
-AWKWARD = (
-    "{question}", "{options}", "{0}", "{", "}", "{{answer}}", "%s %d", "$\\frac{a}{b}$", r"\textbf{x}_{i}", "a\\nb",
-    "<b>", "for (int i = 0; i < n; i++) { a[i] = {0}; }", "f'{x!r:>{width}}'", "\\", "\t",
-    "题目：{question}", "(A) A\n(B) B",
-)  # fmt: skip
-TEXTS = st.one_of(st.sampled_from(AWKWARD), st.text(min_size=1)).filter(lambda text: bool(text.strip()))
-
-
-@given(st.sampled_from(list(FORMATS)), st.sampled_from(["chat", "base"]), st.tuples(*[TEXTS] * 5))
-def test_whatever_a_question_holds_is_asked_verbatim(kind: Kind, form: str, texts: tuple[str, ...]) -> None:
-    exam, (text, *options) = opened("csbench", form=form), texts
-    tags = {"domain": "OS", "subfield": "OS: Overview", "format": FORMATS[kind], "tag": "Knowledge", "language": "en"}
-    listed = tuple(options) if kind == "choice" else ()
-    question = Question(id="q", kind=kind, text=text, language="en", options=listed, answer="A", tags=tags)
-    asked = exam.request(question, 3, Sampling(seed=5))
-    name = "Statement" if kind == "truth" else "Question"
-    lines = "".join(f"\n({letter}) {option}" for letter, option in zip("ABCD", listed, strict=False))
-    assert f"\n\n{name}: {text}{lines}\n" in prompt_text(asked.prompt)
-    stop = (f"\n\n{name}:",) if form == "base" else ()  # a base model would go on with a question of its own
-    assert (asked.question, asked.sample, asked.sampling) == ("q", 3, Sampling(seed=5, stop=stop))
-    assert asked.choices == {"choice": tuple("ABCD"), "truth": ("True", "False")}.get(kind, ())
 
 
 # Settings

@@ -413,29 +413,6 @@ def test_a_good_file_with_a_piece_replaced_is_read_or_refused(
     _read_bytes(valid()[:start] + instead + valid()[start + length :], tmp_path_factory)
 
 
-KEYS = st.deferred(
-    lambda: st.sampled_from(sorted({key for level in tables()["levels"].values() for key in level["keys"]}))
-)
-JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(KEYS, inner, max_size=5),
-    max_leaves=25,
-)  # fmt: skip
-
-
-@settings(max_examples=4 * settings.default.max_examples)
-@given(value=JSON_VALUES, key=st.sampled_from(["", "questions", "grading", "keywords", "blanks", "tests", "examples"]))
-def test_values_in_the_wrong_places_are_read_or_refused(
-    value: object, key: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    grading = {"truth": {"answer": True}} if key == "examples" else value if key == "grading" else {key: value}
-    asked = {"id": "a", "question": "b", "grading": grading} | ({key: value} if key == "examples" else {})
-    document = value if not key else {key: value} if key == "questions" else {"questions": [asked]}
-    for name in ("questions.json", "questions.yaml"):
-        _read_bytes(json.dumps(document).encode(), tmp_path_factory, name)
-
-
 def _read_bytes(content: bytes, factory: pytest.TempPathFactory, name: str = "questions.yaml") -> None:
     path = factory.getbasetemp() / name
     path.write_bytes(content)

@@ -356,17 +356,16 @@ def test_the_gap_is_negative_over_groups_too(tmp_path: Path) -> None:
     """CMMLU averages over subjects: intervals of differences must not be cut at 0."""
     text = rows(*((f"第{n}题？", "甲", "乙", "丙", "丁", "A") for n in range(4)))
     exam = opened("cmmlu", cmmlu(tmp_path, {"anatomy": text, "virology": text}), language="zh", rationale=True)
-    found = [
-        row(exam, q, exam.score(q, reply(WHY, said), evidence(rationale=["1"])))
-        for q, said in zip(exam.questions(), itertools.cycle("BBBA"), strict=False)
-    ]
-    gap = cells(exam, found, "averages-guessing", "Average")[GUESSED]
-    assert gap.mean == pytest.approx(-0.375)
-    assert gap.low is not None
-    assert gap.high is not None
-    assert -1 <= gap.low <= gap.mean <= gap.high <= 1
-    same = [row(exam, q, exam.score(q, reply(WHY, "B"), evidence(rationale=["1"]))) for q in exam.questions()]
-    assert cells(exam, same, "averages-guessing", "Average")[GUESSED].mean == pytest.approx(-0.5)
+
+    def gap(letters: str) -> Any:
+        asked = zip(exam.questions(), itertools.cycle(letters), strict=False)
+        found = [row(exam, q, exam.score(q, reply(WHY, said), evidence(rationale=["1"]))) for q, said in asked]
+        return cells(exam, found, "averages-guessing", "Average")[GUESSED]
+
+    mixed = gap("BBBA")
+    assert mixed.mean == pytest.approx(-0.375)
+    assert -1 <= mixed.low <= mixed.mean <= mixed.high <= 1
+    assert gap("B").mean == pytest.approx(-0.5)
 
 
 def test_answers_and_rationales_count_while_the_other_waits_for_a_judge() -> None:

@@ -164,14 +164,12 @@ def test_csbench_subfields_are_averaged_plainly() -> None:
 def test_csbench_counts_are_those_of_the_published_files(published: Path) -> None:
     questions = list(opened("csbench", published).questions())
     found = Counter((q.tags["domain"], q.tags["format"], q.tags["tag"]) for q in questions)
-    for row in table("csbench", "questions").entries:
-        for column in table("csbench", "questions").columns:
-            form, _, tag = column.name.rpartition("_")
-            assert row.figures[column.name] == found[row.model, LABELS[form], tag.capitalize()]
+    for (form, tag), domains in counts().items():
+        for domain, number in domains.items():
+            assert number == found[domain.upper(), LABELS[form], tag.capitalize()]
     chapters = {row.model: row.figures for row in table("csbench", "chapters").entries}
     assert {name: row["test"] for name, row in chapters.items()} == Counter(q.tags["subfield"] for q in questions)
-    for row in chapters.values():
-        assert row["questions"] == 2 * (row["test"] + row["validation"])
+    assert all(row["questions"] == 2 * (row["test"] + row["validation"]) for row in chapters.values())
     assert sum(row["questions"] for row in chapters.values()) == 4838
     said(table("csbench", "chapters"), "4,838")
 
@@ -179,13 +177,11 @@ def test_csbench_counts_are_those_of_the_published_files(published: Path) -> Non
 LABELS = dict(zip(FORMATS, ("Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"), strict=True))
 
 
-@pytest.mark.parametrize(("setting", "many"), [("zero_shot", 8), ("five_shot", 6)])
+@each_row(("zero_shot", 8), ("five_shot", 6))
 def test_cmmlu_averages_that_are_not_those_of_67_subjects_are_named(setting: str, many: int) -> None:
-    found = table("cmmlu", setting)
-    subjects = {"stem": 17, "humanities": 13, "social_science": 22, "other": 15}
-    strange = 0
+    found, strange = table("cmmlu", setting), 0
     for row in found.entries:
-        given = mean(row.figures, {name: float(count) for name, count in subjects.items()})
+        given = mean(row.figures, {"stem": 17.0, "humanities": 13.0, "social_science": 22.0, "other": 15.0})
         if abs(given - row.figures["average"]) > 0.2:
             strange += 1
             said(found, f"{row.figures['average']:.2f} (", f"{given:.2f})", row.model.split("-2024")[0])
@@ -261,18 +257,15 @@ def test_infibench_similarity_is_no_eighth_of_the_questions(published: Path) -> 
          f"27 are {shares[27]}", f"28 are {shares[28]}", "16 of the development generation's 135")  # fmt: skip
 
 
-@pytest.mark.parametrize(("shots", "printed"), [("zero_shot", "53.41"), ("few_shot", "55.44")])
+@each_row(("zero_shot", "53.41"), ("few_shot", "55.44"))
 def test_syneval_average_rows_have_a_row_in_them_that_is_not_printed(shots: str, printed: str) -> None:
     points = table("syneval", f"{shots}_points")
-    average = next(row for row in points.entries if row.kind == "average")
-    assert average.model == "Avg."
-    assert f"{average.figures['GS']:.2f}" == printed
-    plain = sum(row.figures["GS"] for row in points.models) / len(points.models)
-    assert len(points.models) == 23
-    said(points, "24 rows", f"{plain:.2f}", printed)
-    for column in points.columns:
-        missing = 24 * average.figures[column.name] - sum(row.figures[column.name] for row in points.models)
-        assert 20 < missing < 35, "such as guessing scores"
+    (average,) = (row for row in points.entries if row.kind == "average")
+    assert (average.model, f"{average.figures['GS']:.2f}", len(points.models)) == ("Avg.", printed, 23)
+    sums = {column.name: sum(row.figures[column.name] for row in points.models) for column in points.columns}
+    said(points, "24 rows", f"{sums['GS'] / 23:.2f}", printed)
+    for name, whole in sums.items():
+        assert 20 < 24 * average.figures[name] - whole < 35, "such as guessing scores"
 
 
 @each_row(("zero", 0.007), ("few", 0.009))

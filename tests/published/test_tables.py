@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rows import each_row, tables_beside
 from rows import table as cases
@@ -176,12 +174,6 @@ def test_sizes_are_read_from_names(name: str, expected: Any) -> None:
 )
 def test_no_size_is_guessed(name: str) -> None:
     assert size(name) is None
-
-
-@given(st.text(alphabet="bB0123456789./x- ", max_size=20) | st.text(max_size=20))
-def test_whatever_a_name_is_its_size_is_one_or_none(name: str) -> None:
-    found = size(name)
-    assert found is None or 0 < found.active <= found.total
 
 
 @each_row(

@@ -97,11 +97,6 @@ def test_the_range_is_the_callers():
     assert read_mark(opinion("VERDICT: 2"), range(2)) is None
 
 
-@given(st.integers(1, 10), st.text(alphabet=st.characters(exclude_characters=":：`~<[◁"), max_size=80))
-def test_a_well_formed_last_line_is_always_read(number: int, prose: str):
-    assert read_mark(opinion(f"{prose}\nVERDICT: {number}"), TEN) == number
-
-
 @given(st.integers(1, 10), st.text(max_size=80))
 def test_no_quotation_changes_a_line_that_carries_the_nonce(number: int, quoted: str):
     reply = f"The student wrote: {quoted}\nVERDICT {NONCE}: {number}"

@@ -154,7 +154,7 @@ PREFIXED = UnitTest(code="assert xs", prefix="xs = [1]")
     (PREFIXED, fenced("ys = 2"), "python", True, "ys = 2", "xs = [1]"),  # lost with fences as published
     (PREFIXED, fenced("ys = 2"), "python", False, "xs = [1]\nys = 2", "?"),
     (PREFIXED, "ys = 2", "python", False, "xs = [1]\nys = 2", "?"),
-    (UnitTest(code="assert f(np.ones(3))"), fenced("def f(x): return math.e"), "python", False, "import math", "pandas"),
+    (UnitTest(code="assert f(np.ones(3))"), fenced("def f(x): return math.e"), "python", False, "import math", "panda"),
     (UnitTest(code="assert f(np.ones(3))"), fenced("def f(x): return 1"), "python", False, "numpy", "import math"),
     (UnitTest(code="t"), "```cpp\nboost::any x;\n```", "c++", False,
      "#if __has_include(<boost/any.hpp>)\n#include<boost/any.hpp>\n#endif", "?"),
