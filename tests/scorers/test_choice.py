@@ -1,5 +1,8 @@
 # ruff: noqa: E501 (a reply is one line, however long)
-"""Near misses and properties of the letter reader: commitments to a letter, and texts that only look like one."""
+"""Near misses and properties of the readers of letters and truth values: commitments, and what only looks like one."""
+
+import tomllib
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +10,7 @@ from hypothesis import strategies as st
 from rows import each_row, tables_beside
 from viva.scorers.choice import read_choice
 from viva.scorers.reading import KEPT_HEAD, KEPT_TAIL
+from viva.scorers.truth import read_truth
 
 TABLES = tables_beside(__file__)
 REPLIES: dict[str, tuple[str, ...]] = TABLES["replies"]
@@ -76,3 +80,11 @@ def test_of_a_very_long_reply_head_and_tail_are_read():
     reading = read_choice(filler + "\nThe answer is C.")
     start, end = reading.span or (0, 0)
     assert (filler + "\nThe answer is C.")[start:end] == "answer is C"
+
+
+TRUTHS = tomllib.loads(Path(__file__).with_name("truth.toml").read_text(encoding="utf-8"))
+
+
+@each_row(*((reply, read) for read, all_ in TRUTHS.items() for reply in all_))
+def test_the_truth_value_that_a_reply_commits_to(reply, read):
+    assert read_truth(reply).read == read
