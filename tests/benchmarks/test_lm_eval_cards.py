@@ -16,8 +16,8 @@ from viva.benchmarks import CARD, open_exam
 from viva.benchmarks.card.cards import ExamCard
 from viva.benchmarks.card.cardtable import typed
 from viva.benchmarks.card.lm_eval_draft import init_from_lm_eval
-from viva.benchmarks.card.lm_eval_exam import LmEvalExam
-from viva.benchmarks.card.lm_eval_file import Filter, Metric
+from viva.benchmarks.card.lm_eval_exam import LmEvalExam, exemplars_of
+from viva.benchmarks.card.lm_eval_file import Filter, Metric, Shown
 from viva.benchmarks.card.templating import TemplateError, match, render
 from viva.errors import DataError, VivaError
 from viva.types import Choose, ExamSpec, Generate, Message, Response, Sampling
@@ -279,6 +279,25 @@ def test_any_reply_is_scored_and_the_gold_answer_is_right(reply: str, pattern: s
     assert found["all"].same
     assert not found["all"].lost
     assert match(reply, ["", reply], steps, Metric("exact_match")) is not None
+
+
+@given(st.integers(1, 30), st.integers(1, 5), st.booleans(), st.integers(0, 2**31))
+def test_exemplars_are_drawn_again_as_before_and_never_the_question(
+    size: int, shots: int, apart: bool, seed: int
+) -> None:
+    pool = [{"q": at} for at in range(size)]
+    samplers: tuple[Any, ...] = ("default", "first_n")
+    for sampler in samplers:
+        shown = Shown(sampler=sampler, seed=seed, without_question=apart)
+        try:
+            found = list(exemplars_of(shown, pool, pool, shots))
+        except DataError:
+            assert size < shots + apart
+            continue
+        assert found == list(exemplars_of(shown, pool, pool, shots))
+        assert all(len(set(places)) == shots for places in found)
+        if apart:
+            assert all(at not in places for at, places in enumerate(found))
 
 
 def test_a_card_made_by_hand_may_hold_a_task(tmp_path: Path) -> None:
