@@ -1,15 +1,17 @@
 # ruff: noqa: E501 (a reply is one line, however long)
 """Near misses and properties of the readers of letters and truth values: commitments, and what only looks like one."""
 
+import functools
+import json
 import tomllib
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row, tables_beside
+from rows import each_row, tabled, tables_beside
 from viva.scorers.choice import read_choice
-from viva.scorers.reading import KEPT_HEAD, KEPT_TAIL
+from viva.scorers.reading import EMPTY, KEPT_HEAD, KEPT_TAIL, REFUSED, UNPARSED
 from viva.scorers.truth import read_truth
 
 TABLES = tables_beside(__file__)
@@ -88,3 +90,38 @@ TRUTHS = tomllib.loads(Path(__file__).with_name("truth.toml").read_text(encoding
 @each_row(*((reply, read) for read, all_ in TRUTHS.items() for reply in all_))
 def test_the_truth_value_that_a_reply_commits_to(reply, read):
     assert read_truth(reply).read == read
+
+
+# Replies labelled independently of the readers: the rate of agreement, and no wrong guesses
+
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "replies.jsonl"
+Pair = tuple[dict[str, str], str]
+
+
+def read(row: dict[str, str]) -> str:
+    if row["kind"] == "truth":
+        return read_truth(row["reply"]).read  # type: ignore[arg-type]
+    options = row.get("options") or ()
+    letters = "ABCDEFGHIJ"[: len(options)] if options else "ABCD"
+    return read_choice(row["reply"], letters=letters, options=options).read
+
+
+@functools.cache
+def pairs() -> list[Pair]:
+    """Every labelled reply and how it is read."""
+    rows = (json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines() if line.strip())
+    return [(row, read(row)) for row in rows]
+
+
+def differing(rows: list[Pair]) -> str:
+    return "\n".join(f"{row['id']}: {row['label']} read as {got}" for row, got in rows if row["label"] != got)
+
+
+def test_readings_agree_with_the_labels_in_every_language_and_none_is_of_another_answer() -> None:
+    for (language, least), case in tabled(("", 0.99), *((language, 0.97) for language in ("en", "zh", "de", "fr"))):
+        rows = [pair for pair in pairs() if language in ("", pair[0]["language"])]
+        with case:
+            assert sum(row["label"] == got for row, got in rows) / len(rows) >= least, differing(rows)
+    wrong = [pair for pair in pairs() if pair[1] not in {UNPARSED, EMPTY, REFUSED, pair[0]["label"]}]
+    assert not wrong, differing(wrong)
