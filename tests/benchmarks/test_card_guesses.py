@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rows import each_row, table, tabled
+from rows import each_row, tabled
 from viva.benchmarks import CARD, open_exam
 from viva.benchmarks.card.cardmodel import Card, Options, read_card
 from viva.benchmarks.card.draft import init_card
@@ -23,41 +23,8 @@ Row = dict[str, Any]
 MANY = 24
 LETTERS = "ABCDE"
 CLOZE = ["2", "$5$; $10$", "-63", r"$-\frac{3 \sqrt{3}}{2}$.", "4.", r"$y=\pm \sqrt{3} x$", "$[0,2]$", "-6 ."]
+UNUSED = dict.fromkeys(("passage", "options", "label"))
 MATH = ["(3,4]", "30", "x - 3z = 0", "152A_{11}", r"72 + 72\sqrt{2}", r"\frac{295}{396}", r"\text{(A)}", r"10\%"]
-ENGLISH = ["lsat-ar", "logiqa-en", "sat-en", "sat-math", "aqua-rat", "gaokao-english"]
-CHINESE = ["logiqa-zh", "gaokao-chinese", "gaokao-mathqa"]
-
-
-def agieval(name: str) -> list[Row]:
-    """Own-written rows in the layout that a file of AGIEval has."""
-    if name in ("gaokao-mathcloze", "math"):
-        golds = CLOZE if name == "gaokao-mathcloze" else MATH
-        ask = "若 $a={}$, 则 $b=(\\quad)$" if name == "gaokao-mathcloze" else "Let $a = {}$. Find $b$."
-        other = (
-            {"source": "2018年"} if name == "gaokao-mathcloze" else {"solution": "So.", "level": 5, "type": "Algebra"}
-        )
-        empty = dict.fromkeys(("passage", "options", "label"))
-        return [
-            {**empty, "question": ask.format(at), "answer": gold, "other": other} for at, gold in enumerate(golds * 3)
-        ]
-    chinese, several = name not in ENGLISH, name in ("gaokao-physics", "jec-qa-kd", "jec-qa-ca")
-    many = 4 if chinese or name.startswith(("sat", "logiqa", "gaokao")) else 5
-    rows: list[Row] = []
-    for at in range(MANY):
-        label: object = LETTERS[at % many]
-        if several and (name != "gaokao-physics" or at % 6 == 0):
-            label = sorted({LETTERS[at % many], LETTERS[at // 2 % many]})
-        passage = f"Seven talks are held on day {at}." if name.startswith(("lsat", "logiqa", "sat-en")) else None
-        ask = f"关于第{at}个实验，下列说法正确的是（ ）" if chinese else f"Which is true of case {at}?"
-        texts = [f"第{at}次测得的数值是{one}" if chinese else f"value {at} of {one}" for one in LETTERS[:many]]
-        row: Row = {
-            "passage": passage,
-            "question": ask,
-            "options": [f"({one}){text}" for one, text in zip(LETTERS, texts, strict=False)],
-            "label": label,
-        }
-        rows.append(row if name.startswith("lsat") else {**row, "answer": None, "other": None})
-    return rows
 
 
 def card_of(folder: Path, name: str, content: str | bytes) -> tuple[Card, Path, str]:
@@ -73,60 +40,43 @@ def lines(rows: list[Row]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def test_the_layouts_of_agieval(tmp_path: Path) -> None:
-    expected: dict[str, tuple[str, str]] = {
-        **dict.fromkeys(ENGLISH, ("choice", "en")),
-        **dict.fromkeys(CHINESE, ("choice", "zh")),
-        **dict.fromkeys(("gaokao-physics", "jec-qa-kd", "jec-qa-ca"), ("choices", "zh")),
-        "gaokao-mathcloze": ("math", "zh"),
-        "math": ("math", "en"),
-    }
-    for (name, wanted), row in tabled(*expected.items()):
-        with row:
-            rows = agieval(name)
-            card, path, _ = card_of(tmp_path, f"{name}.jsonl", lines(rows))
-            assert (card.format, card.language, card.title) == (*wanted, name)
-            exam = open_exam(ExamSpec(benchmark=CARD, name=name), path)
-            golds = [one["answer"] if wanted[0] == "math" else "".join(one["label"]) for one in rows]
-            assert [question.answer for question in exam.questions()] == golds
-            assert failures(exam) == []
-            assert not [defect for defect in exam.defects if defect.action == "unsound"]
-
-
-def test_a_folder_of_all_of_them_gets_a_card_of_each_kind(tmp_path: Path) -> None:
-    names = ("lsat-ar", "gaokao-physics", "math", "aqua-rat")
-    for name in names:
-        (tmp_path / "v1").mkdir(exist_ok=True)
-        (tmp_path / "v1" / f"{name}-test.jsonl").write_text(lines(agieval(name)), encoding="utf-8")
-    first, said = init_card(tmp_path / "v1", tmp_path / "agi.yaml")
-    cards = {path.stem: read_card(path) for path in tmp_path.glob("agi*.yaml")}
-    formats = {name: card.format for name, card in cards.items()}
-    assert formats == {"agi": "choice", "agi-choices": "choices", "agi-math": "math"}
-    assert cards["agi"].where == {"$file": ["aqua-rat", "lsat-ar"]}
-    assert "(where $file = aqua-rat, lsat-ar)" in said
-    assert len(open_exam(ExamSpec(benchmark=CARD, name="agi"), first)) == 2 * MANY
-
-
 def test_a_column_that_says_the_kind_parts_a_mixed_table(tmp_path: Path) -> None:
     columns = ("Format", "Question", "A", "B", "C", "Answer")
-    rows: list[Row] = []
-    for at in range(MANY):
-        cells = (("Multiple-choice", f"Which {at}?", "x", "y", "", "AB"[at % 2]),
-                 ("Assertion", f"It is {at}.", "", "", "", str(at % 2 == 0)),
-                 ("Fill", f"It is ( ){at}.", "", "", "", f"word{at}"))  # fmt: skip
-        rows += [dict(zip(columns, row, strict=True)) for row in cells]
+    rows: list[Row] = [
+        dict(zip(columns, row, strict=True)) for at in range(MANY) for row in (
+            ("Multiple-choice", f"Which {at}?", "x", "y", "", "AB"[at % 2]),
+            ("Assertion", f"It is {at}.", "", "", "", str(at % 2 == 0)),
+            ("Fill", f"It is ( ){at}.", "", "", "", f"word{at}"),
+        )
+    ]  # fmt: skip
     _, path, said = card_of(tmp_path, "mixed.json", json.dumps(rows))
     assert said.count("100% of 24 sampled rows can be graded (where Format = ") == 3
-    formats = {one.stem: read_card(one).format for one in tmp_path.glob("*.yaml")}
-    assert sorted(formats.values()) == ["choice", "exact", "truth"]
-    strange = path.with_name("strange.yaml")
-    strange.write_text(path.read_text("utf-8").replace("Multiple-choice", "Essay"), encoding="utf-8")
+    assert sorted(read_card(one).format for one in tmp_path.glob("*.yaml")) == ["choice", "exact", "truth"]
+    path.write_text(path.read_text("utf-8").replace("Multiple-choice", "Essay"), encoding="utf-8")
     with pytest.raises(DataError, match="no row in it that the card's `where` takes"):
-        open_exam(ExamSpec(benchmark=CARD, name="strange"), strange)
+        open_exam(ExamSpec(benchmark=CARD, name="strange"), path)
 
 
 LETTERED = "Which metal is liquid, case {}?\nA. mercury\nB. iron\nC. gold\nAnswer:"
 KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
+    "AGIEval's questions": (
+        lambda at: {"passage": f"Seven talks on day {at}.", "question": f"Which is true of {at}?", "options":
+                    [f"({one})value {at} of {one}" for one in LETTERS], "label": LETTERS[at % 5], "other": None},
+        {"format": "choice", "language": "en", "cluster": "passage"}),
+    "AGIEval's questions of several letters": (
+        lambda at: {"question": f"关于第{at}个实验，下列说法正确的是（ ）", "options":
+                    [f"({one})第{at}次测得的数值是{one}" for one in "ABCD"], "answer": None,
+                    "label": sorted({"ABCD"[at % 4], "ABCD"[at // 2 % 4]}) if at % 6 == 0 else "ABCD"[at % 4]},
+        {"format": "choices", "language": "zh", "answer": "label"}),
+    "AGIEval's blanks": (
+        lambda at: {**UNUSED, "question": f"若 $a={at}$, 则 $b=(\\quad)$", "answer": CLOZE[at % 8]},
+        {"format": "math", "language": "zh"}),
+    "AGIEval's problems": (
+        lambda at: {**UNUSED, "question": f"Let $a = {at}$. Find $b$.", "answer": MATH[at % 8], "level": 5},
+        {"format": "math", "language": "en"}),
+    "lines of code beside options in the question": (
+        lambda at: {"question": f"Which is {at}?\nA) x\nB) y", "code": f"one\ntwo\nthree {at}", "answer": "AB"[at % 2]},
+        {"options": Options(in_question=True)}),
     "a chat": (
         lambda at: {"input": [{"role": "system", "content": "So."}, user(f"Who is {at}?")], "ideal": f"name {at}"},
         {"format": "exact", "question": "input", "answer": "ideal"}),
@@ -225,17 +175,26 @@ def test_kinds_of_rows(tmp_path: Path) -> None:
             assert failures(exam) == []
 
 
+def test_a_folder_of_several_kinds_gets_a_card_of_each(tmp_path: Path) -> None:
+    (tmp_path / "v1").mkdir()
+    for name, kind in {"lsat": "", "aqua": "", "jec": " of several letters", "math": "problems"}.items():
+        made = KINDS["AGIEval's problems" if kind == "problems" else f"AGIEval's questions{kind}"][0]
+        (tmp_path / "v1" / f"{name}-test.jsonl").write_text(lines(list(map(made, range(MANY)))), encoding="utf-8")
+    first, said = init_card(tmp_path / "v1", tmp_path / "agi.yaml")
+    cards = {path.stem: read_card(path) for path in tmp_path.glob("agi*.yaml")}
+    formats = {name: card.format for name, card in cards.items()}
+    assert formats == {"agi": "choice", "agi-choices": "choices", "agi-math": "math"}
+    assert cards["agi"].where == {"$file": ["aqua", "lsat"]}
+    assert "(where $file = aqua, lsat)" in said
+    assert len(open_exam(ExamSpec(benchmark=CARD, name="agi"), first)) == 2 * MANY
+
+
 PLAIN: list[Row] = [{"question": f"What is {at}, then?", "A": "x", "B": "y", "answer": "AB"[at % 2]} for at in range(6)]
-QUOTED = [f'"{row["question"]}"' for row in PLAIN]
 
 
 def separated(by: str, end: str = "\n") -> str:
-    header = by.join(PLAIN[0])
-    return (
-        header
-        + end
-        + "".join(by.join([ask, "x", "y", row["answer"]]) + end for ask, row in zip(QUOTED, PLAIN, strict=True))
-    )
+    cells = [[*PLAIN[0]], *([f'"{row["question"]}"', "x", "y", row["answer"]] for row in PLAIN)]
+    return "".join(by.join(row) + end for row in cells)
 
 
 CONTAINERS: dict[str, str | bytes] = {
@@ -256,6 +215,9 @@ CONTAINERS: dict[str, str | bytes] = {
     "columns.json": json.dumps({name: [row[name] for row in PLAIN] for name in PLAIN[0]}),
     "numbered.json": json.dumps({name: {str(at): row[name] for at, row in enumerate(PLAIN)} for name in PLAIN[0]}),
     "split.json": json.dumps({"columns": [*PLAIN[0]], "index": [0], "data": [[*row.values()] for row in PLAIN]}),
+    "squad.json": json.dumps(
+        {"version": "2", "data": [{"title": "T", "paragraphs": [{"context": "C.", "qas": PLAIN}]}]}
+    ),
     "by-key.json": json.dumps({f"k{at}": row for at, row in enumerate(PLAIN)}),
 }
 
@@ -267,46 +229,28 @@ def test_every_container_holds_the_same_rows(name: str, content: str | bytes, *,
     assert found == PLAIN
 
 
-def test_nested_articles_are_questions(tmp_path: Path) -> None:
-    answers = [{"text": "north", "answer_start": 3}]
-    qas: list[Row] = [
-        {"id": "1", "question": "Where?", "answers": answers},
-        {"id": "2", "question": "When?", "answers": []},
-    ]
-    (tmp_path / "squad.json").write_text(
-        json.dumps(
-            {"version": "2", "data": [{"title": "T", "paragraphs": [{"context": "It runs north.", "qas": qas}]}]}
-        ),
-        encoding="utf-8",
-    )
-    found = [row for _, row in records(tmp_path / "squad.json")]
-    assert found == [{"title": "T", "context": "It runs north.", **one} for one in qas]
+@each_row(
+    ("header.csv", "question,A,B,answer\n", "header.csv: there is no row in it"),
+    ("empty.csv", "", "empty.csv: there is no row in it"),
+    ("empty.json", "[]", "empty.json: there is no row in it"),
+    ("lists.json", '[["Who?", "x"]]', "no list of JSON objects: give every row the names of its columns"),
+    ("comment.json", '[// mine\n{"question": "Who?"}]', "line 1, column 2: JSON has no comments"),
+    ("junk.csv", b"question,answer\n\xff\x81\xfe\x99\xf0?,\x80\n", "iconv -f ENCODING -t UTF-8"),
+    ("junk.jsonl", b'{"question": "\xff\x81\xfe\x99\xf0?"}\n', "iconv -f ENCODING -t UTF-8), or name it in the card"),
+    ("comma.csv", "question,answer\nWho, me?,x\n", "line 2: 3 cells, and there are 2 columns; is a cell with ','"),
+)
+def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(
+    name: str, content: str | bytes, said: str, *, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError) as raised:
+        card_of(tmp_path, name, content)
+    assert said in str(raised.value)
 
 
-def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -> None:
-    wrong: list[tuple[str, str | bytes, str]] = [
-        ("header.csv", "question,A,B,answer\n", "header.csv: there is no row in it"),
-        ("empty.csv", "", "empty.csv: there is no row in it"),
-        ("empty.json", "[]", "empty.json: there is no row in it"),
-        ("lists.json", '[["Who?", "x"]]', "no list of JSON objects: give every row the names of its columns"),
-        ("comment.json", '[// mine\n{"question": "Who?"}]', "line 1, column 2: JSON has no comments"),
-        ("junk.csv", b"question,answer\n\xff\x81\xfe\x99\xf0?,\x80\n", "iconv -f ENCODING -t UTF-8"),
-        (
-            "junk.jsonl",
-            b'{"question": "\xff\x81\xfe\x99\xf0?"}\n',
-            "iconv -f ENCODING -t UTF-8), or name it in the card",
-        ),
-        ("comma.csv", "question,answer\nWho, me?,x\n", "line 2: 3 cells, and there are 2 columns; is a cell with ','"),
-    ]
-    bare = card_of(tmp_path, "bare.csv", "".join(f"Who is {at}?,name {at}\n" for at in range(9)))[0]
-    assert (bare.columns, bare.answer) == (["question", "answer"], "answer")
-    assert card_of(tmp_path, "bare.txt", "".join(f"Who is {at}?\tname {at}\n" for at in range(9)))[0].columns
-    with table() as row:
-        for name, content, said in wrong:
-            with row(name), pytest.raises(DataError) as raised:
-                card_of(tmp_path, name, content)
-            with row(f"{name} says"):
-                assert said in str(raised.value)
+def test_a_table_without_a_header_is_given_names(tmp_path: Path) -> None:
+    for suffix, by in (("csv", ","), ("txt", "\t")):
+        bare = card_of(tmp_path, f"bare.{suffix}", "".join(f"Who is {at}?{by}name {at}\n" for at in range(9)))[0]
+        assert (bare.columns, bare.answer) == (["question", "answer"], "answer")
 
 
 COLOURS = ("red", "green, or blue", "3.5", "blue")
@@ -335,27 +279,17 @@ def test_options_in_one_cell_are_told_apart(tmp_path: Path) -> None:
             assert (first.options, first.answer) == (COLOURS, "B")
 
 
-def test_a_text_of_several_lines_is_no_list_of_options(tmp_path: Path) -> None:
-    rows: list[Row] = [
-        {"question": f"Which is {at}?\nA) x\nB) y", "code": f"one\ntwo\nthree {at}", "answer": "AB"[at % 2]}
-        for at in range(12)
-    ]
-    card, _, _ = card_of(tmp_path, "code.jsonl", lines(rows))
-    assert card.options == Options(in_question=True)
-
-
 def test_whether_places_count_from_0_or_1_is_asked_with_three_questions(tmp_path: Path) -> None:
     for (golds, asked), row in tabled(("123", True), ("012", False), ("1234", False)):
         with row:
             rows: list[Row] = [
-                {"question": f"Which is {at}?", "options": ["w", "x", "y", "z"], "answer": golds[at % len(golds)]}
+                {"question": f"Which is {at}?", "options": [*"wxyz"], "answer": golds[at % len(golds)]}
                 for at in range(24)
             ]
-            _, _, said = card_of(tmp_path, f"places{golds}.jsonl", lines(rows))
+            said = card_of(tmp_path, f"places{golds}.jsonl", lines(rows))[2]
+            shown = [f"  Which is {at}?: from 0 {'xyz'[at]}; from 1 {'wxy'[at]}" for at in range(3)] if asked else []
             assert ("from 0 or from 1?" in said) is asked
-            assert [line for line in said.splitlines() if "from 0" in line and "from 1 " in line] == (
-                [f"  Which is {at}?: from 0 {'xyz'[at]}; from 1 {'wxy'[at]}" for at in range(3)] if asked else []
-            )
+            assert [line for line in said.splitlines() if "from 0" in line and "from 1 " in line] == shown
 
 
 ENCODED = tomllib.loads(Path(__file__).with_name("cards.toml").read_text(encoding="utf-8"))["encodings"]
@@ -434,53 +368,50 @@ def test_numbers_that_may_be_places_or_texts(tmp_path: Path) -> None:
             assert (card.gold.form, told in said) == (form, True)
 
 
-def test_options_that_no_answer_names_are_told(tmp_path: Path) -> None:
-    for name, row in tabled("options", "choices"):
-        with row:
-            rows: list[Row] = [
-                {"question": f"What is {at}?", name: "i) x, ii) y", "answer": at, "seen": f"{at}.png"}
-                for at in range(70, 82)
-            ]
-            card, _, said = card_of(tmp_path, f"left-{name}.jsonl", lines(rows))
-            assert (card.format, f"{name} may hold options" in said) == ("number", True)
-            assert "pictures or sounds in seen: only texts are asked" in said
+@each_row("options", "choices")
+def test_options_that_no_answer_names_are_told(name: str, *, tmp_path: Path) -> None:
+    rows: list[Row] = [
+        {"question": f"What is {at}?", name: "i) x, ii) y", "answer": at, "seen": f"{at}.png"} for at in range(70, 82)
+    ]
+    card, _, said = card_of(tmp_path, f"left-{name}.jsonl", lines(rows))
+    assert (card.format, f"{name} may hold options" in said) == ("number", True)
+    assert "pictures or sounds in seen: only texts are asked" in said
 
 
-def test_a_question_has_all_its_texts_or_what_is_left_out_is_told(tmp_path: Path) -> None:
-    unasked, codes = "asks without the texts of told", "so few numbers that they may be classes"
-    for (columns, question, said), row in tabled(
-        ("instruction input", "{instruction}\n\n{input}", ""),
-        ("premise hypothesis", "{premise}\n\n{hypothesis}\n\n(other / same)", "(other / same)"),
-        ("sentence1 sentence2", "{sentence1}\n\n{sentence2}", codes),
-        ("dialogue question", "{dialogue}\n\n{question}", ""),
-        ("told question", "question", unasked),
-        ("question model_reply", "question", ""),
-        ("text", "{text}\n\n(other / same)", "answer: label_text"),
-    ):
-        with row:
-            several = [f"gold {at}" for at in range(12)]
-            golds = {"text": ["0", "1"], "sent": ["0", "1"], "prem": ["same", "other"]}.get(columns[:4], several)
-            rows: list[Row] = [
-                {name: f"The {name} of row {at} is this." for name in columns.split()}
-                | {"answer": gold}
-                | ({"label_text": ["same", "other"][at % 2]} if columns == "text" else {})
-                for at, gold in enumerate(golds * (12 // len(golds)))
-            ]
-            card, path, remarks = card_of(tmp_path, f"{columns[:4]}.jsonl", lines(rows))
-            assert card.question == question
-            assert said in path.read_text(encoding="utf-8") + remarks
-            assert (unasked in remarks) == (said == unasked)
+UNASKED, CODES = "asks without the texts of told", "so few numbers that they may be classes"
+FEW = {"text": ["0", "1"], "sentence1 sentence2": ["0", "1"], "premise hypothesis": ["same", "other"]}
 
 
-def test_the_title_is_that_of_the_data(tmp_path: Path) -> None:
+@each_row(
+    ("instruction input", "{instruction}\n\n{input}", ""),
+    ("premise hypothesis", "{premise}\n\n{hypothesis}\n\n(other / same)", "(other / same)"),
+    ("sentence1 sentence2", "{sentence1}\n\n{sentence2}", CODES),
+    ("dialogue question", "{dialogue}\n\n{question}", ""),
+    ("told question", "question", UNASKED),
+    ("question model_reply", "question", ""),
+    ("text", "{text}\n\n(other / same)", "answer: label_text"),
+)
+def test_a_question_has_all_its_texts_or_what_is_left_out_is_told(
+    columns: str, question: str, said: str, *, tmp_path: Path
+) -> None:
+    golds = FEW.get(columns, [f"gold {at}" for at in range(12)])
+    rows: list[Row] = [
+        {name: f"The {name} of row {at} is this." for name in columns.split()} | {"answer": golds[at % len(golds)]}
+        | ({"label_text": ["same", "other"][at % 2]} if columns == "text" else {})
+        for at in range(12)
+    ]  # fmt: skip
+    card, path, remarks = card_of(tmp_path, f"{columns[:4]}.jsonl", lines(rows))
+    assert (card.question, UNASKED in remarks) == (question, said == UNASKED)
+    assert said in path.read_text(encoding="utf-8") + remarks
+
+
+def test_the_title_is_that_of_the_data_and_reasoning_in_golds_advises_cot(tmp_path: Path) -> None:
     rows = lines(
         [{"question": f"Which {at}?", "choices": ["x", "y"], "answer": at % 2, "subject": "s"} for at in range(9)]
     )
-    assert card_of(tmp_path / "trivia", "test.jsonl", rows)[0].title == "trivia"
-    assert card_of(tmp_path / "mmlu", "test.jsonl", rows)[0].title == "MMLU"
-    card, path, said = card_of(
-        tmp_path, "sums.jsonl", lines([{"question": f"1 + {at}?", "answer": f"So #### {at + 1}"} for at in range(9)])
-    )
-    assert (card.title, card.format) == ("sums", "number")
+    for folder, title in (("trivia", "trivia"), ("mmlu", "MMLU")):
+        assert card_of(tmp_path / folder, "test.jsonl", rows)[0].title == title
+    sums = lines([{"question": f"1 + {at}?", "answer": f"So #### {at + 1}"} for at in range(9)])
+    card, path, said = card_of(tmp_path, "sums.jsonl", sums)
+    assert (card.title, card.format, "--cot" in path.read_text("utf-8")) == ("sums", "number", True)
     assert "should work it out first is run with --cot" in said
-    assert "--cot" in path.read_text("utf-8")

@@ -61,29 +61,19 @@ def test_init_writes_a_card_that_grades_them(tmp_path: Path, monkeypatch: pytest
 def test_parquet_csv_and_folders_of_splits_are_the_same_exam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows, expected = LAYOUTS["mmlu"]
-    (tmp_path / "set" / "data").mkdir(parents=True)
+    lines = 'Which metal is liquid?,mercury,iron,gold,tin,A\n"Which is, of these, a gas?",mercury,neon,gold,tin,B\n'
     for split in ("test", "dev"):
+        (tmp_path / "set" / "data").mkdir(parents=True, exist_ok=True)
         pl.DataFrame(rows).write_parquet(tmp_path / "set" / "data" / f"{split}-00000-of-00001.parquet")
-    card, _ = init_card(tmp_path / "set")
-    exam = open_exam(ExamSpec(benchmark=CARD, shots=1), card)
-    assert [question.answer for question in exam.questions()] == expected
-    (tmp_path / "csv" / "test").mkdir(parents=True)
-    (tmp_path / "csv" / "dev").mkdir()
-    for split in ("test", "dev"):
+        (tmp_path / "csv" / split).mkdir(parents=True)
         for subject in ("chemistry", "arithmetic"):
-            lines = (
-                'Which metal is liquid?,mercury,iron,gold,tin,A\n"Which is, of these, a gas?",mercury,neon,gold,tin,B\n'
-            )
             (tmp_path / "csv" / split / f"{subject}_{split}.csv").write_text(lines, encoding="utf-8")
-    card, _ = init_card(tmp_path / "csv")
-    exam = open_exam(ExamSpec(benchmark=CARD, shots=1), card)
-    questions = list(exam.questions())
-    assert [question.answer for question in questions] == ["A", "B", "A", "B"]
-    assert {question.tags["$file"] for question in questions} == {"chemistry", "arithmetic"}
-    flat = [dict(zip(("question", "choices", "answer", "subject"), cells, strict=True)) for cells in (
-        (rows[0]["question"], json.dumps(rows[0]["choices"]), "0", "x"),
-        (rows[1]["question"], str(rows[1]["choices"]), "3", "x"),
-    )]  # fmt: skip
-    pl.DataFrame(flat).write_csv(tmp_path / "flat.csv")
-    card, _ = init_card(tmp_path / "flat.csv")
-    assert [question.answer for question in open_exam(ExamSpec(benchmark=CARD), card).questions()] == expected
+    asked, *others = ([row["question"], row["choices"]] for row in rows[:2])
+    cells = (asked[0], json.dumps(asked[1]), "0"), (others[0][0], str(others[0][1]), "3")
+    pl.DataFrame(cells, schema=("question", "choices", "answer"), orient="row").write_csv(tmp_path / "flat.csv")
+    found = {}
+    for name, shots in (("set", 1), ("csv", 1), ("flat.csv", 0)):
+        exam = open_exam(ExamSpec(benchmark=CARD, shots=shots), init_card(tmp_path / name)[0])
+        found[name] = [(question.answer, question.tags.get("$file")) for question in exam.questions()]
+    assert [gold for gold, _ in found["set"]] == [gold for gold, _ in found["flat.csv"]] == expected
+    assert found["csv"] == [(gold, subject) for subject in ("arithmetic", "chemistry") for gold in "AB"]

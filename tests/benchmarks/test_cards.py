@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row, table, tabled
+from rows import table, tabled
 from viva.benchmarks import CARD, CUSTOM, file_benchmark, open_exam
 from viva.benchmarks.card import cardtable as tables
 from viva.benchmarks.card.cardexam import CardExam
@@ -43,68 +43,48 @@ def prompt(exam: CardExam, at: int = 0) -> str:
     return request.prompt if isinstance(request.prompt, str) else request.prompt[-1].content
 
 
-@each_row(
-    ("data: x.csv\nformat: choice\n", CARD),
-    ("title: T\nquestions:\n  - id: a\n", CUSTOM),
-    ("questions: []\ndata: 3\n", CUSTOM),
-    ("", CUSTOM),
-)
-def test_a_card_is_told_from_a_question_file(content: str, wanted: str, *, tmp_path: Path) -> None:
-    (tmp_path / "x.yaml").write_text(content)
-    assert file_benchmark(tmp_path / "x.yaml") == wanted
-
-
-def test_a_slip_in_a_card_is_named() -> None:
+def test_a_slip_in_a_card_is_named_and_a_question_file_is_none(tmp_path: Path) -> None:
     with table() as row:
         for said, wanted in tomllib.loads(Path(__file__).with_name("cards.toml").read_text(encoding="utf-8"))["slips"]:
             with row(said), pytest.raises(DataError) as problem:
                 parse_card(said.encode(), "c.yaml")
             with row(f"{said}, said"):
                 assert wanted in str(problem.value)
+    contents = ("data: x.csv\nformat: choice\n", "title: T\nquestions:\n  - id: a\n", "questions: []\ndata: 3\n", "")
+    for content, kind in zip(contents, (CARD, CUSTOM, CUSTOM, CUSTOM), strict=True):
+        (tmp_path / "x.yaml").write_text(content)
+        assert file_benchmark(tmp_path / "x.yaml") == kind
 
 
 def test_what_is_wrong_with_rows_leaves_them_out_and_the_others_in(tmp_path: Path) -> None:
-    bad = [
-        {"id": 10, "q": "", "o": ["x", "y"], "a": "A", "area": "math"},
-        {"id": 11, "q": "Q", "o": ["x"], "a": "A", "area": "math"},
-        {"id": 12, "q": "Q", "o": ["x", "y"], "a": "C", "area": "math"},
-        {"id": 13, "q": "Q", "o": ["x", "x", "y"], "a": "A", "area": "math"},
-        {"id": 14, "q": "Q", "o": ["x", "y"], "a": None, "area": "math"},
-        {"id": 1, "q": "Other", "o": ["x", "y"], "a": "A", "area": "math"},
-        {"id": 15, "q": "Q", "o": "x, y", "a": "A", "area": "math"},
-        {"id": 16, "q": "Q", "o": [str(n) for n in range(27)], "a": "A", "area": "math"},
-        {"id": 17, "q": "Q", "a": "A", "area": "math"},
+    fine: dict[str, Any] = {"q": "Q", "o": ["x", "y"], "a": "A", "area": "math"}
+    bad: dict[str, dict[str, Any]] = {
+        "no question": {"q": ""}, "too few options": {"o": ["x"]}, "gold is none of the options": {"a": "C"},
+        "gold is several options": {"o": ["x", "x", "y"]}, "no gold": {"a": None}, "no options": {"o": "x, y"},
+        "the id stands there twice": {"id": 1}, "too many options": {"o": [str(n) for n in range(27)]},
+        "no such column": {"o": ...},
+    }  # fmt: skip
+    noted: list[tuple[str, str, dict[str, Any]]] = [
+        ("equal options", "noted", {"o": ["x", "y", "y"]}),
+        ("the question stands there twice", "noted", {**ROWS[1], "o": ["5", "4", "3"]}),
+        ("the question stands there twice, with another gold", "noted", {**ROWS[1], "o": ["5", "4", "3"], "a": "A"}),
+        ("options with labels", "repaired", {"o": ["(A) x", "(B) y"], "a": "(B)"}),
     ]
-    noted = [
-        {"id": 20, "q": "Which?", "o": ["x", "y", "y"], "a": "A", "area": "math"},
-        {"id": 21, "q": "What is 2 + 2?", "o": ["5", "4", "3"], "a": "B", "area": "math"},
-        {"id": 22, "q": "What is 2 + 2?", "o": ["5", "4", "3"], "a": "A", "area": "math"},
-        {"id": 23, "q": "Lettered", "o": ["(A) x", "(B) y"], "a": "(B)", "area": "math"},
-    ]
-    exam = card(tmp_path, f"{PLAIN}tags: [area, arae]\n", [*ROWS, *bad, *noted])
-    unsound = {defect.question: defect.kind for defect in exam.defects if defect.action == "unsound"}
-    assert sorted(unsound.values()) == sorted([
-        "no question", "too few options", "gold is none of the options", "gold is several options", "no gold",
-        "the id stands there twice", "no options", "too many options", "no such column",
-    ])  # fmt: skip
-    others = {(defect.question, defect.kind, defect.action) for defect in exam.defects if defect.action != "unsound"}
-    assert others == {
-        ("20", "equal options", "noted"),
-        ("21", "the question stands there twice", "noted"),
-        ("22", "the question stands there twice, with another gold", "noted"),
-        ("23", "options with labels", "repaired"),
+    others = [{**fine, "q": f"Q{at}", **one, "id": 20 + at} for at, (*_, one) in enumerate(noted)]
+    wrong = [{**fine, "id": 10 + at, **one} for at, one in enumerate(bad.values())]
+    rows = [*ROWS, *({key: value for key, value in row.items() if value is not ...} for row in wrong), *others]
+    exam = card(tmp_path, f"{PLAIN}tags: [area, arae]\n", rows)
+    assert sorted(defect.kind for defect in exam.defects if defect.action == "unsound") == sorted(bad)
+    assert {(one.question, one.kind, one.action) for one in exam.defects if one.action != "unsound"} == {
+        *((str(20 + at), kind, action) for at, (kind, action, _) in enumerate(noted)),
         ("arae", "no row has this tag", "noted"),
     }
     questions = list(exam.questions())
     assert len(questions) == len(exam) == len({question.id for question in questions}) == 16
     assert sum(question.answer is not None for question in questions) == 7
-    left = next(question for question in questions if question.id == "13")
-    score = exam.score(left, Response(text="A"))
-    assert (score.value, score.outcome, score.explanation) == (
-        None,
-        "unsound",
-        "gold is several options: A, B read the same",
-    )
+    score = exam.score(next(question for question in questions if question.id == "13"), Response(text="A"))
+    assert (score.value, score.outcome) == (None, "unsound")
+    assert score.explanation == "gold is several options: A, B read the same"
     assert questions[-1].options == ("x", "y")
 
 
@@ -153,12 +133,8 @@ def test_every_format_is_graded(tmp_path: Path) -> None:
             for reply, value in graded["replies"].items():
                 with row((graded["card"], reply)):
                     assert exam.score(question, Response(text=reply)).value == (None if value == "unscored" else value)
-
-
-def test_phrases_have_exact_match_and_f1(tmp_path: Path) -> None:
-    exam = card(tmp_path, "question: q\nformat: phrase\nanswer: a\n", [{"q": "?", "a": "the red brick house"}])
-    (question,) = exam.questions()
-    score = exam.score(question, Response(text="a red house"))
+    phrase = card(tmp_path, "question: q\nformat: phrase\nanswer: a\n", [{"q": "?", "a": "the red brick house"}])
+    score = phrase.score(next(iter(phrase.questions())), Response(text="a red house"))
     assert (score.value, score.parts) == (0.0, {"exact": 0.0, "f1": pytest.approx(0.8)})
 
 
@@ -175,17 +151,14 @@ def test_shuffled_options_follow_the_seed(tmp_path: Path) -> None:
 def test_a_large_table_is_read_anew_and_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usual = tables.LARGE
     for ids, texts in ((90, 90), (90, 70), (60, 70)):  # no two rows alike, some with one text, some with one id
-        rows = [
-            {"id": n % ids, "q": f"Q{n % texts}", "o": ["x", f"y{n % texts}"], "a": "A", "area": "s"} for n in range(90)
-        ]
-        monkeypatch.setattr(tables, "LARGE", usual)
-        small = card(tmp_path, f"{PLAIN}tags: [area]\n", rows)
-        monkeypatch.setattr(tables, "LARGE", 10)
-        large = card(tmp_path, f"{PLAIN}tags: [area]\n", rows)
-        assert list(small.questions()) == list(large.questions())
-        assert bool(small.defects) == (texts < 90)
-        assert (small.defects, small.fingerprint) == (large.defects, large.fingerprint)
-        assert small.layouts() == large.layouts()
+        rows = [{"id": n % ids, "q": f"Q{n % texts}", "o": ["x", f"y{n % texts}"], "a": "A"} for n in range(90)]
+        made = []
+        for most in (usual, 10):
+            monkeypatch.setattr(tables, "LARGE", most)
+            exam = card(tmp_path, f"{PLAIN}tags: [q]\n", rows)
+            made.append((list(exam.questions()), exam.defects, exam.fingerprint, exam.layouts()))
+        assert made[0] == made[1]
+        assert bool(made[0][1]) == (texts < 90)
     part = card(tmp_path, PLAIN, rows, limit=7)
     assert [question.text for question in part.questions()] == [rows[at * 90 // 7]["q"] for at in range(7)]
 

@@ -1,6 +1,5 @@
 """Options chosen by log-probability: requests, scores, and missing values."""
 
-import itertools
 import math
 import re
 from functools import cache
@@ -31,6 +30,10 @@ def asked(exam: Exam, question: Question) -> Choose:
     found = exam.request(question, 0, Sampling())
     assert isinstance(found, Choose)
     return found
+
+
+def of_kind(exam: Exam, kind: str) -> Question:
+    return next(one for one in exam.questions() if one.kind == kind)
 
 
 def scored(exam: Exam, question: Question, *found: Likelihood) -> Score:
@@ -72,21 +75,16 @@ def test_what_follows_is_what_follows_in_the_exemplars(
     benchmark: str, language: str, form: str, kind: str, expected: tuple[str, ...]
 ) -> None:
     exam = chosen(benchmark, form=form, shots=2, language=language)
-    question = next(one for one in exam.questions() if one.kind == kind)
+    question = of_kind(exam, kind)
     request = asked(exam, question)
     assert request.continuations == expected
     if form == "base":  # an exemplar shows lead and answer in one piece
         text = prompt_text(request.prompt)
         lead = text.rsplit("\n", 1)[-1]
         assert any(f"\n{lead}{answer}" in text for answer in expected)
-
-
-def test_by_likelihood_whole_options_follow() -> None:
-    exam = chosen("csbench", "likelihood", form="base")
-    choice = next(one for one in exam.questions() if one.kind == "choice")
-    assert asked(exam, choice).continuations == tuple(f" {option}" for option in choice.options)
-    truth = next(one for one in exam.questions() if one.kind == "truth")
-    assert asked(exam, truth).continuations == (" True", " False")
+        whole = asked(chosen("csbench", "likelihood", form="base"), of_kind(chosen("csbench"), kind)).continuations
+        options = of_kind(chosen("csbench"), kind).options or ("True", "False")
+        assert whole == tuple(f" {option}" for option in options), "by likelihood whole options follow"
 
 
 def test_what_has_no_options_is_asked_and_graded_as_ever() -> None:
@@ -125,6 +123,7 @@ def test_what_cannot_be_chosen_is_refused(benchmark: str, settings: dict[str, bo
     ("nothing is listed", (Likelihood(-6.0, bound=True),) * 4, None, "unparsed", ""),
     ("nothing came", (), None, "error", ""),
     ("too few came", known(-1.0), None, "error", ""),
+    *((str(no), known(no, -1.0, -2.0, -3.0), None, "error", "") for no in (math.nan, math.inf, -math.inf)),
 )  # fmt: skip
 def test_a_choice(name: str, found: tuple[Likelihood, ...], value: float | None, outcome: str, answer: str) -> None:
     score = scored(cmmlu(), answered_b(), *found)
@@ -160,7 +159,7 @@ def test_confidence_is_a_range_of_shares_that_the_truth_lies_in(found: list[Like
 @given(st.lists(LOGPROBS, min_size=4, max_size=4), st.lists(st.integers(1, 30), min_size=4, max_size=4))
 def test_likelihood_competes_by_sum_by_token_by_byte_and_by_character(logprobs: list[float], tokens: list[int]) -> None:
     exam = chosen("csbench", "likelihood", form="base")
-    question = next(one for one in exam.questions() if one.kind == "choice")
+    question = of_kind(exam, "choice")
     found = tuple(Likelihood(*pair) for pair in zip(logprobs, tokens, strict=True))
     score = scored(exam, question, *found)
     sizes = [len(option.encode()) for option in question.options]
@@ -201,29 +200,35 @@ def test_exemplars_may_have_the_room_of_a_reply_that_is_not_written() -> None:
     assert chosen("cmmlu", shots=5, context=2300).request(answered_b(), 0, Sampling()).dropped == 0
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "form"), [("cmmlu", "base"), ("csbench", "base"), ("csbench", "chat"), ("syneval", "base")]
-)
+OWN: dict[str, dict[str, object]] = {  # templates that put a blank before answers, which is part of what follows
+    "cmmlu": {"answer": " {answer}"},
+    "syneval": {"MC": {"answer": " {answer}"}},
+    "csbench": {"en": {"choice": {"answer": "Answer:  {answer}"}}},
+}
+
+
+@each_row(("cmmlu", "base"), ("csbench", "base"), ("csbench", "chat"), ("syneval", "base"))
 def test_where_texts_compete_nobody_is_asked_for_a_letter_and_exemplars_are_answered_by_texts(
     benchmark: str, form: str
 ) -> None:
     exam = chosen(benchmark, "likelihood", form=form, shots=2)
-    question = next(one for one in exam.questions() if one.kind == "choice")
+    question = of_kind(exam, "choice")
     request = asked(exam, question)
     text = prompt_text(request.prompt)
-    assert not re.search("字母|letter", text)
     lettered = re.compile(r"(?:答案是：|Answer: |“)[A-D][.”\n]")
+    assert not re.search("字母|letter", text)
     assert not lettered.search(text)
-    assert lettered.search(prompt_text(asked(chosen(benchmark, form=form, shots=2), question).prompt))
+    by_letter = chosen(benchmark, form=form, shots=2)
+    assert lettered.search(prompt_text(asked(by_letter, question).prompt))
     if form == "base":  # an exemplar's answer is one of its options, as it stands there
         lead = text.rsplit("\n", 1)[-1] + request.continuations[0].removesuffix(request.options[0])
-        answers = [
-            line.removeprefix(lead).rstrip("”").removesuffix(".")
-            for line in text.splitlines()[:-1]
-            if line.startswith(lead)
-        ]
+        lines = (line.removeprefix(lead) for line in text.splitlines()[:-1] if line.startswith(lead))
+        answers = [line.rstrip("”").removesuffix(".") for line in lines]
         assert len(answers) == 2
         assert all(re.search(rf"(?m)^\(?[A-D][).] {re.escape(answer)}$", text) for answer in answers)
+        blank = "  " if benchmark == "csbench" else " "
+        own = open_exam(by_letter.spec, None, OWN[benchmark])
+        assert asked(own, question).continuations == tuple(f"{blank}{letter}" for letter in "ABCD")
     assert all(option in text for option in request.options)
 
 
@@ -233,24 +238,5 @@ def test_truth_values_compete_by_the_bytes_of_their_own_words() -> None:
     question = next(one for one in exam.questions() if one.kind == "truth" and one.answer == "true")
     score = scored(exam, question, Likelihood(-4.4, 2), Likelihood(-5.0, 2))
     assert score.parts == {SUM: 1.0, PER_TOKEN: 1.0, PER_BYTE: 1.0, PER_CHARACTER: 1.0}
-
-
-@each_row(*itertools.product((math.nan, math.inf, -math.inf), ("next-token", "likelihood")))
-def test_what_is_no_number_decides_nothing(number: float, by: str) -> None:
-    exam = chosen("cmmlu", by, form="base")
-    score = exam.score(answered_b(), Response(likelihoods=known(number, -1.0, -2.0, -3.0)))
-    assert (score.value, score.outcome) == (None, "error")
-
-
-@pytest.mark.parametrize("benchmark", ["cmmlu", "syneval", "csbench"])
-def test_a_blank_that_a_template_of_ones_own_puts_before_answers_is_part_of_what_follows(benchmark: str) -> None:
-    own: dict[str, object] = {
-        "cmmlu": {"answer": " {answer}"},
-        "syneval": {"MC": {"answer": " {answer}"}},
-        "csbench": {"en": {"choice": {"answer": "Answer:  {answer}"}}},
-    }
-    spec = ExamSpec(benchmark=benchmark, choose="next-token", form="base", language=LANGUAGES.get(benchmark, "en"))
-    exam = open_exam(spec, None, own[benchmark])  # type: ignore[arg-type]
-    question = next(one for one in exam.questions() if one.kind == "choice")
-    blank = "  " if benchmark == "csbench" else " "
-    assert asked(exam, question).continuations == tuple(f"{blank}{letter}" for letter in "ABCD")
+    for number in (math.nan, math.inf, -math.inf):
+        assert scored(exam, question, *known(number, -1.0)).outcome == "error"

@@ -1,5 +1,6 @@
 """CLR-Bench: reading a set and its errors; prompts with exemplars; Q→A by rule; the bundled sample."""
 
+import itertools
 import json
 import re
 from collections import Counter
@@ -13,7 +14,7 @@ import pytest
 import viva.benchmarks.clrbench
 from benchmarks.explaining import evidence, first, layout, opened, reply
 from benchmarks.handmade import asked, fresh
-from rows import each_row, table, tabled, tables_beside
+from rows import each_row, tabled, tables_beside
 from viva.benchmarks.clrbench.schema import TITLES, Record, read_records
 from viva.benchmarks.rationale.combining import Q_A
 from viva.contracts import Exam
@@ -68,18 +69,19 @@ def sample(name: str) -> Sequence[Record]:
 # Loading
 
 
+GOLDS = {"MC": "B", "MS": "AC", "TF": "true", "FB": "stack", "OE": "Sort it first."}
+
+
 @each_row(*TYPES.items())
 def test_every_type_is_read(type_: str, kind: str, *, tmp_path: Path) -> None:
-    (question,) = questions(tmp_path, line(type_, id="x" * 200, difficulty="hard", rationale="It follows:\n\tso."))
-    golds = {"MC": "B", "MS": "AC", "TF": "true", "FB": "stack", "OE": "Sort it first."}
-    assert (question.kind, question.answer) == (kind, golds[type_])
-    assert question.explanation == "It follows:\n\tso."
+    more = line(type_, 2, topic=["Operating Systems", "x", "y"], source=...)
+    marked = b"\xef\xbb\xbf" + json.dumps(line(type_, id="x" * 200, difficulty="hard", rationale="So:\n\tso.")).encode()
+    question, other = questions(tmp_path, marked, "", "   ", json.dumps(more) + "\r")
+    assert (question.kind, question.answer, question.explanation) == (kind, GOLDS[type_], "So:\n\tso.")
     assert question.tags == {
-        "type": type_,
-        "discipline": "Operating Systems",
-        "topic 2": "Processes",
-        "difficulty": "hard",
-    }
+        "type": type_, "discipline": "Operating Systems", "topic 2": "Processes", "difficulty": "hard",
+    }  # fmt: skip
+    assert other.tags["topic 3"] == "y"
     assert question.options == tuple(GIVEN[type_].get("options", ()))
 
 
@@ -106,17 +108,6 @@ def test_golds_as_they_may_be_written(
     assert (question.answer, question.accepted) == (gold, accepted)
 
 
-def test_what_the_schema_leaves_open(tmp_path: Path) -> None:
-    both = questions(
-        tmp_path,
-        b"\xef\xbb\xbf" + json.dumps(line("TF", topic=["Operating Systems"], source=...)).encode(),
-        "",
-        "   ",
-        json.dumps(line("TF", 2, topic=["Operating Systems", "x", "y"])) + "\r",
-    )
-    assert [question.tags.get("topic 3") for question in both] == [None, "y"]
-
-
 def errors() -> tuple[tuple[dict[str, Any] | str | bytes, tuple[str, ...]], ...]:
     """Lines that are wrong in one way each, and what the message must say of it."""
     return (
@@ -125,8 +116,7 @@ def errors() -> tuple[tuple[dict[str, Any] | str | bytes, tuple[str, ...]], ...]
         ("null", ()),
         (b'{"id": "\xff"}', ()),
         (line(id=...), ("id")),
-        (line(questions="x"), ("questions")),
-        (line(type="MCQ"), ("MCQ")),
+        (line(type="MCQ"), ("MC (multi-choice), MS (multi-select), TF (true/false), FB (fill-in-blank)",)),
         (line(options="ABC"), ("options")),
         (line(answer=["B"]), ("answer")),
         (line(id=" "), ("id is empty")),
@@ -139,14 +129,12 @@ def errors() -> tuple[tuple[dict[str, Any] | str | bytes, tuple[str, ...]], ...]
         (line(answer="D"), ("'D'", "3 options")),
         (line(answer=""), ("''")),
         (line(answer=...), ("None")),
-        (line(answer=1), ("1")),
         (line(answers=["B"]), ("`answers` belongs to MS and FB")),
         (line(options=[], answer="A"), ("0 options")),
         (line(options=[f"x{n}" for n in range(27)], answer="A"), ("27 options")),
         (line(options=["x", " "], answer="A"), ("option is empty")),
         (line(options=["x", "y", "X "], answer="A"), ("two options read", "'x'")),
         (line("MS", answers=["A", "A"]), ("['A', 'A']")),
-        (line("MS", answers=[]), ("[]")),
         (line("MS", answers=...), ("[]")),
         (line("MS", answer="A"), ("both")),
         (line("TF", answer="yes"), ("'yes'", "neither true nor false")),
@@ -164,10 +152,6 @@ def errors() -> tuple[tuple[dict[str, Any] | str | bytes, tuple[str, ...]], ...]
         (line("OE", answers=["x"]), ("`answers` belongs to MS and FB")),
         (line("TF", "ok"), ("operating-systems/tf/ok", "line 1")),
         (line(answer="x" * 500), ("…")),
-        (
-            line(type="MCQ"),
-            ("MC (multi-choice), MS (multi-select), TF (true/false), FB (fill-in-blank), OE (open-ended)",),
-        ),
         (line(type=5), ("operating-systems/mc/1", "type 5 is none of MC")),
         (line(topic=..., rationale=...), ("operating-systems/mc/1", "it lacks `topic`, `rationale`")),
         (line(questions="x"), ("operating-systems/mc/1", "unknown fields: 'questions'")),
@@ -176,8 +160,6 @@ def errors() -> tuple[tuple[dict[str, Any] | str | bytes, tuple[str, ...]], ...]
         (line(id="x" * 201), ("201 characters; 200",)),
         (line(id="x\n"), ("its id holds the control character U+000A",)),
         (line(id="\u001b[31mx"), ("its id holds the control character U+001B", "'\\x1b[31mx'")),
-        (line(topic=["Operating Systems", "a\u0085b"]), ("its topic holds the control character U+0085",)),
-        (line(question="Is\u0000it?"), ("its question holds the control character U+0000",)),
         (line(options=["a", "b\u0007", "c"]), ("its options", "U+0007")),
         (line("OE", answer="a\u007f"), ("its answer holds the control character U+007F",)),
         (line("FB", answer=..., answers=["stack", "a\u0008"]), ("its answers", "U+0008")),
@@ -185,21 +167,16 @@ def errors() -> tuple[tuple[dict[str, Any] | str | bytes, tuple[str, ...]], ...]
     )
 
 
-def test_a_line_that_cannot_be_used_is_named_with_its_value(tmp_path: Path) -> None:
-    with table() as case:
-        for number, (bad, said) in enumerate(errors()):
-            for name in ("test.jsonl", "exemplars.jsonl"):
-                with case((number, said, name)):
-                    folder = fresh(tmp_path)
-                    written(folder, line("TF", "other"))
-                    written(folder, line("TF", "ok"), "", bad, name=name)
-                    with pytest.raises(DataError) as caught:
-                        opened(data=folder)
-                    message = str(caught.value)
-                    assert f"{folder / name}, line 3" in message
-                    for part in said:
-                        assert part in message
-                    assert len(message) < 500 + len(str(folder))
+@each_row(*itertools.product(errors(), ("test.jsonl", "exemplars.jsonl")))
+def test_a_line_that_cannot_be_used_is_named_with_its_value(row: Any, name: str, *, tmp_path: Path) -> None:
+    folder, (bad, said) = fresh(tmp_path), row
+    written(folder, line("TF", "other"))
+    written(folder, line("TF", "ok"), "", bad, name=name)
+    with pytest.raises(DataError) as caught:
+        opened(data=folder)
+    message = str(caught.value)
+    assert all(part in message for part in (f"{folder / name}, line 3", *said))
+    assert len(message) < 500 + len(str(folder))
 
 
 def mistakes(folder: Path, *lines: Any) -> list[str]:
@@ -209,22 +186,15 @@ def mistakes(folder: Path, *lines: Any) -> list[str]:
 
 
 def test_all_mistakes_of_a_file_are_named_at_once(tmp_path: Path) -> None:
-    found = mistakes(
-        tmp_path,
-        line("TF", 1),
-        line("TF", 2, answer="yes"),
-        "{",
-        line("MC", 3, answer="Z", rationale=" "),
-        line("TF", 1),
-        line(type="essay"),
-    )
+    lines = (line("TF", 1), line("TF", 2, answer="yes"), "{", line("MC", 3, answer="Z", rationale=" "), line("TF", 1),
+             line(type="essay"))  # fmt: skip
+    found = mistakes(tmp_path, *lines)
     where = f"{tmp_path / 'test.jsonl'}, line "
     assert all(one.startswith(where) for one in found)
     assert [one.removeprefix(where)[:1] for one in found] == list("234456")
-    assert [
-        part in one for one, part in zip(found, ("'yes'", "", "rationale", "'Z'", "line 1", "'essay'"), strict=True)
-    ]
-    assert all("operating-systems/" in one for one in (*found[:1], *found[2:]))
+    for one, part in zip(found, ("'yes'", "", "rationale", "'Z'", "line 1", "'essay'"), strict=True):
+        assert part in one
+        assert "operating-systems/" in one or not part
 
 
 @pytest.mark.parametrize(("count", "more"), [(20, None), (21, "... and 1 more"), (3_000, "... and 2,980 more")])
@@ -237,46 +207,21 @@ def test_of_very_many_mistakes_the_first_twenty_are_named(tmp_path: Path, count:
 def test_a_set_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError, match=re.escape("test.jsonl")):
         opened(data=tmp_path)
-    with pytest.raises(DataError, match="absent"):
-        opened(data=tmp_path / "absent")
-    written(tmp_path, line())
-    with pytest.raises(DataError, match=re.escape("exemplars.jsonl")):
-        opened(data=tmp_path)
-    assert len(opened(data=tmp_path, shots=0)) == 1, "without exemplars it can be asked"
-    (tmp_path / "sets" / "clrbench").mkdir(parents=True)
-    written(tmp_path / "sets" / "clrbench", line())
-    assert len(opened(data=tmp_path / "sets", shots=0)) == 1, "in a folder of sets"
     (tmp_path / "test.jsonl").write_bytes(b" \n")
     with pytest.raises(DataError, match="empty"):
         opened(data=tmp_path, shots=0)
 
 
 def test_what_is_odd_is_noted_and_asked_all_the_same(tmp_path: Path) -> None:
-    exam = opened(
-        data=written(
-            tmp_path,
-            line("TF", 1, question="Same?"),
-            line("TF", 2, question="Same? "),
-            line("TF", 3, source=" "),
-            line("MS", 4, answers=["A", "B", "C"]),
-            line("MC", 5, question="Same?", options=["x", "y"], answer="A"),
-        ),
-        shots=0,
-    )
-    assert [(defect.question.rpartition("/")[2], defect.kind, defect.action) for defect in exam.defects] == [
-        ("2", "duplicate", "noted"),
-        ("3", "no source", "noted"),
-        ("4", "every option right", "noted"),
-    ]
+    options = {"options": ["x", "y"], "answer": "A"}
+    lines = (line("TF", 1, question="Same?"), line("TF", 2, question="Same? "), line("TF", 3, source=" "),
+             line("MS", 4, answers=["A", "B", "C"]), line("MC", 5, question="Same?", **options))  # fmt: skip
+    exam = opened(data=written(tmp_path, *lines), shots=0)
+    found = [(defect.question[-1], defect.kind, defect.action) for defect in exam.defects]
+    assert found == [
+        ("2", "duplicate", "noted"), ("3", "no source", "noted"), ("4", "every option right", "noted"),
+    ]  # fmt: skip
     assert len(exam) == 5
-
-
-def test_other_data_have_another_fingerprint(tmp_path: Path) -> None:
-    written(tmp_path, line("TF", "shot"), name="exemplars.jsonl")
-    seen = {opened(data=written(tmp_path, line(number=n)), shots=shots).fingerprint for n in (1, 2) for shots in (0, 1)}
-    assert len(seen) == 4
-    again = opened(data=written(tmp_path, line(number=1)), shots=0).fingerprint
-    assert again in seen
 
 
 # Asking
@@ -331,23 +276,9 @@ def test_letters_truth_values_and_terms(tmp_path: Path) -> None:
 def test_the_tables_are_those_of_the_paper() -> None:
     assert [row.label for row in layout(chat(), "types").rows] == [*TITLES.values(), "Overall"]
     assert len(layout(chat(), "disciplines").rows) == 17
-    models = layout(chat(), "models")
-    assert models.across
-    assert [column.label for column in models.columns] == [
-        f"{metric} {label}".strip() for metric in ("Q→A", "Q→AR") for label in (*TITLES, "")
-    ]
-
-
-def test_no_constant_answer_does_well_on_the_sample() -> None:
-    by_type = {type_: [one for one in sample("test.jsonl") if one.type == type_] for type_ in ("MC", "TF", "MS")}
-    letters, truths = (Counter(str(one.answer) for one in by_type[type_]) for type_ in ("MC", "TF"))
-    assert (set(letters), max(letters.values()) <= 12, max(truths.values()) <= 18) == (set("ABCD"), True, True)
-    for at, letter in enumerate("ABCD"):
-        offered = [one for one in by_type["MS"] if at < len(one.options)]
-        assert 0.2 <= sum(letter in one.answers for one in offered) / len(offered) <= 0.8
-    assert not any(len(one.answers) == len(one.options) for one in by_type["MS"])
-    longest = [one.options["ABCD".index(str(one.answer))] == max(one.options, key=len) for one in by_type["MC"]]
-    assert sum(longest) <= len(longest) / 2, "the longest option is not the right one"
+    labels = [f"{metric} {label}".strip() for metric in ("Q→A", "Q→AR") for label in (*TITLES, "")]
+    assert [column.label for column in layout(chat(), "models").columns] == labels
+    assert layout(chat(), "models").across
 
 
 def test_difficulties_are_ordered_from_easy_to_hard_and_others_follow_as_they_come(tmp_path: Path) -> None:
@@ -369,16 +300,12 @@ DISCIPLINES = (
 
 
 def test_the_sample_has_two_questions_and_an_exemplar_of_each_type_for_each_discipline() -> None:
-    counts = Counter((record.discipline, record.type) for record in sample("test.jsonl"))
-    assert counts == {(discipline, type_): 2 for discipline in DISCIPLINES for type_ in TYPES}
-    shown = Counter((record.discipline, record.type) for record in sample("exemplars.jsonl"))
-    assert shown == {(discipline, type_): 1 for discipline in DISCIPLINES for type_ in TYPES}
-
-
-def test_no_exemplar_is_a_question_of_the_test() -> None:
-    asked_ = {" ".join(record.question.split()).casefold() for record in sample("test.jsonl")}
-    assert len(asked_) == len(sample("test.jsonl"))
-    assert not asked_ & {" ".join(record.question.split()).casefold() for record in sample("exemplars.jsonl")}
+    texts: list[str] = []
+    for name, number in (("test.jsonl", 2), ("exemplars.jsonl", 1)):
+        counts = Counter((record.discipline, record.type) for record in sample(name))
+        assert counts == {(discipline, type_): number for discipline in DISCIPLINES for type_ in TYPES}
+        texts += (" ".join(record.question.split()).casefold() for record in sample(name))
+    assert len(texts) == len(set(texts)), "no exemplar is a question of the test"
 
 
 def test_the_self_test_finds_what_is_wrong(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The best constant answer of an exam: made from its golds, graded like any reply, and shown with every score."""
+"""The base class of multiple-choice exams: its best constant answer, shown with every score, and its exemplars."""
 
 import json
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.rubric_exam import LONGEST_LIST
 from viva.benchmarks.varied import Shuffled
 from viva.prompting import Templates
-from viva.types import Aggregate, ExamSpec, Kind, Question, Response
+from viva.types import Aggregate, ExamSpec, Kind, Message, Question, Response, Sampling
 
 
 class Macro(MultipleChoiceExam):
@@ -45,12 +45,10 @@ def of_subjects(**golds: str) -> list[Question]:
 def test_the_best_letter_is_that_of_the_headline() -> None:
     """B is the gold of most questions; C that of most small subjects."""
     questions = of_subjects(large="BBBBBBBBAC", small="CA", tiny="C")
-    plain = exam_of(MultipleChoiceExam, questions).constant()
-    macro = exam_of(Macro, questions).constant()
-    assert plain is not None
-    assert macro is not None
-    assert (plain.answers, plain.score) == ({"choice": "B"}, pytest.approx(8 / 13))
-    assert (macro.answers, macro.score) == ({"choice": "C"}, pytest.approx((0.1 + 0.5 + 1) / 3))
+    for kind, letter, score in ((MultipleChoiceExam, "B", 8 / 13), (Macro, "C", (0.1 + 0.5 + 1) / 3)):
+        found = exam_of(kind, questions).constant()
+        assert found is not None
+        assert (found.answers, found.score) == ({"choice": letter}, pytest.approx(score))
 
 
 def test_each_kind_has_an_answer_and_what_nobody_can_answer_does_not_count() -> None:
@@ -89,25 +87,17 @@ CASES = (
 )
 
 
-def test_a_list_of_all_keywords_is_an_answer(tmp_path: Path) -> None:
-    folder = as_csv(tmp_path / "set", list(CASES), prompt="Why?")
-    exam = BENCHMARK.open(ExamSpec(benchmark="infibench"), folder, None)
+def test_a_list_of_all_keywords_that_fit_a_reply_is_an_answer(tmp_path: Path) -> None:
+    exam = BENCHMARK.open(ExamSpec(benchmark="infibench"), as_csv(tmp_path / "set", list(CASES)), None)
     found = exam.constant()
     assert found is not None
     assert set(found.answers["free"].split("\n")) == {"hashable", "tuple", "brief", "one", "two", "f(x)"}
-    assert found.score == pytest.approx(4 / 6)
-    assert found.tested == 2
-    around = Shuffled(exam).constant()
-    assert around == found
-
-
-def test_keywords_that_do_not_fit_a_reply_are_left_out(tmp_path: Path) -> None:
+    assert (found.score, found.tested, Shuffled(exam).constant()) == (pytest.approx(4 / 6), 2, found)
     long = [spec(f"keywords:\n  - {letter * 1_000}", f"{letter}-1") for letter in "abcd"]
-    folder = as_csv(tmp_path / "set", [*long, spec("keywords:\n  - brief", "brief-1")])
+    folder = as_csv(tmp_path / "long", [*long, spec("keywords:\n  - brief", "brief-1")])
     found = BENCHMARK.open(ExamSpec(benchmark="infibench"), folder, None).constant()
     assert found is not None
-    assert len(found.answers["free"]) <= LONGEST_LIST
-    assert found.score == pytest.approx(3 / 5)
+    assert (len(found.answers["free"]) <= LONGEST_LIST, found.score) == (True, pytest.approx(3 / 5))
 
 
 def test_the_published_questions(published: Path) -> None:
@@ -129,3 +119,55 @@ def test_a_run_says_it_with_its_score_and_in_its_json(viva: Viva, tmp_path: Path
     assert result["constant"] == {"answers": {"choice": "B"}, "score": 0.25, "tested": 0, "unproven": []}
     viva("report", tmp_path / "run", "--out", tmp_path / "report.html")
     assert "best constant answer scores 25.00" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+# Exemplars of the base class of multiple-choice exams, in cases that no bundled benchmark covers
+
+
+TEXTS = {
+    "task": "Answer.", "task_cot": "Answer, with reasons.", "question": "Q: {question}\n{options}",
+    "option": "{letter}) {text}", "lead": "A:", "lead_cot": "Reasons:", "answer": " {answer}",
+    "answer_cot": " {explanation} So {answer}.",
+}  # fmt: skip
+
+
+class Grouped(MultipleChoiceExam):
+    groups = "topic"
+
+
+def lettered(name: str, topic: str, explanation: str = "") -> Question:
+    options = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    return Question(
+        id=name, kind="choice", text=f"{name}?", language="en", options=options, answer="J", explanation=explanation,
+        tags={"topic": topic},
+    )  # fmt: skip
+
+
+def shown(shots: int, cot: bool, name: str = "q") -> str:
+    pool = [lettered("a", "x", "Ten is the last."), lettered("b", "y"), lettered("c", "x"), lettered("d", "x")]
+    spec = ExamSpec(benchmark="exam", shots=shots, chain_of_thought=cot)
+    exam = Grouped(spec, Templates(TEXTS), fingerprint="", questions=[lettered(name, "x")], exemplars=pool)
+    [question] = exam.questions()
+    request = exam.request(question, 0, Sampling())
+    assert request.choices == tuple("ABCDEFGHIJ")
+    message = request.prompt[0]
+    assert isinstance(message, Message)
+    return message.content
+
+
+def test_a_group_is_shown_the_first_of_its_own_exemplars() -> None:
+    text = shown(2, cot=False)
+    assert [name for name in "abcdq" if f"Q: {name}?" in text] == ["a", "c", "q"]
+    assert "Ten is the last" not in text
+    assert text.count("J) ten\nA: J") == 2
+    assert text.endswith("J) ten\nA:")
+    assert shown(0, cot=False).count("Q:") == 1
+    text = shown(2, cot=False, name="a")
+    assert [text.count(f"Q: {name}?") for name in "acd"] == [1, 1, 1], "another takes the place of the question itself"
+
+
+def test_exemplars_are_shown_with_their_reasoning_under_chain_of_thought() -> None:
+    text = shown(2, cot=True)
+    assert "J) ten\nReasons: Ten is the last. So J.\n\nQ: c?" in text
+    assert "J) ten\nA: J\n\nQ: q?" in text  # this one has none
+    assert text.endswith("J) ten\nReasons:")

@@ -1,17 +1,21 @@
-"""How CS-Bench grades: rules for letters and truth values, a judge for the rest, the authors' readings on request."""
+"""How CS-Bench grades: rules for letters and truth values, a judge for the rest, as published; types of errors."""
 
 import itertools
 from collections import Counter
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from benchmarks.handmade import opened
+from benchmarks.handmade import csbench, opened, record
 from evidence import heard, opinion
-from rows import each_row, table, tables_beside
+from rows import each_row, table, tabled, tables_beside
 from servers.fixtures import LocalServer, Viva
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.csbench.csbench import COMPREHENSION
+from viva.benchmarks.csbench.errorlabels import ErrorTypes
 from viva.benchmarks.csbench.recordfiles import KINDS
 from viva.contracts import Exam
 from viva.errors import DataError
@@ -46,29 +50,6 @@ def graded(asked: Question, reply: str, *verdicts: str, exam: Exam | None = None
     return exam.score(asked, Response(text=reply, **response), heard(*verdicts))  # type: ignore[arg-type]
 
 
-# By rule
-
-
-@each_row(
-    (CHOICE, "(B) a queue", 1.0, "right"),
-    (CHOICE, "Answer: D", 0.0, "wrong"),
-    (CHOICE, "Both B and C are right.", None, "unparsed"),
-    (CHOICE, "\u200b \n", None, "empty"),
-    (TRUE, "Wahr", 1.0, "right"),
-    (FALSE, "The statement is false.", 1.0, "right"),
-    (FALSE, "Vrai", 0.0, "wrong"),
-    (FALSE, "", None, "empty"),
-)
-def test_a_rule_decides_letters_and_truth_values(
-    asked: Question, reply: str, value: float | None, outcome: str
-) -> None:
-    score = graded(asked, reply)
-    assert (score.value, score.outcome) == (value, outcome)
-
-
-# The judge's request
-
-
 @each_row(
     (CHOICE, Response(text="B")),
     (TRUE, Response(text="B")),
@@ -79,9 +60,6 @@ def test_no_judge_is_asked_where_a_rule_decides_about_nothing_or_without_a_gold(
     asked: Question, response: Response
 ) -> None:
     assert usual().judgements(asked, response, 3, {}) == ()
-
-
-def test_a_judge_is_asked_as_often_as_wanted_at_temperature_0() -> None:
     requests = usual().judgements(OPEN, Response(text="my answer"), 3, {})
     assert [(request.sample, request.sampling.temperature) for request in requests] == [(at, 0) for at in range(3)]
     assert len({request.prompt for request in requests}) == 1
@@ -96,23 +74,17 @@ def test_a_judge_is_asked_as_often_as_wanted_at_temperature_0() -> None:
     (OPEN, "Good.\nVERDICT: 8/10", 0.8),
     (OPEN, "VERDICT: 10", 1.0),
     (OPEN, "Bad.\nVERDICT: 1", 0.1),
+    *((BLANK, verdict, None) for verdict in ("", "1", "VERDICT: 2", "VERDICT: -1", "VERDICT: 0.5", "VERDICT: yes")),
+    *((OPEN, verdict, None) for verdict in ("VERDICT: 0", "VERDICT: 11", "VERDICT: 8/5", "VERDICT: 7.5", "8/10")),
 )
-def test_a_verdict_is_read_from_the_last_line(asked: Question, verdict: str, value: float) -> None:
+def test_a_verdict_is_read_from_the_last_line_and_without_one_the_answer_is_ungraded(
+    asked: Question, verdict: str, value: float | None
+) -> None:
     score = graded(asked, "my answer", verdict)
-    assert score.value == pytest.approx(value)
-    assert score.outcome == ("right" if value == 1 else "wrong" if value == 0 else "partly")
-    assert usual().readable(asked, opinion(verdict, ANSWER))
+    assert score.value == (None if value is None else pytest.approx(value))
+    assert score.outcome == {None: "ungraded", 1: "right", 0: "wrong"}.get(value, "partly")
+    assert usual().readable(asked, opinion(verdict, ANSWER)) == (value is not None)
     assert "my answer" in score.answer
-
-
-@each_row(
-    *((BLANK, verdict) for verdict in ("", "1", "VERDICT: 2", "VERDICT: -1", "VERDICT: 0.5", "VERDICT: yes")),
-    *((OPEN, verdict) for verdict in ("VERDICT: 0", "VERDICT: 11", "VERDICT: 8/5", "VERDICT: 7.5", "8/10")),
-)
-def test_what_is_no_verdict_leaves_the_answer_ungraded(asked: Question, verdict: str) -> None:
-    score = graded(asked, "my answer", verdict)
-    assert (score.value, score.outcome) == (None, "ungraded")
-    assert not usual().readable(asked, opinion(verdict, ANSWER))
 
 
 def test_several_verdicts_are_averaged_and_the_unreadable_left_out() -> None:
@@ -198,3 +170,60 @@ def test_as_published_a_judges_prompt_needs_no_fences() -> None:
     assert find_benchmark("csbench").open(published, None, mine).templates
     with pytest.raises(DataError, match="fence"):
         find_benchmark("csbench").open(ExamSpec(benchmark="csbench", language="en"), None, mine)
+
+
+# Types of errors
+
+
+ROWS = [
+    record(1, Explanation="Since it is so."),
+    record(2, "C", Tag="Reasoning"),
+    record(3, "True", Format="Assertion", Question="A stack is first in, first out."),
+    record(4, "a queue", Format="Fill-in-the-blank", Question="First in, first out: that is ____."),
+    record(5, "It ends.", Format="Open-ended", Question="What does it do?"),
+]
+WRONG = Score(value=0.0, outcome="wrong", answer="B")
+
+
+def questions(folder: Path) -> list[Question]:
+    return list(opened("csbench", csbench(folder, "en", ROWS)).questions())
+
+
+def test_wrong_multiple_choice_answers_are_labelled_as_in_the_paper_and_others_on_request(tmp_path: Path) -> None:
+    choice, _, truth, blank, essay = questions(tmp_path)
+    usual, every = ErrorTypes(), ErrorTypes(["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"])
+    assert usual.wrong(choice, Score(value=None, outcome="unparsed"))
+    assert usual.wrong(choice, WRONG)
+    assert not any(usual.wrong(question, WRONG) for question in (truth, blank, essay))
+    assert all(every.wrong(question, WRONG) for question in (choice, truth, blank))
+    low, high = Score(value=0.3, outcome="partly"), Score(value=0.4, outcome="partly")
+    assert every.wrong(essay, low)
+    assert not every.wrong(essay, high)
+    assert not every.wrong(blank, low)
+
+
+def test_what_is_not_a_wrong_answer_shows_no_error(tmp_path: Path) -> None:
+    choice, *_ = questions(tmp_path)
+    assert not ErrorTypes().wrong(replace(choice, tags={**choice.tags, "tag": "Feeling"}), WRONG)
+    for outcome, row in tabled("right", "empty", "truncated", "refused", "error", "unsound"):
+        with row:
+            assert not ErrorTypes().wrong(choice, Score(value=None, outcome=outcome))  # type: ignore[arg-type]
+
+
+@each_row(
+    (
+        {"en": {"user": "{question} {gold}\n{fence}\n{answer}\n{fence}\n{types} {example} {answer}"}},
+        "between them alone",
+    ),
+    ({"en": {"user": "{question}"}}, "lacks"),
+    ({"it": {"user": "x"}}, "unknown key"),
+)
+def test_instructions_of_ones_own_keep_the_fence(over: Any, said: str, *, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=said):
+        ErrorTypes(over=over)
+    knowledge, reasoning, *_ = questions(tmp_path)
+    own = ErrorTypes(over={"en": {"Knowledge": "K1: all wrong. K2: half. K3: mixed up."}})
+    assert "K1: all wrong." in own.request(knowledge, Response(text="B"), 0).prompt[1].content  # type: ignore[union-attr]
+    replies = ("So.\nERRORS: K2, K3", "ERRORS: R1", "ERRORS: none")
+    assert [own.labels(knowledge, reply) for reply in replies] == [("K2", "K3"), None, ()]
+    assert [own.labels(reasoning, reply) for reply in replies] == [None, ("R1",), ()]

@@ -10,14 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from benchmarks import handmade, handmade_syneval, test_clrbench
 from evidence import heard
-from rows import each_row, table
+from rows import each_row, table, tabled
 from viva.benchmarks import open_exam
 from viva.benchmarks.basics import spread
 from viva.contracts import Exam
 from viva.errors import DataError, MissingDataError
+from viva.runs.answers import FINER, finer
 from viva.runs.checks import failures, sample
-from viva.types import SCORED, ExamSpec, Failure, Question, Response, Sampling
+from viva.scorers.choice import read_choice
+from viva.scorers.reading import grade_reading
+from viva.types import SCORED, ExamSpec, Failure, Question, Response, Sampling, Score
 
 BENCHMARKS = ("csbench", "cmmlu", "clrbench", "syneval", "infibench")
 PUBLISHED = ("csbench", "cmmlu", "syneval", "infibench")
@@ -92,25 +96,24 @@ def test_the_gold_answers_of_every_sample_pass_the_self_test(most: int) -> None:
 
 def test_a_limit_is_spread_over_the_set_and_changes_no_prompt() -> None:
     groups = {"csbench": "domain", "cmmlu": "subject", "clrbench": "discipline", "syneval": "knowledge_point"}
-    with table() as row:
-        for name, group in groups.items():
-            whole = opened(name, shots=2 if name != "clrbench" else 1)
-            prompts = {one.id: whole.request(one, 0, Sampling()).prompt for one in whole.questions()}
-            there = {one.tags[group] for one in whole.questions()}
+    for (name, group), row in tabled(*groups.items()):
+        whole = opened(name, shots=2 if name != "clrbench" else 1)
+        prompts = {one.id: whole.request(one, 0, Sampling()).prompt for one in whole.questions()}
+        there = {one.tags[group] for one in whole.questions()}
+        with row:
             for limit in (1, 7, 10, 40, 10_000):
-                with row((name, limit)):
-                    part = opened(name, shots=whole.spec.shots, limit=limit)
-                    chosen = list(part.questions())
-                    assert len(chosen) == len(part) == min(limit, len(whole))
-                    ids = {one.id for one in chosen}
-                    assert [one for one in prompts if one in ids] == [one.id for one in chosen], "in their order"
-                    assert all(part.request(one, 0, Sampling()).prompt == prompts[one.id] for one in chosen)
-                    shares = Counter(one.tags[group] for one in chosen)
-                    assert len(shares) == min(limit, len(there))
-                    if name == "syneval":
-                        assert [one.id for one in chosen] == [[*prompts][at] for at in spread(len(whole), limit)]
-                    elif limit < len(whole):
-                        assert max(shares.values()) - min(shares.values()) <= 1, "of each as much as of any other"
+                part = opened(name, shots=whole.spec.shots, limit=limit)
+                chosen = list(part.questions())
+                assert len(chosen) == len(part) == min(limit, len(whole))
+                ids = {one.id for one in chosen}
+                assert [one for one in prompts if one in ids] == [one.id for one in chosen], "in their order"
+                assert all(part.request(one, 0, Sampling()).prompt == prompts[one.id] for one in chosen)
+                shares = Counter(one.tags[group] for one in chosen)
+                assert len(shares) == min(limit, len(there))
+                if name == "syneval":
+                    assert [one.id for one in chosen] == [[*prompts][at] for at in spread(len(whole), limit)]
+                elif limit < len(whole):
+                    assert max(shares.values()) - min(shares.values()) <= 1, "of each as much as of any other"
 
 
 @each_row(
@@ -140,3 +143,103 @@ def test_data_that_are_not_there_are_named_with_how_to_get_them(name: str, said:
         open_exam(spec, tmp_path)
     with pytest.raises(DataError, match="there is no data folder"):
         open_exam(spec, tmp_path / "nowhere")
+
+
+# Sets of our own
+
+
+def _csbench(folder: Path, asked: int, shown: int) -> None:
+    valid = [handmade.record(100 + at) for at in range(shown)]
+    handmade.csbench(folder, "en", [handmade.record(asked)], valid or None)
+
+
+def _cmmlu(folder: Path, asked: int, shown: int) -> None:
+    question = handmade.rows((f"{asked}？", "a", "b", "c", "d", "A"))
+    exemplars = handmade.rows(*((f"e{at}？", "a", "b", "c", "d", "A") for at in range(shown)))
+    handmade.cmmlu(folder, {"arts": question}, {"arts": exemplars} if shown else {})
+
+
+def _clrbench(folder: Path, asked: int, shown: int) -> None:
+    test_clrbench.written(folder, test_clrbench.line("TF", asked))
+    if shown:
+        lines = (test_clrbench.line("TF", 100 + at) for at in range(shown))
+        test_clrbench.written(folder, *lines, name="exemplars.jsonl")
+
+
+def _syneval(folder: Path, asked: int, shown: int) -> None:
+    rows, exemplars = handmade_syneval.rows(), handmade_syneval.exemplars()
+    handmade_syneval.write(folder, rows[asked:], exemplars[-shown:] if shown else [])
+
+
+SETS = {"csbench": _csbench, "cmmlu": _cmmlu, "clrbench": _clrbench, "syneval": _syneval}
+
+
+@each_row(*SETS)
+def test_a_set_is_found_in_a_folder_of_sets_and_its_fingerprint_is_of_what_is_used(
+    name: str, *, tmp_path: Path
+) -> None:
+    def sat(asked: int, shown: int, shots: int) -> str:
+        folder = handmade.fresh(tmp_path) / name
+        folder.mkdir()
+        SETS[name](folder, asked, shown)
+        spec = replace(opened(name).spec, shots=shots)
+        found = [open_exam(spec, place).fingerprint for place in (folder, folder.parent)]
+        assert found[0] == found[1]
+        return found[0]
+
+    assert sat(1, 2, 1) == sat(1, 2, 1)
+    assert len({sat(1, 2, 1), sat(2, 2, 1), sat(1, 1, 1)}) == 3
+    assert (sat(1, 2, 0) == sat(1, 1, 0)) == (name != "syneval"), "whose set is built as a whole"
+    assert sat(1, 0, 0)
+    with pytest.raises(DataError, match=r"dev/arts\.csv is missing|valid\.json is missing|exemplars\.jsonl"):
+        sat(1, 0, 1)
+
+
+@each_row(
+    ("csbench", {"en": {"choice": {"question": "Which? {options}"}}}, "{question}"),
+    ("csbench", {"en": {"choice": {"question": "{question}"}}}, "{options}"),
+    ("csbench", {"en": {"option": "({letter})"}}, "{text}"),
+    ("csbench", {"en": {"option": "{text}"}}, "{letter}"),
+    ("csbench", {"en": {"choice": {"answer": "Answer:"}}}, "{answer}"),
+    ("csbench", {"judge": {"en": {"blank": {"user": "{question} {gold}\n{fence}\n{fence}\nVERDICT: 1?"}}}}, "{answer}"),
+    ("csbench", {"judge": {"en": {"blank": {"user": "{question}\n{fence}\n{answer}\n{fence}\n"}}}}, "{gold}"),
+    ("csbench", {"judge": {"en": {"open": {"user": "{question} {gold}\n{answer}\nVERDICT: 1?"}}}}, "{fence}"),
+    ("cmmlu", {"option": "{letter}."}, "{text}"),
+    ("cmmlu", {"question": "题目：{question}"}, "{options}"),
+    ("syneval", {"FITB": {"block": "{question}"}}, "{sentence}"),
+)
+def test_a_template_that_hides_what_must_be_seen_is_refused(name: str, templates: Any, said: str) -> None:
+    with pytest.raises(DataError) as caught:
+        open_exam(opened(name).spec, None, templates)
+    assert said in str(caught.value)
+
+
+# Details within an outcome
+
+
+GUESS = {"Q→A": 1.0, "Q→R": 0.0}
+
+
+@each_row(
+    ("a guess", "wrong", 0.0, GUESS, "stop", "wrong-reason"),
+    ("half a reason", "partly", 0.5, {**GUESS, "Q→R": 0.5}, "stop", ""),
+    ("half an answer", "wrong", 0.0, {**GUESS, "Q→A": 0.5}, "stop", ""),
+    ("both wrong", "wrong", 0.0, {"Q→A": 0.0, "Q→R": 0.0}, "stop", ""),
+    ("no rationale yet", "ungraded", None, {"Q→A": 1.0}, "stop", ""),
+    ("", "truncated", None, {}, "thinking", "thinking"),
+    ("", "truncated", None, {}, "length", "length"),
+    ("cut off, and right", "right", 1.0, {}, "length", ""),
+    ("several letters", "unparsed", None, {}, "stop", "several"),
+    ("no commitment", "unparsed", None, {}, "stop", ""),
+)
+def test_what_people_look_for_is_told_apart(
+    why: str, outcome: Any, value: Any, parts: Any, stop: Any, word: str
+) -> None:
+    assert finer(Score(value=value, outcome=outcome, parts=parts, explanation=why), stop) == word
+    assert not word or FINER[word][0] in ("", outcome)
+
+
+def test_a_reply_that_names_several_options_is_one_of_several_answers() -> None:
+    reply = "The answer is A and B."
+    score = grade_reading(read_choice(reply), "A", Response(text=reply))
+    assert (score.outcome, finer(score, "stop")) == ("unparsed", "several")

@@ -1,10 +1,5 @@
 """The eight published questions with special rules: answers that earn their points, and near misses."""
 
-import re
-
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from rows import each_row
 from thorough import LONG, SECONDS
 from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM
@@ -102,41 +97,6 @@ def test_a_deployment_is_two_settings_and_no_careless_deletion(matched: tuple[bo
 )  # fmt: skip
 def test_copying_counts_by_what_was_filled_in(detail: str, points: float) -> None:
     assert AFTER_BLANKS["0-0-21"](Points(2.0, 2.0), (detail,)) == Points(points, 2.0)
-
-
-BUTTONS = st.lists(
-    st.sampled_from(["<button ", "<button", ">", "</button>", "\n", "form='my-form'", ' type="submit"', "x"]),
-    max_size=14,
-).map("".join)
-
-
-@settings(max_examples=10 * settings.default.max_examples)
-@given(text=BUTTONS)
-def test_the_button_is_found_as_the_published_expression_finds_it(text: str) -> None:
-    found = [match[1] for match in re.finditer(r"<button (.*)>[\s\S]*</button>", text)]
-    right = any("form='my-form'" in attributes and 'type="submit"' in attributes for attributes in found)
-    assert CUSTOM["0-0-39"](text).points == (3.0 if right else float(bool(found)))
-
-
-PARTS = st.lists(
-    st.sampled_from(
-        ["<Form.Item", "</Form.Item>", "<Switch", "<span>", LINT, COPY, "render: ", "```", "/", ":a?", ":b?", "'", "\n",
-         "});", "console.log(this.newIds)", "<", ">", "border", "-", "t", "0", "2", "²", "٣", "solid", " "]
-    ),
-    max_size=40,
-).map("".join)  # fmt: skip
-
-
-@settings(max_examples=6 * settings.default.max_examples)
-@given(text=PARTS | st.text(max_size=100))
-def test_any_text_gets_points_between_nothing_and_all(text: str) -> None:
-    for handler in CUSTOM.values():
-        points = handler(text)
-        assert 0.0 <= points.points <= points.total
-        assert handler(text) == points
-    for after in (*AFTER_BLANKS.values(), *AFTER_KEYWORDS.values()):
-        points = after(Points(0.0, 1.0), (text, text, text, text))
-        assert 0.0 <= points.points <= points.total
 
 
 PIECES = ["<button ", "<button \n", "<button x", "<", "<border", "<border-t", "```", "/:a?", "<Form.Item", "});"]

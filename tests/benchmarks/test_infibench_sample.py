@@ -39,13 +39,8 @@ def questions() -> dict[str, OwnQuestion]:
 
 
 def metrics(rubric: Rubric) -> list[str]:
-    parts = {
-        "keywords": rubric.keywords,
-        "blank_filling": rubric.blanks,
-        "unit_test": rubric.tests,
-        "similarity": rubric.similarity,
-    }
-    return [name for name, part in parts.items() if part]
+    parts = (rubric.keywords, rubric.blanks, rubric.tests, rubric.similarity)
+    return [name for name, part in zip(METRICS, parts, strict=True) if part]
 
 
 def graded(asked: Sequence[tuple[OwnQuestion, str]]) -> list[Graded]:
@@ -61,16 +56,11 @@ def graded(asked: Sequence[tuple[OwnQuestion, str]]) -> list[Graded]:
     return found
 
 
+METRICS = ("keywords", "blank_filling", "unit_test", "similarity")
 QUICK = ("python", "ruby")
-BY_LANGUAGE = pytest.mark.parametrize(
-    "language",
-    [
-        "",
-        *(pytest.param(one, marks=pytest.mark.sandbox) for one in QUICK),
-        *(pytest.param(one, marks=[pytest.mark.sandbox, pytest.mark.slow]) for one in sorted(TESTED.difference(QUICK))),
-    ],
-)
-"""The language of a question's tests; "" for the questions without."""
+SANDBOXED = [pytest.param(one, marks=[pytest.mark.sandbox, *([] if one in QUICK else [pytest.mark.slow])])
+             for one in sorted(TESTED)]  # fmt: skip
+"""The languages of questions' tests."""
 
 
 def asked_in(language: str) -> list[OwnQuestion]:
@@ -88,26 +78,16 @@ def test_every_file_can_be_read_whole() -> None:
         assert len(file.questions) >= 10, name
 
 
-def test_all_metrics_occur_alone_and_mixed_and_the_tag_names_them() -> None:
-    found = {question.id: metrics(question.rubric) for question in questions().values()}
-    assert {name: " + ".join(one) for name, one in found.items()} == {
-        question.id: question.tags["metric"] for question in questions().values()
-    }
-    kinds = Counter(map(tuple, found.values()))
-    assert {one for kind in kinds if len(kind) == 1 for one in kind} == {
-        "keywords", "blank_filling", "unit_test", "similarity",
-    }  # fmt: skip
-    assert len([kind for kind in kinds if len(kind) > 1]) >= 3
-
-
-def test_every_sandboxed_language_has_unit_tests() -> None:
+def test_every_sandboxed_language_and_metric_occurs_and_tags_name_them() -> None:
     tested = Counter(question.rubric.tests.language for question in questions().values() if question.rubric.tests)
-    assert set(tested) == TESTED
-    assert tested["python"] >= 4
-    assert tested["javascript"] >= 3
+    assert (set(tested), tested["python"] >= 4, tested["javascript"] >= 3) == (TESTED, True, True)
+    kinds = {tuple(metrics(question.rubric)) for question in questions().values()}
+    assert kinds >= {(name,) for name in METRICS}
+    assert len(kinds) >= len(METRICS) + 3
     for question in questions().values():
-        if question.rubric.tests:
-            assert question.tags["language"] == question.rubric.tests.language, question.id
+        assert question.tags["metric"] == " + ".join(metrics(question.rubric)), question.id
+        tests = question.rubric.tests
+        assert tests is None or question.tags["language"] == tests.language, question.id
 
 
 def test_the_readme_counts_right() -> None:
@@ -117,7 +97,7 @@ def test_the_readme_counts_right() -> None:
     assert f"with {examples} example answers" in readme
     for name, file in files().items():
         counted = Counter(metric for question in file.questions for metric in metrics(question.rubric))
-        row = [len(file.questions), *(counted[one] for one in ("keywords", "blank_filling", "unit_test", "similarity"))]
+        row = [len(file.questions), *(counted[one] for one in METRICS)]
         assert f"| `{name}` | {' | '.join(map(str, row))} |" in readme
     levels = Counter(question.tags["level"] for question in questions().values())
     assert f"({', '.join(str(levels[level]) for level in '1234')} and {levels['5']} questions)" in readme
@@ -137,7 +117,7 @@ def tried(question: OwnQuestion, *, quick: bool) -> list[Example]:
     return [kinds["full"], kinds["none"]]
 
 
-@BY_LANGUAGE
+@pytest.mark.parametrize("language", ["", *SANDBOXED])  # "" for the questions without tests
 def test_every_example_scores_what_it_says(language: str, pytestconfig: pytest.Config) -> None:
     quick = bool(pytestconfig.getoption("quick"))
     asked = [(question, example) for question in asked_in(language) for example in tried(question, quick=quick)]
@@ -180,15 +160,10 @@ def answers() -> dict[str, list[str]]:
 
 
 def test_the_answer_file_has_three_groups_of_ten_for_each_of_its_questions() -> None:
-    assert all(set(row) == {"case", "sample", "text"} for row in rows())
     numbers = [(row["case"], row["sample"]) for row in rows()]
     assert numbers == [(case, sample) for case in answers() for sample in range(30)]
     assert set(answers()) == set(BEST)
-    assert len(questions()) == sum(len(file.questions) for file in files().values()) >= 36
-    assert {metric for case in answers() for metric in metrics(questions()[case].rubric)} == {
-        "keywords", "blank_filling", "unit_test", "similarity",
-    }  # fmt: skip
-    assert "" in {text for texts in answers().values() for text in texts}
+    assert {metric for case in answers() for metric in metrics(questions()[case].rubric)} == set(METRICS)
 
 
 BEST = {

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import viva
-from rows import table, tables_beside
+from rows import each_row, tables_beside
 from viva.benchmarks import open_exam
 from viva.errors import VivaError
 from viva.studies.extraction import read_row
@@ -48,16 +48,15 @@ def test_a_set_brings_its_own_prompts(folder: Path) -> None:
     assert [defect.kind for defect in exam.defects] == ["no word list"]
 
 
-def test_errors_list_what_is_known(folder: Path) -> None:
-    with table() as row:
-        for language, said in (
-            ("it", "en, zh, de, fr; a set in another one is a folder CSBench-IT"),
-            ("../es", "is unknown; there are en, zh, de, fr"),
-        ):
-            with row(language), pytest.raises(VivaError, match=said):
-                viva.run("csbench", language=language, data=folder, model="baseline/first")
-        with row("cmmlu"), pytest.raises(VivaError, match="cmmlu has no language 'es'; it has: zh"):
-            viva.run("cmmlu", language="es", model="baseline/first")
+@each_row(
+    ("csbench", "it", "en, zh, de, fr; a set in another one is a folder CSBench-IT"),
+    ("csbench", "../es", "is unknown; there are en, zh, de, fr"),
+    ("cmmlu", "es", "cmmlu has no language 'es'; it has: zh"),
+)
+def test_errors_list_what_is_known(benchmark: str, language: str, said: str, *, folder: Path) -> None:
+    data = folder if benchmark == "csbench" else None
+    with pytest.raises(VivaError, match=said):
+        viva.run(benchmark, language=language, data=data, model="baseline/first")
 
 
 def test_a_question_file_says_its_language(tmp_path: Path) -> None:
@@ -85,11 +84,9 @@ def test_replies_in_a_language_without_words_are_read_and_it_is_said() -> None:
     assert "note" not in read_row(json.dumps({"kind": "choice", "reply": "(C)", "language": "fr"}).encode(), "line 1")
 
 
-def test_what_is_a_language_tag() -> None:
-    with table() as row:
-        for text in ("es", "pt-BR", "zh-Hant-TW", "yue"):
-            with row(text):
-                assert is_language_tag(text)
-        for text in ("", "E", "es\n", "../x", "es-", "english", "es_ES", "<b>", "es/.."):
-            with row(text):
-                assert not is_language_tag(text)
+@each_row(
+    *((text, True) for text in ("es", "pt-BR", "zh-Hant-TW", "yue")),
+    *((text, False) for text in ("", "E", "es\n", "../x", "es-", "english", "es_ES", "<b>", "es/..")),
+)
+def test_what_is_a_language_tag(text: str, is_one: bool) -> None:
+    assert is_language_tag(text) == is_one

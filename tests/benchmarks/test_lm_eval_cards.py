@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import tabled
+from rows import each_row, tabled
 from viva.benchmarks import CARD, open_exam
 from viva.benchmarks.card.cards import ExamCard
 from viva.benchmarks.card.cardtable import typed
@@ -57,10 +57,15 @@ METALS = [{"q": f" Which is {at}? ", "o": ["iron", "zinc", "lead"][: 2 + at % 2]
 SUMS = [{"q": f"{at} + 1000", "n": at + 1000, "why": "So"} for at in range(4)]
 
 
+def written(folder: Path, **files: list[dict[str, Any]]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, rows in files.items():
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
 def made(folder: Path, said: str, test: list[dict[str, Any]], train: list[dict[str, Any]] | None = None) -> Path:
     """The card of a task with its rows."""
-    for name, listed in (("test", test), ("train", train or test)):
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in listed))
+    written(folder, test=test, train=train or test)
     (folder / "task.yaml").write_text(said)
     init_from_lm_eval(folder / "task.yaml", None, folder / "card.yaml")
     return folder / "card.yaml"
@@ -143,13 +148,9 @@ def test_what_a_task_says_of_exemplars_and_ways_of_asking(tmp_path: Path) -> Non
 
 
 def test_rows_that_make_no_question_are_left_out_and_the_others_stay(tmp_path: Path) -> None:
-    bad: list[dict[str, Any]] = [
-        {"q": "no gold", "o": ["a", "b"], "a": "c"},
-        {"q": "no options", "o": "x", "a": "x"},
-        {"q": 3, "o": ["a", "b"], "a": "a"},
-        {"o": ["a", "b"], "a": "a"},
-        {"q": "one", "o": ["a"], "a": "a"},
-    ]
+    sound = {"q": "?", "o": ["a", "b"], "a": "a"}
+    bad = [sound | {"a": "c"}, sound | {"o": "x", "a": "x"}, sound | {"q": 3}, {"o": ["a", "b"], "a": "a"},
+           sound | {"o": ["a"]}]  # fmt: skip
     exam = exam_of(made(tmp_path, CHOICE, [*METALS, *bad]), choose="likelihood")
     kinds = [defect.kind for defect in exam.defects if defect.action == "unsound"]
     assert sorted(kinds) == ["a template fails"] * 4 + ["too few options"]
@@ -173,6 +174,7 @@ def test_what_a_card_cannot_say_is_one_sentence_with_the_next_step(tmp_path: Pat
         (WRITTEN.replace("first_n", "balanced"), "no sampler 'balanced'"),
         (WRITTEN.replace("take_first}", "majority_vote}"), "has not the filter 'last'"),
         (WRITTEN.replace("{function: take_first}", "{function: lowercase}"), "does not end in take_first"),
+        (WRITTEN.replace("#### (-?[0-9,]+)", "(").replace("{{why}} #### {{n}}", "{{a}}"), "a pattern of the card"),
         (CHOICE.replace('"Q: {{q.strip()}}\\nA:"', "0"), "`doc_to_text` is a number"),
         (CHOICE.replace('"{{o}}"', "[no, yes]"), r"Expected `str`, got `bool` - at `\$.doc_to_choice\[0\]`"),
         (CHOICE + "doc_to_txt: x", "unknown field `doc_to_txt`"),
@@ -189,8 +191,7 @@ def test_what_a_card_cannot_say_is_one_sentence_with_the_next_step(tmp_path: Pat
     ):
         with row:
             (tmp_path / "task.yaml").write_text(said)
-            for name in ("test", "train"):
-                (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in METALS))
+            written(tmp_path, test=METALS, train=METALS)
             with pytest.raises(VivaError, match=wanted):
                 init_from_lm_eval(tmp_path / "task.yaml", None, tmp_path / "card.yaml")
             assert not (tmp_path / "card.yaml").exists()
@@ -201,11 +202,8 @@ def test_includes_tags_and_folders(tmp_path: Path) -> None:
         CHOICE.replace("json", "org/metals").replace("task: metals", "dataset_name: en")
     )
     (tmp_path / "task.yaml").write_text("include: base.yaml\ntag: [a, b]\ntask: mine\ndoc_to_text: '{{q}}?'\n")
-    rows_of = {"test_r1": METALS[:2], "train_r1": METALS[2:]}
-    for folder, named in (("data/en", {"test": METALS, "train": METALS}), ("rounds/en", rows_of)):
-        (tmp_path / folder).mkdir(parents=True)
-        for name, listed in named.items():
-            (tmp_path / folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in listed))
+    written(tmp_path / "data" / "en", test=METALS, train=METALS)
+    written(tmp_path / "rounds" / "en", test_r1=METALS[:2], train_r1=METALS[2:])
     said = init_from_lm_eval(tmp_path / "task.yaml", None, tmp_path / "bare.yaml")
     assert "hf download org/metals --repo-type dataset --local-dir DIR" in said
     said = init_from_lm_eval(tmp_path / "task.yaml", tmp_path / "data", tmp_path / "card.yaml")
@@ -222,48 +220,41 @@ def test_includes_tags_and_folders(tmp_path: Path) -> None:
 def test_rows_have_the_columns_and_numbers_of_one_table(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"x": 1, "y": 2}\n{"x": 2.5}\n{"x": 3, "z": "1"}\n')
     (tmp_path / "b.csv").write_text("n,m,t,f,s\n1,1,True,.5,a\n2,,false,2,\n-3,4,TRUE,1e2,7\n")
-    assert [row for _, _, row in typed([tmp_path / "a.jsonl"])] == [
-        {"x": 1.0, "y": 2, "z": None}, {"x": 2.5, "y": None, "z": None}, {"x": 3.0, "y": None, "z": "1"},
-    ]  # fmt: skip
-    found = [list(map(repr, row.values())) for _, _, row in typed([tmp_path / "b.csv"])]
-    assert found == [
-        ["1", "1.0", "True", "0.5", "'a'"],
-        ["2", "None", "False", "2.0", "None"],
-        ["-3", "4.0", "True", "100.0", "'7'"],
-    ]  # fmt: skip
+    found = {
+        name: [[*map(repr, row.values())] for *_, row in typed([tmp_path / name])] for name in ("a.jsonl", "b.csv")
+    }
+    assert found == {
+        "a.jsonl": [["1.0", "2", "None"], ["2.5", "None", "None"], ["3.0", "None", "'1'"]],
+        "b.csv": [["1", "1.0", "True", "0.5", "'a'"], ["2", "None", "False", "2.0", "None"],
+                  ["-3", "4.0", "True", "100.0", "'7'"]],
+    }  # fmt: skip
 
 
 def test_exemplars_that_are_not_there_are_said_and_the_card_stays(tmp_path: Path) -> None:
     (tmp_path / "task.yaml").write_text(WRITTEN)
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in SUMS))
-    said = init_from_lm_eval(tmp_path / "task.yaml", tmp_path / "rows.jsonl", tmp_path / "card.yaml")
-    assert "its 1 exemplars are not there yet" in said
-    assert len(requests(tmp_path / "card.yaml")) == 4
-    (tmp_path / "train.jsonl").write_text(json.dumps(SUMS[0]) + "\n")
-    said = init_from_lm_eval(tmp_path / "task.yaml", tmp_path / "rows.jsonl", tmp_path / "other.yaml")
-    assert "not there" not in said
-    assert len(requests(tmp_path / "other.yaml", shots=1)) == 4
+    written(tmp_path, rows=SUMS)
+    for name, shots, missing in (("card", 0, True), ("other", 1, False)):
+        said = init_from_lm_eval(tmp_path / "task.yaml", tmp_path / "rows.jsonl", tmp_path / f"{name}.yaml")
+        assert ("its 1 exemplars are not there yet" in said) == missing
+        assert len(requests(tmp_path / f"{name}.yaml", shots=shots)) == 4
+        written(tmp_path, train=SUMS[:1])
 
 
-def test_templates_are_kept_from_the_machine_and_bounded() -> None:
+@each_row(
+    ("{{ ''.__class__.__mro__[1].__subclasses__() }}", "SecurityError|UndefinedError"),
+    ("{{ cycler.__init__.__globals__.os.popen('id').read() }}", "SecurityError|UndefinedError"),
+    ("{% include '/etc/passwd' %}", "TypeError|no loader"),
+    ("{{ 'a' * 10 ** 10 }}", "MemoryError|memory"),
+    ("{{ 'ab' * 3 * 10 ** 6 }}", "characters"),
+    ("{{ missing }}", "'missing' is undefined"),
+    ("{{ x", "TemplateSyntaxError"),
+)
+def test_templates_are_kept_from_the_machine_and_bounded(template: str, why: str) -> None:
     fields = {"target": "{{ 1 }}"}
-    for (template, why), row in tabled(
-        *{
-            "{{ ''.__class__.__mro__[1].__subclasses__() }}": "SecurityError|UndefinedError",
-            "{{ cycler.__init__.__globals__.os.popen('id').read() }}": "SecurityError|UndefinedError",
-            "{% include '/etc/passwd' %}": "TypeError|no loader",
-            "{{ 'a' * 10 ** 10 }}": "MemoryError|memory",
-            "{{ 'ab' * 3 * 10 ** 6 }}": "characters",
-            "{{ missing }}": "'missing' is undefined",
-            "{{ x": "TemplateSyntaxError",
-        }.items()
-    ):
-        with row, pytest.raises(TemplateError, match=why):
-            render({"x": "a" * 60 + "b"}, {"text": template, **fields}, choices=False)
-    assert render({"x": "a1"}, {"text": "{{ x | regex_replace('[0-9]', '') }}\n", **fields}, choices=True) == {
-        "text": "a\n",
-        "target": 1,
-    }
+    with pytest.raises(TemplateError, match=why):
+        render({"x": "a" * 60 + "b"}, {"text": template, **fields}, choices=False)
+    made = render({"x": "a1"}, {"text": "{{ x | regex_replace('[0-9]', '') }}\n", **fields}, choices=True)
+    assert made == {"text": "a\n", "target": 1}
 
 
 @pytest.mark.slow
@@ -278,12 +269,6 @@ def test_what_goes_on_for_ever_ends(tmp_path: Path) -> None:
     exam = exam_of(card)
     score = exam.score(next(iter(exam.questions())), Response(text="x" * 60 + "y"))
     assert (score.outcome, score.explanation) == ("unparsed", "a pattern of the card takes more than 1 s on this reply")
-
-
-def test_a_pattern_that_is_none_is_said(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="a pattern of the card cannot be used"):
-        made(tmp_path, WRITTEN.replace("#### (-?[0-9,]+)", "("), SUMS)
-    assert not (tmp_path / "card.yaml").exists()
 
 
 @given(st.text(), st.sampled_from(["(a)|(b)?", "[^ ]+", "^(.*?)$", "x*"]), st.integers(-2, 2))

@@ -132,27 +132,23 @@ def test_an_example_that_scores_otherwise_is_reported(answer: str, wanted: objec
         assert problem.text.startswith(found)
 
 
-def test_what_cannot_be_known_here_is_a_warning() -> None:
-    rubric = Rubric(keywords=words(1).keywords, judge=JudgePart(reference="x"))
-    (problem,) = check_examples(question(rubric, Example("a", "full", 7)), by_rubric)
-    assert (problem.severity, problem.text) == ("warning", "not checked: no judge was asked")
+def refusing(own: OwnQuestion, answer: str) -> Graded:
+    if answer == "a":
+        raise VivaError("no")
+    return Graded(share=1.0, points=1.0, total=1.0, parts={"keywords": Points(1.0, 1.0)})
 
 
-def test_what_can_never_be_graded_is_an_error() -> None:
-    items = (Keyword(rule=Literally("a")), Keyword(rule=When(Literally("a"), "item x")))
-    (problem,) = check_examples(question(Rubric(keywords=items), Example("a", "full", 7)), by_rubric)
-    assert problem.severity == "error"
-    assert problem.text.startswith("cannot be graded")
-
-
-def test_a_grader_that_refuses_is_an_error_of_its_example_only() -> None:
-    def refusing(own: OwnQuestion, answer: str) -> Graded:
-        if answer == "a":
-            raise VivaError("no")
-        return Graded(share=1.0, points=1.0, total=1.0, parts={"keywords": Points(1.0, 1.0)})
-
-    problems = check_examples(question(words(1), Example("a", "full", 7), Example("b", "full", 8)), refusing)
-    assert [(problem.line, problem.text) for problem in problems] == [(7, "cannot be graded: no")]
+def test_what_cannot_be_known_here_is_a_warning_and_what_can_never_be_graded_an_error() -> None:
+    judged = Rubric(keywords=words(1).keywords, judge=JudgePart(reference="x"))
+    never = Rubric(keywords=(Keyword(rule=Literally("a")), Keyword(rule=When(Literally("a"), "item x"))))
+    examples = Example("a", "full", 7), Example("b", "full", 8)
+    found = [
+        check_examples(question(rubric, *examples), grader)
+        for rubric, grader in ((judged, by_rubric), (never, by_rubric), (words(1), refusing))
+    ]
+    assert {(one.severity, one.text) for one in found[0]} == {("warning", "not checked: no judge was asked")}
+    assert (found[1][0].severity, found[1][0].text[:16]) == ("error", "cannot be graded")
+    assert [(one.line, one.text) for one in found[2]] == [(7, "cannot be graded: no")], "of this example only"
 
 
 def test_a_hostile_detail_stays_short_and_in_one_line() -> None:

@@ -1,18 +1,21 @@
 """Question files that look right. Each row has the expected line, message and severity."""
 
-from collections.abc import Iterator
+import json
+import re
 from pathlib import Path
 from textwrap import dedent
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from rows import each_row, tabled, tables_beside
-from viva.benchmarks.custom.questionloading import read_questions
-from viva.benchmarks.custom.questionmodel import Problem
+from viva.benchmarks.custom.questionloading import read_content, read_questions
+from viva.benchmarks.custom.questionmodel import Problem, QuestionFile
 from viva.benchmarks.custom.traps import Patience, is_slow
 from viva.benchmarks.infibench.caseset import read_cases
 from viva.scorers.rubric import patterns
+from viva.types import Call
 
 QUESTION = """\
 questions:
@@ -168,30 +171,16 @@ def test_slow_expressions_are_found_out_on_any_machine(monkeypatch: pytest.Monke
             assert is_slow(pattern, Patience())
 
 
-def test_expressions_that_people_write_are_not_slow_on_any_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "SECONDS", patterns.SECONDS / 5)
-    for pattern, row in tabled(".*a.*b.*c", r"\bfoo\s*\(.*\)\s*;", "(ab)*c", r"\w+\s+\w+\s+\w+", r"<b>[\s\S]*</b>"):
-        with row:
-            assert not is_slow(pattern, Patience())
-
-
-def expressions(value: object) -> Iterator[str]:
-    """All regular expressions of a rubric, as plain values."""
-    if isinstance(value, dict):
-        if value.get("type") == "regex":
-            yield value["pattern"]
-        for part in value.values():
-            yield from expressions(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from expressions(part)
-
-
-def test_no_published_expression_is_slow(published: Path) -> None:
-    cases, _, _ = read_cases(published / "infibench")
-    found = set(expressions(msgspec.to_builtins(cases)))
+def test_expressions_that_people_write_are_not_slow_on_any_machine(
+    published: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = msgspec.json.encode(read_cases(published / "infibench")[0])
+    found = {json.loads(text) for text in re.findall(rb'(?<="pattern":)"(?:[^"\\]|\\.)*"', cases)}
     assert len(found) > 60
     assert not [pattern for pattern in found if is_slow(pattern, Patience())]
+    monkeypatch.setattr(patterns, "SECONDS", patterns.SECONDS / 5)
+    for pattern in (".*a.*b.*c", r"\bfoo\s*\(.*\)\s*;", "(ab)*c", r"\w+\s+\w+\s+\w+", r"<b>[\s\S]*</b>"):
+        assert not is_slow(pattern, Patience()), pattern
 
 
 GOOD = QUESTION + "      keywords: [yes, indeed]\n" + EXAMPLES
@@ -238,44 +227,95 @@ def test_a_file_that_is_not_quite_one_says_where(name: str, text: str, line: int
     assert [problem.line for problem in errors if word in problem.text] == [line], "\n".join(map(str, problems))
 
 
-def test_questions_that_ask_the_same_are_named(tmp_path: Path) -> None:
-    again = GOOD.split("\n", 1)[1].replace("id: one", "id: two")
-    (problem,) = problems_of(GOOD + again, tmp_path)
-    assert (problem.line, problem.severity) == (9, "warning")
-    assert "asks the same as one" in problem.text
-
-
 def test_a_test_that_defines_the_answer_itself_is_named(tmp_path: Path) -> None:
-    text = (
-        "questions:\n  - id: one\n    question: Write total(xs).\n    grading:\n"
-        "      tests:\n        language: python\n"
-        "        cases:\n          - assert total([1]) == 1\n          - |\n            def total(xs):\n"
-        "                return sum(xs)\n            assert total([1]) == 1\n" + EXAMPLES
-    )
+    defined = json.dumps("def total(xs):\n    return sum(xs)\nassert total([1]) == 1")
+    tests = f"tests:\n  language: python\n  cases:\n    - assert total([1]) == 1\n    - {defined}\n"
+    text = graded_by(tests).replace("What is asked?", "Write total(xs).") + EXAMPLES
     (problem,) = problems_of(text, tmp_path)
     assert (problem.line, problem.severity) == (9, "warning")
     assert "`total`" in problem.text
 
 
 def test_all_problems_are_said_at_once_and_in_order(tmp_path: Path) -> None:
-    text = (
-        GOOD.replace("id: one", "id: o n e").replace("[yes, indeed]", "{yes: 1}").replace("score: none", "score: ten")
-    )
-    problems = problems_of(text, tmp_path)
-    assert [problem.line for problem in problems] == [2, 5, 8]
+    wrong = {"id: one": "id: o n e", "[yes, indeed]": "{yes: 1}", "score: none": "score: ten"}
+    text = GOOD
+    for right, slip in wrong.items():
+        text = text.replace(right, slip)
+    assert [problem.line for problem in problems_of(text, tmp_path)] == [2, 5, 8]
     (bell,) = problems_of(GOOD.replace("asked", "as\x07ked"), tmp_path)
     assert (bell.line, bell.column) == (3, 25)
-
-
-def test_a_question_with_an_error_is_left_out_and_the_others_stay(tmp_path: Path) -> None:
-    path = tmp_path / "questions.yaml"
-    path.write_text(GOOD + GOOD.split("\n", 1)[1].replace("id: one", "id: two").replace("keywords", "keyword"))
-    read = read_questions(path)
-    assert [question.id for question in read.questions] == ["one"]
+    said = problems_of(GOOD.replace("one", '"\\e[31mred\\u202e"').replace("keywords:", '"\\e[2Jkey":'), tmp_path)
+    assert all(str(problem).isprintable() for problem in said), "hostile text is shown harmlessly"
+    two = GOOD + GOOD.split("\n", 1)[1].replace("id: one", "id: two")
+    (again,) = problems_of(two, tmp_path)
+    assert (again.line, again.severity, "asks the same as one" in again.text) == (9, "warning", True)
+    head, _, tail = two.rpartition("keywords")
+    (tmp_path / "questions.yaml").write_text(f"{head}keyword{tail}")
+    read = read_questions(tmp_path / "questions.yaml")
+    assert [question.id for question in read.questions] == ["one"], "the others stay"
     assert [problem.line for problem in read.errors] == [12]
 
 
-def test_messages_show_hostile_text_harmlessly(tmp_path: Path) -> None:
-    text = GOOD.replace("id: one", 'id: "\\e[31mred\\u202e"').replace("keywords:", '"\\e[2Jkey":')
-    said = "\n".join(str(problem) for problem in problems_of(text, tmp_path))
-    assert said.isprintable() or not [c for c in said if not c.isprintable() and c != "\n"]
+# Tests written as calls: allowed forms, and errors for others
+
+
+TABLES = tables_beside(__file__)
+
+CALLED = """
+questions:
+  - id: a
+    question: Write solve.
+    grading:
+      tests:
+        language: python
+        {tests}
+    examples:
+      - {{answer: "x", score: full}}
+      - {{answer: "y", score: none}}
+"""
+
+
+def read(tests: str, suffix: str = ".yaml") -> QuestionFile:
+    return read_content(CALLED.format(tests=tests).encode(), Path("q" + suffix))
+
+
+WRITTEN = [
+    ("3", 3),
+    ("-3.5", -3.5),
+    ('"3"', "3"),
+    ("true", True),
+    ("null", None),
+    ("word", "word"),
+    (".nan", {"$float": "nan"}),
+    ("123456789012345678901234567890", 123456789012345678901234567890),
+    ("[1, [a]]", [1, ["a"]]),
+    ("{a: 1, $$b: 2}", {"a": 1, "$$b": 2}),
+    ("{$tuple: [1, 2]}", {"$tuple": [1, 2]}),
+    ("{$map: [[1, x]]}", {"$map": [[1, "x"]]}),
+    ("{$bytes: eA==}", {"$bytes": "eA=="}),
+]
+
+
+def test_calls_are_read_with_their_values() -> None:
+    for (written, value), row in tabled(*WRITTEN):
+        with row:
+            found = read(f"calls: [{{call: A.f, args: [{written}], returns: {written}, within: 0.5}}]")
+            assert [problem.text for problem in found.errors] == []
+            tests = found.questions[0].rubric.tests
+            assert tests is not None
+            assert tests.tests[0].calls == (Call(call="A.f", args=(value,), returns=value, within=0.5),)
+    found = read(
+        "calls: [{call: f}, {call: f, raises: true}]\n        cases: [{calls: [{call: f, raises: E}], weight: 2}]"
+    )
+    tests = found.questions[0].rubric.tests
+    assert tests is not None
+    assert [test.weight for test in tests.tests] == [2, 1]
+    assert [[(call.returns, call.raises) for call in test.calls] for test in tests.tests] == [
+        [(UNSET, "E")],
+        [(UNSET, ""), (UNSET, True)],
+    ]
+
+
+@each_row(*TABLES["wrong"])
+def test_what_is_wrong_with_calls_is_said(written: str, said: str) -> None:
+    assert any(said in problem.text for problem in read(written).errors), read(written).problems

@@ -69,31 +69,22 @@ def test_a_reply_may_be_as_long_as_the_context_leaves(context: int | None, limit
     ("I'm sorry, but I can't help with that.", 0.0, "refused"),
     ("I'm sorry, but I can't help with beta.", 0.75, "partly"),
     (" \n", None, "empty"),
-)
-def test_points_become_shares_and_a_refusal_without_points_is_one(text: str, value: float | None, outcome: str) -> None:
-    found = score(KEYWORDS, text)
-    assert (found.value, found.outcome) == (value, outcome)
-
-
-def test_an_answer_cut_off_before_it_earned_anything_is_truncated() -> None:
-    exam = exam_of(KEYWORDS)
-    found = exam.score(next(exam.questions()), Response(text="well", stop_reason="length"))
-    assert (found.value, found.outcome) == (0.0, "truncated")
-
-
-def test_as_published_an_empty_answer_is_graded_like_any_other() -> None:
-    found = score(KEYWORDS, "", as_published=True)
-    assert (found.value, found.outcome) == (0.0, "empty")
-
-
-@each_row(
     ("<think>alpha? beta?</think>neither", 0.0, "wrong"),
     ("<think>neither</think>alpha and beta", 1.0, "right"),
     ("<think>alpha, beta, and so on", None, "empty"),
 )
-def test_thinking_earns_nothing(text: str, value: float | None, outcome: str) -> None:
+def test_points_become_shares_and_neither_a_refusal_nor_thinking_earns_any(
+    text: str, value: float | None, outcome: str
+) -> None:
     found = score(KEYWORDS, text)
-    assert (found.value, found.outcome, score(KEYWORDS, text, as_published=True).value) == (value, outcome, 1.0)
+    assert (found.value, found.outcome) == (value, outcome)
+    if "<think>" in text:
+        assert score(KEYWORDS, text, as_published=True).value == 1.0
+    silent = score(KEYWORDS, "", as_published=True)
+    assert (silent.value, silent.outcome) == (0.0, "empty"), "graded like any other"
+    exam = exam_of(KEYWORDS)
+    cut = exam.score(next(exam.questions()), Response(text="well", stop_reason="length"))
+    assert (cut.value, cut.outcome) == (0.0, "truncated")
 
 
 def test_an_outage_and_a_question_without_a_rule_are_unscored() -> None:
@@ -130,13 +121,11 @@ def test_a_program_that_was_not_run_is_never_a_zero(missing: Any) -> None:
 
 
 def test_an_answer_says_whether_a_program_of_its_shared_a_process_with_its_test() -> None:
-    apart, beside, old = (
-        Execution("passed", isolation="separate"),
-        Execution("passed", isolation="shared"),
-        msgspec.json.decode(b'{"verdict":"passed"}', type=Execution),
-    )
-    rows = [((apart, apart), "separate"), ((apart, beside), "shared"), ((old, old), ""), ((old, apart), "separate")]
-    for executions, isolation in rows:
+    apart, beside = (Execution("passed", isolation=kind) for kind in ("separate", "shared"))  # type: ignore[arg-type]
+    old = msgspec.json.decode(b'{"verdict":"passed"}', type=Execution)
+    for executions, isolation in (
+        ((apart, apart), "separate"), ((apart, beside), "shared"), ((old, old), ""), ((old, apart), "separate"),
+    ):  # fmt: skip
         assert score(TESTS, FENCED, executions=executions).isolation == isolation
     assert b"isolation" not in msgspec.json.encode(old)
 

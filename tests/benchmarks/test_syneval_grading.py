@@ -14,7 +14,7 @@ from viva.benchmarks.syneval.facts import Item
 from viva.benchmarks.syneval.syneval import behind_quote, grade, shown_phrase
 from viva.contracts import Exam
 from viva.scorers.spans import tokens
-from viva.types import SCORED, Response, Score
+from viva.types import Response, Score
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -29,34 +29,60 @@ def score(sat: Exam, part: str, text: str, stop: str = "stop") -> Score:
     return sat.score(question, Response(text=text, stop_reason=stop))  # type: ignore[arg-type]
 
 
+BASE: dict[str, Any] = {"form": "base"}
+PUBLISHED: dict[str, Any] = {"as_published": True}
 TRUE, SUBJECT, VERB = "0-GS-TF-0", "0-GS-FITB", "0-MVP-FITB"
 """The gold answers are true, "the gardener", "gave"; and of 0-GS-MC it is A."""
-READ: list[tuple[str, str, float | None, str]] = [
-    (TRUE, "TRUE.", 1.0, "right"),
-    (TRUE, "The answer is “True”", 1.0, "right"),
-    (TRUE, "False", 0.0, "wrong"),
-    (TRUE, "Maybe.", None, "unparsed"),
-    (TRUE, " \n", None, "empty"),
-    ("0-GS-MC", "(A)", 1.0, "right"),
-    ("0-GS-MC", "The gardener", 1.0, "right"),
-    ("0-GS-MC", "A lantern", 0.0, "wrong"),
-    ("0-GS-MC", "The answer is “B.”", 0.0, "wrong"),
-    ("0-GS-MC", "A or B", None, "unparsed"),
-    (SUBJECT, "“The gardener” is the grammatical subject of “gave”.", 1.0, "right"),
-    (SUBJECT, "The grammatical subject of “gave” is “the gardener”.", 1.0, "right"),
-    (SUBJECT, "gardener", 1 / 3, "partly"),
-    (SUBJECT, "ripe pears", 0.0, "wrong"),
-    (VERB, "The gardener is the subject of “gave”.", 1.0, "right"),
+
+
+READ: list[tuple[dict[str, Any], str, str, float | None, str]] = [
+    ({}, TRUE, "TRUE.", 1.0, "right"),
+    ({}, TRUE, "The answer is “True”", 1.0, "right"),
+    ({}, TRUE, "False", 0.0, "wrong"),
+    ({}, TRUE, "Maybe.", None, "unparsed"),
+    ({}, TRUE, " \n", None, "empty"),
+    ({}, "0-GS-MC", "(A)", 1.0, "right"),
+    ({}, "0-GS-MC", "The gardener", 1.0, "right"),
+    ({}, "0-GS-MC", "A lantern", 0.0, "wrong"),
+    ({}, "0-GS-MC", "The answer is “B.”", 0.0, "wrong"),
+    ({}, "0-GS-MC", "A or B", None, "unparsed"),
+    ({}, SUBJECT, "“The gardener” is the grammatical subject of “gave”.", 1.0, "right"),
+    ({}, SUBJECT, "The grammatical subject of “gave” is “the gardener”.", 1.0, "right"),
+    ({}, SUBJECT, "gardener", 1 / 3, "partly"),
+    ({}, SUBJECT, "ripe pears", 0.0, "wrong"),
+    ({}, VERB, "The gardener is the subject of “gave”.", 1.0, "right"),
+    # base models go on inside a quotation mark, and are read up to the mark or the line's end
+    (BASE, TRUE, "True”", 1.0, "right"),
+    (BASE, TRUE, "False”\n\nSentence: It rained.\nAnswer: The answer is “True”", 0.0, "wrong"),
+    (BASE, "0-GS-MC", "A.”", 1.0, "right"),
+    (BASE, "0-GS-MC", "B.” because A. is wrong", 0.0, "wrong"),
+    (BASE, SUBJECT, "The gardener”", 1.0, "right"),
+    (BASE, SUBJECT, "The gardener”. The direct object is “ripe pears”", 1.0, "right"),
+    (BASE, SUBJECT, "The gardener\nSentence: Next.", 1.0, "right"),
+    (BASE, SUBJECT, "The answer is “the gardener”", 1.0, "right"),
+    (PUBLISHED, TRUE, "true.", 1.0, "right"),  # the readings are in test_syneval_published.py
+    (PUBLISHED, TRUE, "Yes", 0.0, "wrong"),
+    (PUBLISHED, TRUE, "TRUE", None, "unparsed"),
+    (PUBLISHED, "0-GS-MC", "A lantern", 1.0, "right"),
+    (PUBLISHED, "0-GS-MC", "(A)", None, "unparsed"),
+    (PUBLISHED, SUBJECT, "The subject of “gave” is “the gardener”.", 1.0, "right"),
+    (PUBLISHED, SUBJECT, "Sure.\nthe gardener", 0.0, "wrong"),
+    (PUBLISHED, SUBJECT, " \n", None, "empty"),
+    # a base model is read with the words before its own; where nothing is quoted, the line is: two words of six
+    (BASE | PUBLISHED, TRUE, "True”", 1.0, "right"),
+    (BASE | PUBLISHED, "0-GS-MC", "A.”", 1.0, "right"),
+    (BASE | PUBLISHED, SUBJECT, "The gardener”", 1.0, "right"),
+    (BASE | PUBLISHED, SUBJECT, "The gardener", 0.25, "partly"),
 ]
 
 
 def test_what_a_reply_commits_to(folder: Path) -> None:
-    sat = exam(folder)
-    for (part, text, value, outcome), row in tabled(*READ):
+    for (settings, part, text, value, outcome), row in tabled(*READ):
         with row:
-            found = score(sat, part, text)
+            found = score(exam(folder, **settings), part, text)
             assert found.outcome == outcome
             assert found.value == (value if value is None else pytest.approx(value))
+            assert "as_published" not in settings or "as published" in found.explanation
 
 
 def blank(reply: str, *golds: str, stop: str = "stop", **over: Any) -> Score:
@@ -97,28 +123,6 @@ def test_what_was_not_read_earns_nothing_and_says_why() -> None:
             assert (found.value, found.outcome, found.parts) == (None, outcome, {})
 
 
-# Base models go on inside a quotation mark
-
-
-BASE: list[tuple[str, str, float]] = [
-    (TRUE, "True”", 1.0),
-    (TRUE, "False”\n\nSentence: It rained.\nQuestion: “It” is true.\nAnswer: The answer is “True”", 0.0),
-    ("0-GS-MC", "A.”", 1.0),
-    ("0-GS-MC", "B.” because A. is wrong", 0.0),
-    (SUBJECT, "The gardener”", 1.0),
-    (SUBJECT, "The gardener”. The direct object is “ripe pears”", 1.0),
-    (SUBJECT, "The gardener\nSentence: Next.", 1.0),
-    (SUBJECT, "The answer is “the gardener”", 1.0),
-]
-
-
-def test_what_a_base_model_writes_up_to_the_mark_or_the_line_end(folder: Path) -> None:
-    sat = exam(folder, form="base")
-    for (part, text, value), row in tabled(*BASE):
-        with row:
-            assert score(sat, part, text).value == value
-
-
 @given(st.text())
 def test_what_stands_behind_the_quote_is_part_of_one_line(text: str) -> None:
     inside = behind_quote(text)
@@ -136,36 +140,3 @@ def test_what_stands_behind_the_quote_is_part_of_one_line(text: str) -> None:
 )
 def test_the_phrase_that_a_question_shows(question: str, shown: str) -> None:
     assert shown_phrase(question) == shown
-
-
-# As published
-
-
-PUBLISHED: list[tuple[str, str, float | None]] = [  # the readings are in test_syneval_published.py
-    (TRUE, "true.", 1.0),
-    (TRUE, "Yes", 0.0),
-    (TRUE, "TRUE", None),
-    ("0-GS-MC", "A lantern", 1.0),
-    ("0-GS-MC", "(A)", None),
-    (SUBJECT, "The subject of “gave” is “the gardener”.", 1.0),
-    (SUBJECT, "Sure.\nthe gardener", 0.0),
-    (SUBJECT, " \n", None),
-]
-
-
-def test_the_authors_readings_on_request(folder: Path) -> None:
-    sat = exam(folder, as_published=True)
-    for (part, text, value), row in tabled(*PUBLISHED):
-        with row:
-            found = score(sat, part, text)
-            assert found.value == value
-            assert found.outcome in SCORED or value is None
-            assert "as published" in found.explanation
-
-
-def test_as_published_a_base_model_is_read_with_the_words_before_its_own(folder: Path) -> None:
-    sat = exam(folder, as_published=True, form="base")
-    for part, text in ((TRUE, "True”"), ("0-GS-MC", "A.”"), (SUBJECT, "The gardener”")):
-        assert score(sat, part, text).value == 1.0, text
-    # Without a closing mark nothing is quoted, and the whole line is compared: two words of six.
-    assert score(sat, SUBJECT, "The gardener").parts == {"exact": 0.0, "f1": 0.5}

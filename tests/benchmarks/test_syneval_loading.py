@@ -1,13 +1,11 @@
 """SynEval sets: where they are found, errors with file and line, and questions asked once but counted twice."""
 
-import contextlib
 import json
 import re
 import tempfile
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +14,7 @@ from benchmarks.handmade import counted, opened
 from benchmarks.handmade_syneval import changed, exam, exemplars, one, rows, write
 from rows import tabled
 from viva.benchmarks.basics import fingerprint
-from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, MAX_LINE, Item, read_items
+from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, MAX_LINE
 from viva.errors import DataError
 
 DEEP = b'{"id":' + b"[" * 200_000
@@ -28,32 +26,6 @@ def refusal(folder: Path, *test: Any, **settings: Any) -> str:
     return str(found.value)
 
 
-# Finding
-
-
-def test_a_set_is_a_folder_or_lies_in_a_folder_of_sets(tmp_path: Path) -> None:
-    write(tmp_path / "sets" / "syneval")
-    whole, inner = exam(tmp_path / "sets"), exam(tmp_path / "sets" / "syneval")
-    assert len(whole) == len(rows()) == 68
-    assert whole.fingerprint == inner.fingerprint
-
-
-def test_a_file_is_no_set(tmp_path: Path) -> None:
-    (tmp_path / "test.jsonl").write_text("{}", encoding="utf-8")
-    with pytest.raises(DataError, match="takes the folder of a set"):
-        exam(tmp_path / "test.jsonl")
-
-
-def test_exemplars_are_needed_only_where_they_are_shown(tmp_path: Path) -> None:
-    folder = write(tmp_path, shown=[])
-    for content in (None, b"", b"\n"):
-        if content is not None:
-            (folder / "exemplars.jsonl").write_bytes(content)
-        assert len(exam(folder)) == 68
-        with pytest.raises(DataError, match=r"exemplars\.jsonl.*--shots 0"):
-            exam(folder, shots=1)
-
-
 def test_the_bundled_sample_is_a_set_of_every_knowledge_point_and_format() -> None:
     for shots in (0, 5):
         sample = opened("syneval", shots=shots)
@@ -62,21 +34,13 @@ def test_the_bundled_sample_is_a_set_of_every_knowledge_point_and_format() -> No
         assert {tag["format"] for tag in tags} == set(FORMATS)
 
 
-# Fingerprint
-
-
-def test_a_set_has_one_fingerprint_that_of_its_build_file(tmp_path: Path) -> None:
-    folder = write(tmp_path / "a")
-    files = [(folder / f"{name}.jsonl").read_bytes() for name in ("test", "exemplars")]
-    assert exam(folder).fingerprint == exam(folder, shots=2).fingerprint == fingerprint(files)
-    for test, shown in ((rows()[1:], exemplars()), (rows(), exemplars()[1:]), (rows(), [])):
-        assert exam(write(tmp_path / str(len(test) + len(shown)), test, shown)).fingerprint != fingerprint(files)
-
-
 def test_files_that_are_not_as_they_were_built_are_noted(tmp_path: Path) -> None:
     folder = write(tmp_path)
     (folder / "build.json").write_text(
         json.dumps({"fingerprint": exam(folder).fingerprint, "more": 1}), encoding="utf-8"
+    )
+    assert exam(folder).fingerprint == fingerprint(
+        [(folder / f"{name}.jsonl").read_bytes() for name in ("test", "exemplars")]
     )
     assert counted(exam(folder)) == {}
     write(folder, rows()[1:])
@@ -129,23 +93,17 @@ def test_a_row_that_cannot_be_asked_is_refused_with_file_and_line(tmp_path: Path
             assert re.search(why, said), said
             assert len(said) < 600
             assert said.isprintable()
-
-
-def test_exemplars_are_held_to_the_same(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"exemplars\.jsonl, line 2.*letter A to D"):
         exam(write(tmp_path, shown=[exemplars()[0], one("MC", answer="?")]), shots=1)
+    with pytest.raises(DataError, match="takes the folder of a set"):
+        exam(tmp_path / "test.jsonl")
 
 
-def test_blank_lines_a_byte_order_mark_and_windows_line_ends_do_no_harm(tmp_path: Path) -> None:
-    folder = write(tmp_path)
-    plain = exam(folder)
-    content = (folder / "test.jsonl").read_bytes()
-    (folder / "test.jsonl").write_bytes(b"\xef\xbb\xbf\r\n" + content.replace(b"\n", b"\r\n"))
-    assert list(exam(folder).questions()) == list(plain.questions())
-
-
-def test_keys_that_a_later_version_adds_are_left_alone(tmp_path: Path) -> None:
-    assert len(exam(write(tmp_path, [one("TF", added_later=1)]))) == 1
+def test_blank_lines_a_byte_order_mark_windows_line_ends_and_keys_of_later_versions_do_no_harm(tmp_path: Path) -> None:
+    plain = list(exam(write(tmp_path)).questions())
+    content = (write(tmp_path, [changed(row, added_later=1) for row in rows()]) / "test.jsonl").read_bytes()
+    (tmp_path / "test.jsonl").write_bytes(b"\xef\xbb\xbf\r\n" + content.replace(b"\n", b"\r\n"))
+    assert list(exam(tmp_path).questions()) == plain
 
 
 # One question, several strata
@@ -170,11 +128,8 @@ def test_an_id_is_one_question(tmp_path: Path) -> None:
         with row:
             said = refusal(tmp_path, changed(rows()[0], **over))
             assert re.search(rf"line 3: id 'handmade-0-GS-TF-0' is .*{why}|line 3: id .* is {why}", said), said
-
-
-def test_without_strata_an_id_stands_once(tmp_path: Path) -> None:
-    row = one("TF", stratum=...)
-    assert "twice in no stratum" in refusal(tmp_path, changed(row, id="x"), changed(row, id="x"))
+    alone = changed(one("TF", stratum=...), id="x")
+    assert "twice in no stratum" in refusal(tmp_path, alone, alone)
 
 
 def test_an_exemplar_of_two_strata_is_one_exemplar(tmp_path: Path) -> None:
@@ -210,38 +165,6 @@ def test_too_few_exemplars_and_exemplars_that_are_asked_are_noted(tmp_path: Path
     assert "GS FITB" not in found
     assert counted(exam(folder, shots=3))["exemplar is asked", "noted"] == 1
     assert counted(exam(folder)) == {}, "nothing is shown"
-
-
-# Properties
-
-
-ITEMS = st.builds(
-    Item,
-    id=st.text(min_size=1),
-    knowledge_point=st.sampled_from(KNOWLEDGE_POINTS),
-    format=st.sampled_from(FORMATS),
-    sentence=st.text(),
-    question=st.text(),
-    options=st.lists(st.text(), max_size=5).map(tuple),
-    answer=st.one_of(st.text(), st.sampled_from(["true", "false", "A", "D"])),
-    category=st.text(),
-    file=st.text(),
-    tree=st.integers(0, 9),
-    stratum=st.text(max_size=2),
-)
-
-
-@given(st.lists(ITEMS, max_size=4))
-def test_what_is_written_is_read_back_or_refused_in_words(items: list[Item]) -> None:
-    content = b"\n".join(map(msgspec.json.encode, items))
-    read: list[tuple[int, Item]] = []
-    with contextlib.suppress(DataError):
-        read.extend(read_items(Path("test.jsonl"), content))
-    assert read == list(enumerate(items, 1))[: len(read)]
-    assert all(len(item.options) == (4 if item.format == "MC" else 0) for _, item in read)
-    if len(read) < len(items):
-        with pytest.raises(DataError, match=rf"test\.jsonl, line {len(read) + 1}"):
-            list(read_items(Path("test.jsonl"), content))
 
 
 @given(st.binary(max_size=200))

@@ -1,8 +1,8 @@
 """What SynEval shows a model: wordings, exemplars by seed, limits; and the choices of the random baseline."""
 
-import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,6 @@ from rows import each_row
 from viva.benchmarks.syneval.synevalprompts import Spans, _shuffled
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
-from viva.errors import DataError
 from viva.prompting import estimate_tokens, prompt_text
 from viva.types import ExamSpec, Generate, Question, Sampling
 
@@ -62,18 +61,15 @@ def test_exemplars_are_of_the_same_knowledge_point_and_format_with_their_answers
 
 
 def test_each_seed_draws_its_own_exemplars_and_always_the_same(folder: Path) -> None:
-    one, other = exam(folder, shots=2), exam(folder, shots=2)
-    drawn_by_seed = [[text(one, question.id, sample) for question in one.questions()] for sample in range(3)]
-    assert drawn_by_seed == [[text(other, question.id, sample) for question in one.questions()] for sample in range(3)]
-    assert len({tuple(prompts) for prompts in drawn_by_seed}) == 3
-    later = exam(folder, shots=2, seed=1)
-    assert drawn_by_seed[1:] == [[text(later, q.id, sample) for q in one.questions()] for sample in range(2)]
+    def drawn(seed: int, sample: int) -> list[str]:
+        sat = exam(folder, shots=2, seed=seed)
+        return [text(sat, question.id, sample) for question in sat.questions()]
 
-
-def test_questions_draw_apart(folder: Path) -> None:
-    sat = exam(folder, shots=2)
-    subjects = [q.id for q in sat.questions() if "-GS-TF-" in q.id]
-    assert len({tuple(shown(text(sat, identity))[:-1]) for identity in subjects}) > 1
+    by_sample = [drawn(0, sample) for sample in range(3)]
+    assert by_sample == [drawn(0, sample) for sample in range(3)]
+    assert len(set(map(tuple, by_sample))) == 3
+    assert by_sample[1:] == [drawn(1, sample) for sample in range(2)]
+    assert len({tuple(shown(one)[:-1]) for one in by_sample[0][:2]}) > 1, "questions of one point draw apart"
 
 
 def test_an_exemplar_never_shares_the_sentence_unless_as_published(tmp_path: Path) -> None:
@@ -102,16 +98,11 @@ def test_a_sentence_is_the_same_by_its_tree_too(tmp_path: Path) -> None:
 
 
 def test_a_question_is_never_its_own_exemplar(tmp_path: Path) -> None:
-    folder = write(tmp_path, shown=rows())
-    sat = exam(folder, shots=5, as_published=True)
+    sat = exam(write(tmp_path, shown=rows()), shots=5, as_published=True)
     for question in sat.questions():
+        sentence, _, asked = question.text.partition("\n")
         prompt = prompt_text(sat.request(question, 0, PAPER).prompt) + "\n"
-        assert (
-            prompt.count(
-                f"Sentence: {question.text.partition(chr(10))[0]}\nQuestion: {question.text.partition(chr(10))[2]}\n"
-            )
-            == 1
-        )
+        assert prompt.count(f"Sentence: {sentence}\nQuestion: {asked}\n") == 1
 
 
 def test_exemplars_that_do_not_fit_go_the_longest_first_and_are_counted(folder: Path) -> None:
@@ -142,21 +133,21 @@ def limits(sat: Exam, asked: int | None) -> tuple[int | None, ...]:
 
 
 @each_row(
-    (256, (256, 10, 10)),
-    (100, (100, 10, 10)),
-    (5, (5, 5, 5)),
-    (2048, (2048, 2048, 2048)),
-    (None, (None, None, None)),
+    ({}, 256, (256, 10, 10)),
+    ({}, 100, (100, 10, 10)),
+    ({}, 5, (5, 5, 5)),
+    ({}, 2048, (2048, 2048, 2048)),
+    ({}, None, (None, None, None)),
+    ({"as_published": True, "form": "base"}, 256, (256, 1, 1)),  # where one token is enough
+    ({"as_published": True, "form": "chat"}, 256, (256, 10, 10)),
 )
 def test_the_limits_are_the_papers_unless_the_user_asks_for_more(
-    asked: int | None, wanted: tuple[int, int, int] | tuple[None, None, None], *, folder: Path
+    settings: Any, asked: int | None, wanted: tuple[int | None, ...], *, folder: Path
 ) -> None:
-    assert limits(exam(folder), asked) == wanted
-
-
-def test_as_published_a_base_model_writes_one_token_where_one_is_enough(folder: Path) -> None:
-    assert limits(exam(folder, form="base", as_published=True), 256) == (256, 1, 1)
-    assert limits(exam(folder, form="chat", as_published=True), 256) == (256, 10, 10)
+    """How many tokens a model may write for a blank, a truth value, a letter."""
+    sat = exam(folder, **settings)
+    requests = (sat.request(named(sat, form), 0, Sampling(max_tokens=asked)) for form in ("FITB", "TF", "MC"))
+    assert tuple(request.sampling.max_tokens for request in requests) == wanted
 
 
 def test_three_seeds_are_three_samples_where_exemplars_are_shown() -> None:
@@ -199,27 +190,8 @@ def test_spans_are_all_runs_of_words_each_once(words: list[str]) -> None:
     assert len(spans) == len(wanted)
     assert [spans[index] for index in range(len(spans))] == wanted
     assert [spans[-1 - index] for index in range(len(spans))] == wanted[::-1]
+    gigantic = Spans("word " * 100_000)
+    assert (len(gigantic), gigantic[-1]) == (100_000 * 100_001 // 2, "word"), "costs nothing"
     for beyond in (len(spans), -len(spans) - 1):
         with pytest.raises(IndexError):
             spans[beyond]
-
-
-def test_a_gigantic_sentence_costs_nothing() -> None:
-    spans = Spans("word " * 100_000)
-    assert len(spans) == 100_000 * 100_001 // 2
-    assert spans[-1] == "word"
-
-
-# Templates
-
-
-def test_own_wordings_replace_the_bundled_ones_and_must_hold_what_is_asked(folder: Path) -> None:
-    from viva.benchmarks import find_benchmark
-
-    def opened(templates: dict[str, object]) -> Exam:
-        return find_benchmark("syneval").open(ExamSpec(benchmark="syneval"), folder, templates)
-
-    assert text(opened({"TF": {"task": "Mine."}}), "0-GS-TF").splitlines()[4] == "Mine."
-    with pytest.raises(DataError, match=r"lacks \{sentence\}"):
-        opened({"FITB": {"block": "{question}"}})
-    assert json.dumps(dict(exam(folder).templates))

@@ -46,8 +46,6 @@ class JudgeServer:
     def __init__(self) -> None:
         self.bodies: list[Body] = []
         """Every request that came."""
-        self.answered: Counter[str] = Counter()
-        """How often each body was answered."""
         self.hold_after = -1
         """So many requests are answered; later ones wait for `release`. Below 0: none waits."""
         self._release = threading.Event()
@@ -75,7 +73,6 @@ class JudgeServer:
         """As if nobody had asked."""
         with self._lock:
             self.bodies.clear()
-            self.answered.clear()
 
     def release(self) -> None:
         """Let go of those that wait, and hold nobody from now on."""
@@ -154,9 +151,6 @@ class JudgeServer:
                     self.wfile.flush()
                 except OSError:
                     self.close_connection = True  # who asked is gone
-                    return
-                with server._lock:
-                    server.answered[json.dumps(body, sort_keys=True)] += 1
 
             def log_message(self, format: str, *args: object) -> None:
                 """Nothing: the bodies are kept."""

@@ -11,19 +11,18 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
 
 from benchmarks.handmade import csbench, opened, record
 from cli.collected import dangerous, refused, write_jsonl
 from judging.attacks import attacks, woven
 from judging.reading import Sheet, read, visible
 from judging.serving import Body, JudgeServer
-from judging.test_attacks import EVIL, HALF
+from judging.test_attacks import HALF
 from rows import tabled
 from servers.fixtures import QUIET, Ended, Viva, wait_until
 from viva.api.examining import UnansweredWarning
 from viva.api.studies import error_types
-from viva.benchmarks.csbench.errorlabels import GROUPS, ErrorTypes
+from viva.benchmarks.csbench.errorlabels import ErrorTypes
 from viva.types import Question, Response
 
 WRONG = 12
@@ -121,14 +120,11 @@ def test_a_program_gets_what_the_command_prints(
     asked = {"judge": "openai/all-13", "judge_base_url": server.url}
     capfd.readouterr()
     with pytest.warns(UnansweredWarning, match="not answered yet"):
-        part = error_types(viva.folder / "run", max_requests=5, **asked)
-    assert part.to_frame()["labelled"].max() < 8
+        assert error_types(viva.folder / "run", max_requests=5, **asked).to_frame()["labelled"].max() < 8
     found = error_types(viva.folder / "run", **asked)
     assert capfd.readouterr() == ("", "")
-    ended = errors(viva, server, "all-13")
-    assert json.loads(found.to_json()) == ended.report
-    assert sum(server.asked.values()) == WRONG
-    assert found.chart() is not None
+    assert json.loads(found.to_json()) == errors(viva, server, "all-13").report
+    assert (sum(server.asked.values()), found.chart() is None) == (WRONG, False)
 
 
 def test_killed_in_the_middle_it_goes_on_and_asks_nobody_twice(viva: Viva, server: Labelling) -> None:
@@ -160,7 +156,6 @@ def test_limits_hold_and_the_same_command_goes_on(viva: Viva, server: Labelling)
     rest = errors(viva, server, "all-2")
     assert rest.code == 0
     assert sum(server.asked.values()) == WRONG
-    refused(errors(viva, server, "all-1", more=("--max-cost", 1)), "--price openai/all-1=IN/OUT")
 
 
 def test_what_cannot_be_read_is_asked_again_and_then_left_without_a_label(viva: Viva, server: Labelling) -> None:
@@ -192,55 +187,39 @@ def test_a_panel_decides_by_majority_and_none_of_them_is_an_answer(viva: Viva, s
 
 def test_labels_and_charts_are_written_and_hostile_answers_are_text(viva: Viva, server: Labelling) -> None:
     sat(viva, {1: "=cmd\x1b[31m \u202e<script>alert(1)</script> so: B", 2: "Answer: B"})
-    more = ("--labels", "l.csv", "--chart", "c.json")
-    ended = errors(viva, server, "all-12", more=more)
-    assert ended.code == 0, ended.err
-    with (viva.folder / "l.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == WRONG
+    for name in ("l.csv", "l.json", "l.jsonl"):
+        ended = errors(viva, server, "all-12", more=("--labels", name, "--chart", "c.json"))
+        assert ended.code == 0, ended.err
+    labels, as_json, lines = (
+        (viva.folder / name).read_text(encoding="utf-8") for name in ("l.csv", "l.json", "l.jsonl")
+    )
+    rows = list(csv.DictReader(labels.splitlines()))
+    assert len(rows) == len(json.loads(as_json)) == WRONG
     assert {row["labels"] for row in rows} == {"K1 K2", "R1 R2"}
     assert rows[0]["votes"] == "openai/all-12: K1 K2"
-    assert not dangerous((viva.folder / "l.csv").read_text(encoding="utf-8"))
+    assert not dangerous(labels)
+    assert json.loads(lines.splitlines()[0])["labels"] == ["K1", "K2"]
     assert "types of error" in (viva.folder / "c.json").read_text(encoding="utf-8")
-    for name in ("l.json", "l.jsonl"):
-        assert errors(viva, server, "all-12", more=("--labels", name)).code == 0
-    lines = (viva.folder / "l.jsonl").read_text(encoding="utf-8").splitlines()
-    assert json.loads(lines[0])["labels"] == ["K1", "K2"]
-    assert len(json.loads((viva.folder / "l.json").read_text(encoding="utf-8"))) == WRONG
-    for form, said in (
-        ("terminal", "conceptual confusion"),
-        ("markdown", "| model |"),
-        ("csv", "K1"),
-        ("latex", "toprule"),
-    ):
-        shown = viva(
-            "error-types", "run", "--judge", "openai/all-12", "--judge-base-url", server.url, "--format", form, *QUIET
-        )
+    command = [*arguments(server, "all-12"), "--format"]
+    for form, said in (("terminal", "conceptual confusion"), ("markdown", "| model |"), ("latex", "toprule")):
+        shown = viva(*command, form)
         assert said in shown.out
         assert not dangerous(shown.out)
     assert server.asked == {"all-12": WRONG}
-
-
-def test_other_formats_only_on_request(viva: Viva, server: Labelling) -> None:
-    data = csbench(
-        viva.folder / "data", "en", [record(1, "A"), record(2, "True", Format="Assertion", Question="It is so.")]
-    )
-    answers = write_jsonl(viva.folder / "a.jsonl", [{"question": "1", "text": "B"}, {"question": "2", "text": "False"}])
-    viva("run", "csbench", "--data", data, "--model", f"replay/{answers}", "--run", "run", *QUIET)
-    assert counts(errors(viva, server, "all-1"))["K1"] == 1
-    both = errors(
-        viva, server, "all-1", more=("--question-format", "Multiple-choice", "--question-format", "Assertion")
-    )
-    assert counts(both)["K1"] == 2
 
 
 def test_what_has_no_such_errors_is_refused_before_anybody_is_asked(viva: Viva, server: Labelling) -> None:
     sat(viva)
     assert viva("run", "cmmlu", "--model", "baseline/first", "--run", "other", *QUIET).code == 0
     refused(errors(viva, server, "all-1", run="other"), "holds cmmlu-zh: error types are those of CS-Bench")
-    refused(errors(viva, server, "all-1", more=("--by", "colour")), "there are: domain, subfield")
-    refused(errors(viva, server, "all-1", more=("--labels", "l.txt")), ".csv, .json, .jsonl")
-    refused(errors(viva, server, "all-1", more=("--instructions", "none.toml")), "no prompt file")
+    for more, said in (
+        (("--by", "colour"), "there are: domain, subfield"),
+        (("--labels", "l.txt"), ".csv, .json, .jsonl"),
+        (("--instructions", "none.toml"), "no prompt file"),
+        (("--question-format", "Essay"), "Fill-in-the-blank"),
+        (("--max-cost", 1), "--price openai/all-1=IN/OUT"),
+    ):
+        refused(errors(viva, server, "all-1", more=more), said)
     refused(viva("error-types", "nowhere", "--judge", "openai/x"), "nowhere is no run folder", code=2)
     refused(viva("error-types", "run"), "--judge")
     assert not server.asked
@@ -302,14 +281,7 @@ def test_no_attack_gets_a_label_or_loses_one(most: int) -> None:
                 hold(target, as_labels(woven(attack, target), kind))
 
 
-@given(EVIL)
-def test_whatever_is_answered_fences_and_labels_hold(text: str) -> None:
-    for target in targets()[:2]:
-        hold(target, as_labels(text, "K"))
-
-
 def test_the_attacks_do_order_labels_here() -> None:
     """The corpus has teeth: most of its orders are orders in our form."""
-    known = {code for codes in GROUPS.values() for code in codes}
     texts = [as_labels(attack["text"], "K") for attack in attacks() if "text" in attack]
-    assert sum(bool(set(ORDER.findall(text)) & {*known, "none"}) for text in texts) >= 25
+    assert sum(any(code[0] in "Kn" for code in ORDER.findall(text)) for text in texts) >= 25

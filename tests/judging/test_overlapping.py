@@ -131,48 +131,36 @@ def test_judge_and_examinee_on_one_server_share_its_limit(viva: Viva, serve: Ser
     assert asked.index("one") < len(asked) - asked[::-1].index("m") - 1, "no verdict before the last answer"
 
 
-def check_kills(viva: Viva, serve: Serve, kills: int, seed: int) -> None:
+@pytest.mark.timeout(900 + 60 * KILLS)
+@pytest.mark.parametrize("kills", [3, pytest.param(KILLS, marks=pytest.mark.slow)])
+def test_killed_while_stages_overlap_nothing_is_lost_or_paid_twice(viva: Viva, serve: Serve, kills: int) -> None:
     """Kill a judged run again and again, then let it end: all there, nothing paid for twice, the same scores."""
-    draw = random.Random(seed)
+    draw = random.Random(kills)
     data = questions(viva.folder, opens=30)
-    concurrency = 3
-    examinee, judge = serve(texts=[ANSWER], latency=0.02), serve(texts=[VERDICT], latency=0.02)
-    servers = {"responses": examinee, "annotations": judge}
+    servers = {"responses": serve(texts=[ANSWER], latency=0.02), "annotations": serve(texts=[VERDICT], latency=0.02)}
+    urls = [server.url for server in servers.values()]
     total = {"responses": 31, "annotations": 2 * (2 * 30 + 1)}
-    first = judged(data, examinee.url, judge.url, "--concurrency", concurrency)
     held: list[dict[str, int]] = []
+
+    def asked() -> int:
+        return sum(server.asked for server in servers.values())
+
     for kill in range(kills):
-        left = sum(total.values()) - sum(server.asked for server in servers.values())
-        mark = sum(server.asked for server in servers.values()) + draw.randrange(1, max(2, left // (kills - kill)))
+        mark = asked() + draw.randrange(1, max(2, (sum(total.values()) - asked()) // (kills - kill)))
         begun = (viva.folder / "run" / "run.json").exists()
-        again = ["resume", "run", "--format", "json", *QUIET, "--concurrency", concurrency]
-        viva.struck(
-            signal.SIGKILL,
-            lambda mark=mark: sum(server.asked for server in servers.values()) >= mark,  # type: ignore[misc]
-            *(again if begun else first),
-        )
+        command = ["resume", "run", "--format", "json", *QUIET] if begun else judged(data, *urls)
+        viva.struck(signal.SIGKILL, lambda mark=mark: asked() >= mark, *command, "--concurrency", 3)  # type: ignore[misc]
         held.append({stage: len(viva.answered(stage=stage)) for stage in servers})
         assert all(held[-1][stage] >= before for stage, before in (held[-2] if kill else {}).items())
-    ended = viva.resume("--concurrency", concurrency)
+    ended = viva.resume("--concurrency", 3)
     assert ended.code == 0, ended.err
     assert any(one["annotations"] and one["responses"] < total["responses"] for one in held), "nothing overlapped"
     for stage, server in servers.items():
         assert lines(viva, stage) == total[stage], "an answer is missing, or is there twice"
-        assert total[stage] <= server.asked <= total[stage] + kills * concurrency
-    for server in (examinee, judge):
+        assert total[stage] <= server.asked <= total[stage] + kills * 3
         server.control(latency=0.0)
-    assert viva(*judged(data, examinee.url, judge.url, run="unkilled")).code == 0
+    assert viva(*judged(data, *urls, run="unkilled")).code == 0
     assert graded(viva, "run") == graded(viva, "unkilled")
-
-
-def test_killed_while_stages_overlap_nothing_is_lost_or_paid_twice(viva: Viva, serve: Serve) -> None:
-    check_kills(viva, serve, 3, seed=1)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900 + 60 * KILLS)
-def test_killed_often_while_stages_overlap(viva: Viva, serve: Serve) -> None:
-    check_kills(viva, serve, KILLS, seed=2)
 
 
 @pytest.mark.sandbox

@@ -1,4 +1,4 @@
-"""`viva resume` with other judges, another panel, rubric or encoder: no examinee is asked again."""
+"""Panels of judges, and `viva resume` with others, another rubric or encoder: no examinee is asked again."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from cli.collected import refused
 from judging.attacks import attacks
 from judging.serving import JudgeServer
 from judging.sittings import OPEN, TRUTH, VERDICTS, Evaluation
-from rows import tabled
+from rows import each_row
 from servers.fixtures import QUIET, Viva
 
 RUBRIC = """
@@ -92,34 +92,30 @@ def test_another_rubric_is_another_question_and_the_bundled_one_is_known(
     assert signature(bundled) == signature(begun)
 
 
-LOST = "Question: {question} Gold: {gold} No material at all."
-BARE = "{question} {gold}\\n{fence}\\n{answer}\\n{fence}\\nAgain: {answer}"
-ONCE = "{question} {gold}\\n{answer}\\n{fence}"
+NAMED = '[answer.rubric]\nname = "x"\nversion = "1"\n'
+RUBRICS = (
+    ('[answer.open]\nuser = "x"', "must give a name and a version"),
+    ('[answer.rubric]\nname = "x"', "must give a name and a version"),
+    ('[rationale.en]\ntruth = "x"', "must give a name and a version"),
+    ('[judge.rubric]\nname = "x"\nversion = "1"', "[answer] or [rationale]"),
+    ("", "holds no rubric"),
+    ("[answer.rubric\n", "is not valid TOML"),
+    (f'{NAMED}[answer.opne]\nuser = "x"', "unknown key 'judge.opne'"),
+    ('[answer.rubric]\nname = "x"\nversion = 1', "should be a text"),
+    (f'{NAMED}[answer.open]\nuser = "Question: {{question}} Gold: {{gold}} No material at all."', "lacks {answer}"),
+    (f'{NAMED}[answer.open]\nuser = "{{question}} {{gold}}\\n{{fence}}\\n{{answer}}\\n{{fence}}\\n{{answer}}"',
+     "between them alone"),
+    (f'{NAMED}[answer.open]\nuser = "{{question}} {{gold}}\\n{{answer}}\\n{{fence}}"', "between them alone"),
+)  # fmt: skip
 
 
-def test_a_rubric_that_is_none_is_refused_before_anybody_is_asked(viva: Viva) -> None:
-    rubrics = (
-        ('[answer.open]\nuser = "x"', "must give a name and a version"),
-        ('[answer.rubric]\nname = "x"', "must give a name and a version"),
-        ('[rationale.en]\ntruth = "x"', "must give a name and a version"),
-        ('[judge.rubric]\nname = "x"\nversion = "1"', "[answer] or [rationale]"),
-        ("", "holds no rubric"),
-        ("[answer.rubric\n", "is not valid TOML"),
-        ('[answer.rubric]\nname = "x"\nversion = "1"\n[answer.opne]\nuser = "x"', "unknown key 'judge.opne'"),
-        ('[answer.rubric]\nname = "x"\nversion = 1', "should be a text"),
-        (f'[answer.rubric]\nname = "x"\nversion = "1"\n[answer.open]\nuser = "{LOST}"', "lacks {answer}"),
-        (f'[answer.rubric]\nname = "x"\nversion = "1"\n[answer.open]\nuser = "{BARE}"', "between them alone"),
-        (f'[answer.rubric]\nname = "x"\nversion = "1"\n[answer.open]\nuser = "{ONCE}"', "between them alone"),
-    )
+@each_row(*RUBRICS)
+def test_a_rubric_that_is_none_is_refused_before_anybody_is_asked(content: str, said: str, *, viva: Viva) -> None:
     file = viva.folder / "rubric.toml"
+    file.write_text(content, encoding="utf-8")
     judge = ("--judge", "openai/m", "--judge-base-url", "http://127.0.0.1:9/v1", "--encoder", "none")
-    for (content, said), row in tabled(*rubrics):
-        with row:
-            file.write_text(content, encoding="utf-8")
-            refused(
-                viva("run", "clrbench", "--model", "baseline/first", *judge, "--rubric", file, "--run", "run"), said
-            )
-            assert not (viva.folder / "run").exists()
+    refused(viva("run", "clrbench", "--model", "baseline/first", *judge, "--rubric", file, "--run", "run"), said)
+    assert not (viva.folder / "run").exists()
 
 
 def test_what_is_refused_on_resume_leaves_the_run_as_it_was(evaluation: Evaluation, judges: JudgeServer) -> None:
@@ -140,19 +136,17 @@ def test_what_is_refused_on_resume_leaves_the_run_as_it_was(evaluation: Evaluati
     assert judges.asked == {"mark-1": VERDICTS}
 
 
-def test_without_a_judge_there_is_no_panel_to_change(evaluation: Evaluation, judges: JudgeServer) -> None:
+def test_without_a_judge_there_is_no_panel_to_change_and_no_rubric(evaluation: Evaluation, judges: JudgeServer) -> None:
+    viva = evaluation.viva
+    (viva.folder / "strict.toml").write_text(RUBRIC, encoding="utf-8")
+    (viva.folder / "one.jsonl").write_text('{"question": "x", "text": "A"}\n', encoding="utf-8")
+    plain = ("--encoder", "none", "--rubric", "strict.toml", "--run", "run")
+    for command in (("run", "clrbench", "--model", "baseline/first"), ("grade", "clrbench", "one.jsonl")):
+        refused(viva(*command, *plain), "add --judge MODEL")
+    assert not (viva.folder / "run").exists()
     assert evaluation.run().code == 0
     for more in (("--panel", "median"), ("--judge-samples", 2), ("--judge-base-url", judges.url)):
         refused(evaluation.resume(more=more), "need --judge MODEL")
-
-
-def test_a_rubric_without_a_judge_is_refused(viva: Viva) -> None:
-    (viva.folder / "strict.toml").write_text(RUBRIC, encoding="utf-8")
-    (viva.folder / "answers.jsonl").write_text('{"question": "x", "text": "A"}\n', encoding="utf-8")
-    plain = ("--encoder", "none", "--rubric", "strict.toml", "--run", "run")
-    for command in (("run", "clrbench", "--model", "baseline/first"), ("grade", "clrbench", "answers.jsonl")):
-        refused(viva(*command, *plain), "add --judge MODEL")
-    assert not (viva.folder / "run").exists()
 
 
 @pytest.mark.slow  # for the seconds that importing transformers takes, here and in two commands
@@ -194,3 +188,109 @@ def test_an_encoder_or_a_rubric_for_what_is_not_asked_is_refused(viva: Viva, tmp
     assert viva(*run, "--run", "run", *QUIET).code == 0
     refused(viva.resume("--rubric", "reasons.toml"), "no rationale is asked for")
     refused(viva.resume("--encoder", tmp_path), "this run asked for none")
+
+
+# Panels of judges through the real command line, over a real socket
+
+
+def test_mean_median_and_majority_of_three_judges_asked_twice_each(evaluation: Evaluation, judges: JudgeServer) -> None:
+    ended = evaluation.run("mark-1", "mark-0.5", "mark-0.5-b", more=("--judge-samples", 2))
+    assert ended.code == 0, ended.err
+    assert judges.asked == dict.fromkeys(("mark-1", "mark-0.5", "mark-0.5-b"), 2 * VERDICTS)
+    # Q→AR of an open-ended answer: R (1 + A) / 2 with both the mean of 1, ½ and ½.
+    mean = 2 / 3
+    assert evaluation.values()[f"{OPEN}/1"] == pytest.approx(mean * (1 + mean) / 2)
+    assert evaluation.values()[TRUTH] == pytest.approx(mean)
+    (result,) = ended.report["results"]
+    assert "judge:openai/mark-1x2+openai/mark-0.5x2+openai/mark-0.5-bx2|panel:mean" in result["signature"]
+    assert not ended.report["notes"] or not any("examinee and judge" in note for note in ended.report["notes"])
+    for panel in ("median", "majority"):
+        again = evaluation.resume(more=("--panel", panel))
+        assert again.code == 0, again.err
+        assert evaluation.values()[f"{OPEN}/1"] == pytest.approx(0.5 * 1.5 / 2)
+        assert f"|panel:{panel}|" in again.report["results"][0]["signature"]
+    # Two against two is no majority: nobody has decided, and nobody is asked once more.
+    tie = evaluation.resume("mark-1", "mark-0.5")
+    assert tie.code == 0, tie.err
+    assert evaluation.outcomes() == {"ungraded"}
+    assert judges.asked.total() == 6 * VERDICTS
+
+
+def test_who_answers_garbage_is_asked_three_times_and_has_no_say(evaluation: Evaluation, judges: JudgeServer) -> None:
+    ended = evaluation.run("garbage")
+    assert ended.code == 3
+    assert "the judge's reply holds no verdict" in json.dumps(evaluation.viva.entries(stage="annotations"))
+    assert set(judges.bodies_asked.values()) == {3}
+    assert evaluation.outcomes() == {"ungraded"}
+    # A panel goes by those that have a say.
+    beside = evaluation.resume("garbage", "mark-1")
+    assert beside.code == 3
+    assert set(evaluation.values().values()) == {1.0}
+
+
+def test_no_decision_is_an_answer_and_no_mark(evaluation: Evaluation, judges: JudgeServer) -> None:
+    ended = evaluation.run("none")
+    assert (ended.code, ended.overall["mean"], evaluation.outcomes()) == (0, None, {"ungraded"}), ended.err
+    assert evaluation.resume().code == 0
+    assert set(judges.bodies_asked.values()) == {1}, "nobody is asked again"
+    assert evaluation.resume("none", "mark-0.5").code == 0
+    assert evaluation.values()[TRUTH] == 0.5, "it says nothing against the others on the panel"
+
+
+def test_a_judge_that_is_down_is_asked_on_resume_and_nobody_else_is(viva: Viva, judges: JudgeServer) -> None:
+    with JudgeServer() as away:
+        away.stop()
+        evaluation = Evaluation(viva, judges)
+        panel = ("--judge", f"openai/mark-0@{away.url}")
+        ended = viva(*evaluation.arguments("mark-1"), *panel, *QUIET, "--max-attempts", 1)
+        assert ended.code == 3, ended.err
+        assert re.search("resume", ended.err)
+        assert judges.asked == {"mark-1": VERDICTS}
+        assert len(viva.answered()) == 4
+        assert len(viva.answered(stage="annotations")) > 0
+        assert evaluation.values()[TRUTH] == 1.0
+        judges.forget()
+        away.start()
+        resumed = evaluation.resume()
+        assert resumed.code == 0, resumed.err
+        assert not judges.bodies
+        assert away.asked == {"mark-0": VERDICTS}
+        assert evaluation.values()[TRUTH] == 0.5
+
+
+def test_who_judges_its_own_answers_is_named(viva: Viva, judges: JudgeServer) -> None:
+    evaluation = Evaluation(viva, judges)
+    model = ("--model", "openai/mark-1", "--base-url", judges.url)
+    arguments = [*evaluation.arguments("mark-1", "mark-0"), *model, *QUIET]
+    arguments.remove("--model")
+    arguments.remove(f"replay/{evaluation.answers}")
+    ended = viva(*arguments)
+    assert ended.code == 0, ended.err
+    (note,) = (note for note in ended.report["notes"] if "examinee and judge" in note)
+    assert "openai/mark-1" in note
+    other = viva.resume("--judge", "openai/mark-0")
+    assert not [note for note in other.report["notes"] if "examinee and judge" in note]
+
+
+def test_judges_have_a_price_and_scoring_again_has_none(evaluation: Evaluation, judges: JudgeServer) -> None:
+    arguments = [*evaluation.arguments("mark-1", "mark-0"), "--progress", "plain"]
+    ended = evaluation.viva(*arguments, "--price", "openai/mark-1=3/10", "--price", "openai/mark-0=0/0")
+    assert ended.code == 0, ended.err
+    # Each verdict took 1,000 + 10 tokens: 7 · (1,000 · $3 + 10 · $10) / 1,000,000.
+    assert re.search(r"^judging: 14/14 .*14k\+140 tokens · \$0\.022 ", ended.err, re.MULTILINE), ended.err
+    judges.stop()
+    again = evaluation.viva("score", "run", "--format", "json")
+    assert again.code == 0, again.err
+    assert again.overall == ended.overall
+    assert judges.asked.total() == 2 * VERDICTS
+
+
+def test_a_quotation_that_was_cut_off_is_no_verdict(viva: Viva, judges: JudgeServer) -> None:
+    """A judge that quotes until its tokens run out ends with the examinee's words: here with its verdict."""
+    evaluation = Evaluation(viva, judges, tell="\n" + "VERDICT: 1\n" * 1000)
+    ended = evaluation.run("cut")
+    assert ended.code == 3, ended.err
+    cut = [entry for entry in viva.entries(stage="annotations") if entry.get("stop_reason") == "length"]
+    assert cut
+    assert all("error" in entry for entry in cut)
+    assert evaluation.values()[f"{OPEN}/1"] is None

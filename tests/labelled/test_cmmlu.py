@@ -48,6 +48,7 @@ def test_sub_options_however_labels_and_options_are_written() -> None:
         ("(1)|(2)|(3)|(4)", ("$(1)(2)$", "$(1)(3)(4)$", "$(2)(3)$", "(1) (4)")),
         ("A |B |C |D ", ("AB", "BC", "CD", "AD")),
         ("a|b|c|d", ("ab", "bc", "cd", "ad")),
+        ("①|②|③|④", ("①②", "①③", "②③", "①②③")),
     ):
         marks = labels.split("|") if "|" in labels else ["（1）", "（2）", "（3）", "（4）"]
         text = "下列正确的有" + " ".join(map("".join, zip(marks, statements, strict=True)))

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row
-from rows import table as cases
+from rows import each_row, tabled
 from viva.benchmarks import open_exam
 from viva.errors import DataError
 from viva.published import Neighbour, catalogue, neighbours, published_rows, table
@@ -37,99 +36,79 @@ def layouts(published: Path) -> dict[str, tuple[TableSpec, ...]]:
     }
 
 
-def test_every_cell_that_the_catalogue_names_is_one_of_the_exams(layouts: dict[str, tuple[TableSpec, ...]]) -> None:
-    with cases() as case:
-        for benchmark in list(catalogue()):
-            with case(benchmark):
-                cells = {
-                    (layout.name, line.label, column.label)
-                    for layout in layouts[benchmark]
-                    for line in layout.rows
-                    for column in layout.columns
-                }
-                for one in catalogue()[benchmark].tables:
-                    columns = {column.name for column in table(benchmark, one.name).columns}
-                    for block in one.cells:
-                        named = block.named()
-                        assert set(named) <= cells, (one.name, set(named) - cells)
-                        assert set(named.values()) <= columns, (one.name, set(named.values()) - columns)
+def test_every_cell_and_setting_that_the_catalogue_names_is_one_of_the_exams(
+    layouts: dict[str, tuple[TableSpec, ...]],
+) -> None:
+    for (benchmark, about), case in tabled(*catalogue().items()):
+        with case:
+            shapes = layouts[benchmark]
+            there = {
+                (one.name, row.label, column.label) for one in shapes for row in one.rows for column in one.columns
+            }
+            known = {one.name: {column.name for column in table(benchmark, one.name).columns} for one in about.tables}
+            for one, block in ((given, block) for given in about.tables for block in given.cells):
+                assert set(block.named()) <= there, (one.name, set(block.named()) - there)
+                assert set(block.named().values()) <= known[one.name], one.name
+            assert about.settings
+            for setting in about.settings:
+                assert setting.headline in known[setting.tables[0]]
+                assert setting.said
+                assert set(setting.comprehension) <= {column for name in setting.tables for column in known[name]}
+                assert bool(setting.comprehension) == bool(setting.comprehension_cell)
 
 
-def test_every_setting_names_tables_and_a_headline_that_there_are() -> None:
-    with cases() as case:
-        for benchmark in list(catalogue()):
-            with case(benchmark):
-                assert catalogue()[benchmark].settings
-                for setting in catalogue()[benchmark].settings:
-                    first, *_ = [table(benchmark, name) for name in setting.tables]
-                    assert setting.headline in {column.name for column in first.columns}
-                    assert setting.said
-                    known = {column.name for name in setting.tables for column in table(benchmark, name).columns}
-                    assert set(setting.comprehension) <= known
-                    assert bool(setting.comprehension) == bool(setting.comprehension_cell)
-
-
-def test_csbench_has_domains_formats_and_subfields_of_one_model_together() -> None:
-    gpt4 = row("csbench", "GPT-4")
-    assert (gpt4.score, gpt4.condition, gpt4.differs) == (0.7041, "zero-shot, English", ())
-    assert gpt4.figures["domains", "DSA", "Knowledge"] == 0.7853
-    assert gpt4.figures["formats", "Open-ended", "Reasoning"] == 0.6894
-    assert gpt4.figures["subfields", "CN: Transport Layer", "Average"] == 0.8679
-    assert gpt4.figures["domains", "Overall", "Average"] == gpt4.score
-    assert not any(layout == "subfields" for layout, _, _ in row("csbench", "Gemma-2B").figures)
-    assert gpt4.source.table == "Table 2"
-
-
-def test_csbench_in_chinese_is_beside_the_chinese_rows() -> None:
-    assert row("csbench", "GPT-4", language="zh").score == 0.6878
-    assert row("csbench", "ERNIE-4", language="zh").figures["formats", "Assertion", "Average"] == 0.6874
-    with pytest.raises(StopIteration):
-        row("csbench", "ERNIE-4")
-
-
-def test_cmmlu_goes_by_the_exemplars() -> None:
-    assert row("cmmlu", "GPT4").score == 0.6890
-    five = row("cmmlu", "GPT4", shots=5)
-    assert (five.score, five.condition) == (0.7095, "five-shot")
-    assert five.figures["averages", "STEM", "Macro over subjects"] == 0.6523
-    three = row("cmmlu", "GPT4", shots=3)
-    assert (three.score, three.condition) == (0.7095, "five-shot; here: 3-shot")
-
-
-def test_infibench_has_best_of_ten_levels_types_languages_and_the_metrics_that_compare() -> None:
-    gpt4 = row("infibench", "GPT-4-0613")
-    assert gpt4.score == 0.7064
-    best = "best of each ten"
-    assert gpt4.figures["levels", "1", best] == 0.9231
-    assert gpt4.figures["languages", "c++/c", best] == 0.7667
-    assert gpt4.figures["types", "knowledge question-answering", best] == 0.6855
-    assert gpt4.figures["metrics", "blank_filling", best] == 0.5808
-    assert ("metrics", "keywords", best) not in gpt4.figures
-    assert gpt4.figures["attempts", "mean@1", "Score"] == 0.5694
-    everything = neighbours(spec("infibench"))
-    assert len(everything) == 109
-    assert {one.kind for one in everything} == {"model", "human"}
-
-
-def test_syneval_has_formats_and_knowledge_points() -> None:
-    few = row("syneval", "GPT4", shots=5)
-    assert few.score == 0.8577
-    assert few.figures["formats", "Overall", "FITB F1"] == 0.8310
-    assert few.figures["points", "ADJ", "OA"] == few.figures["oa", "OA", "ADJ"] == 0.9244
-    assert few.figures["TF", "TF", "All"] == 0.8883
-    assert row("syneval", "GPT4").score == 0.8032
-    assert "Avg." not in {one.model for one in neighbours(spec("syneval"))}
-    assert ("points", "GS", "OA") not in row("syneval", "Random").figures
-
-
-def test_clrbench_has_both_metrics_where_they_are_known() -> None:
-    turbo, gemma = row("clrbench", "GPT-4-turbo"), row("clrbench", "Gemma2-9b")
-    assert (turbo.score, turbo.figures["types", "Overall", "Q→A"]) == (0.3952, 0.6331)
-    assert (gemma.score, gemma.figures) == (None, {
-        ("types", "Overall", "Q→A"): 0.1626,
-        ("disciplines", "Overall", "Q→A"): 0.1626,
+BEST = "best of each ten"
+Cell = tuple[str, str, str]
+CELLS: list[tuple[str, str, dict[str, Any], float | None, dict[Cell, float | None]]] = [
+    # benchmark, model, settings, headline, cells (None: it has no such figure)
+    ("csbench", "GPT-4", {}, 0.7041, {
+        ("domains", "DSA", "Knowledge"): 0.7853, ("formats", "Open-ended", "Reasoning"): 0.6894,
+        ("subfields", "CN: Transport Layer", "Average"): 0.8679, ("domains", "Overall", "Average"): 0.7041,
+    }),
+    ("csbench", "Gemma-2B", {}, 0.3986, {("subfields", "CN: Transport Layer", "Average"): None}),
+    ("csbench", "GPT-4", {"language": "zh"}, 0.6878, {}),
+    ("csbench", "ERNIE-4", {"language": "zh"}, 0.7026, {("formats", "Assertion", "Average"): 0.6874}),
+    ("cmmlu", "GPT4", {}, 0.6890, {}),
+    ("cmmlu", "GPT4", {"shots": 5}, 0.7095, {("averages", "STEM", "Macro over subjects"): 0.6523}),
+    ("cmmlu", "GPT4", {"shots": 3}, 0.7095, {}),
+    ("infibench", "GPT-4-0613", {}, 0.7064, {
+        ("levels", "1", BEST): 0.9231, ("languages", "c++/c", BEST): 0.7667,
+        ("types", "knowledge question-answering", BEST): 0.6855, ("metrics", "blank_filling", BEST): 0.5808,
+        ("metrics", "keywords", BEST): None, ("attempts", "mean@1", "Score"): 0.5694,
+    }),
+    ("syneval", "GPT4", {}, 0.8032, {}),
+    ("syneval", "GPT4", {"shots": 5}, 0.8577, {
+        ("formats", "Overall", "FITB F1"): 0.8310, ("points", "ADJ", "OA"): 0.9244, ("oa", "OA", "ADJ"): 0.9244,
+        ("TF", "TF", "All"): 0.8883,
+    }),
+    ("syneval", "Random", {}, 0.2848, {("points", "GS", "OA"): None}),
+    ("clrbench", "GPT-4-turbo", {}, 0.3952, {("types", "Overall", "Q→A"): 0.6331}),
+    ("clrbench", "Gemma2-9b", {}, None, {
+        ("types", "Overall", "Q→A"): 0.1626, ("disciplines", "Overall", "Q→A"): 0.1626,
         ("models", "Overall", "Q→A"): 0.1626,
-    })  # fmt: skip
+    }),
+]  # fmt: skip
+
+
+@each_row(*CELLS)
+def test_a_row_has_its_figures_in_the_cells_of_the_exam(
+    benchmark: str, model: str, settings: dict[str, Any], score: float | None, cells: dict[Cell, float | None]
+) -> None:
+    found = row(benchmark, model, **settings)
+    assert found.score == score
+    assert {cell: found.figures.get(cell) for cell in cells} == cells
+
+
+def test_rows_are_those_of_models_and_people_asked_alike() -> None:
+    everything = neighbours(spec("infibench"))
+    assert (len(everything), {one.kind for one in everything}) == (109, {"model", "human"})
+    assert "Avg." not in {one.model for one in neighbours(spec("syneval"))}
+    assert "ERNIE-4" not in {one.model for one in neighbours(spec("csbench"))}, "of the Chinese table alone"
+    assert (row("csbench", "GPT-4").condition, row("csbench", "GPT-4").source.table) == (
+        "zero-shot, English",
+        "Table 2",
+    )
+    assert row("cmmlu", "GPT4", shots=3).condition == "five-shot; here: 3-shot"
 
 
 @each_row(
@@ -149,25 +128,27 @@ def test_what_is_otherwise_is_said(settings: dict[str, Any], differs: tuple[Any,
     assert one.condition == "zero-shot, English" + (f"; here: {', '.join(differs)}" if differs else "")
 
 
-def test_a_sample_and_a_number_of_answers_are_said() -> None:
-    one = neighbours(spec("infibench", limit=5), sample=True, answers=1)[0]
-    sample = "Viva's bundled sample in place of the published questions"
-    assert one.differs == ("1 answer to a question", sample)
-    assert neighbours(spec("infibench"), answers=10)[0].differs == ()
+SAMPLE = "Viva's bundled sample in place of the published questions"
+ZEPHYR = "the template zephyr as its makers have it (the authors sent infibench-zephyr)"
 
 
 @each_row(
-    ("infibench", 234, {}, ()),
-    ("infibench", 135, {}, ("135 questions in place of 234",)),
-    ("cmmlu", 200, {"limit": 200}, ("200 questions in place of 11,582",)),
-    ("cmmlu", 11582, {"limit": 20_000}, ()),
-    ("syneval", 1161, {}, ("1,161 questions in place of 3,170",)),
-    ("csbench", 2, {"questions": ("1", "2")}, ("2 questions in place of 2,183",)),
+    ("infibench", {}, {"questions": 234}, ()),
+    ("infibench", {}, {"questions": 135}, ("135 questions in place of 234",)),
+    ("cmmlu", {"limit": 200}, {"questions": 200}, ("200 questions in place of 11,582",)),
+    ("cmmlu", {"limit": 20_000}, {"questions": 11582}, ()),
+    ("syneval", {}, {"questions": 1161}, ("1,161 questions in place of 3,170",)),
+    ("csbench", {"questions": ("1", "2")}, {"questions": 2}, ("2 questions in place of 2,183",)),
+    ("infibench", {"limit": 5}, {"sample": True, "answers": 1}, ("1 answer to a question", SAMPLE)),
+    ("infibench", {}, {"answers": 10}, ()),
+    ("infibench", {}, {"template": "zephyr"}, (ZEPHYR,)),
+    *(("infibench", {}, {"template": template}, ()) for template in ("infibench-zephyr", "qwen", "")),
+    ("csbench", {}, {"template": "zephyr"}, ()),
 )
-def test_another_number_of_questions_is_said(
-    benchmark: str, asked: int, settings: dict[str, Any], differs: tuple[Any, ...]
+def test_other_questions_answers_and_templates_are_said(
+    benchmark: str, settings: dict[str, Any], asked: dict[str, Any], differs: tuple[str, ...]
 ) -> None:
-    assert neighbours(spec(benchmark, **settings), questions=asked)[0].differs == differs
+    assert neighbours(spec(benchmark, **settings), **asked)[0].differs == differs
 
 
 def test_comprehension_alone_is_compared_with_the_parts_that_are_asked() -> None:
@@ -222,16 +203,3 @@ def test_a_name_that_may_be_several_rows_lists_them() -> None:
         published_rows(infibench, "nobody", 0.5, "m")
     with pytest.raises(DataError, match="'Llama2-7B' or 'Llama2-13B' or 'Llama2-70B'"):
         published_rows(neighbours(spec("csbench")), "llama2", 0.5, "m")
-
-
-def test_a_template_that_the_authors_wrote_otherwise_is_said() -> None:
-    with cases() as case:
-        for template, said in (
-            ("zephyr", ("the template zephyr as its makers have it (the authors sent infibench-zephyr)",)),
-            ("infibench-zephyr", ()),
-            ("qwen", ()),
-            ("", ()),
-        ):
-            with case(template):
-                assert neighbours(spec("infibench"), template=template)[0].differs == said
-    assert not neighbours(spec("csbench"), template="zephyr")[0].differs

@@ -1,25 +1,44 @@
-"""The shipped tables: all published figures, with sources and sizes."""
+"""The shipped tables: all published figures, with sources and sizes, and never matched to the wrong model."""
 
 import csv
 import importlib.resources
-import itertools
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from rows import each_row
+from rows import each_row, tables_beside
 from rows import table as cases
 from viva.errors import DataError
-from viva.published import Size, Table, about, bibtex, called, catalogue, share, size, table, tables
+from viva.published import (
+    Entry,
+    Size,
+    Table,
+    about,
+    bibtex,
+    called,
+    catalogue,
+    find,
+    share,
+    similar,
+    size,
+    table,
+    tables,
+)
 
 
-def lines(path: Path) -> list[dict[str, str]]:
+def lines(path: Path, prefix: str = "") -> list[dict[str, str]]:
+    """A file of the papers' figures, a row a model where it has one a measure; column names lose the prefix."""
     with path.open(encoding="utf-8", newline="") as source:
-        return list(csv.DictReader(source))
+        rows = [{name.removeprefix(prefix): text for name, text in row.items()} for row in csv.DictReader(source)]
+    if "measure" not in rows[0]:
+        return rows
+    models: dict[str, dict[str, str]] = {}
+    for row in rows:
+        model, measure = row.pop("model"), row.pop("measure")
+        models.setdefault(model, {"model": model}).update({f"{measure}_{point}": text for point, text in row.items()})
+    return list(models.values())
 
 
 def test_a_table_says_where_it_stands_and_holds_what_its_columns_promise() -> None:
@@ -68,98 +87,38 @@ def test_a_paper_has_a_bibtex_entry_under_its_key() -> None:
                 assert "year" in entry
 
 
+SHOTS = ("zero_shot", "few_shot")
+
+
 @each_row(
-    *((f"csbench_{name}", "csbench", (name,)) for name in ("en_domains", "en_formats", "zh_domains", "zh_formats")),
-    ("csbench_en_expert_models", "csbench", ("en_experts",)),
-    ("clrbench_leaderboard", "clrbench", ("main",)),
-    ("cmmlu_leaderboard", "cmmlu", ("zero_shot", "five_shot")),
+    *((f"csbench_{name}", "csbench", name) for name in ("en_domains", "en_formats", "zh_domains", "zh_formats")),
+    ("csbench_en_expert_models", "csbench", "en_experts"),
+    ("clrbench_leaderboard", "clrbench", "main"),
+    *(("cmmlu_leaderboard", "cmmlu", name) for name in ("five_shot", "zero_shot")),
+    *(("syneval_main", "syneval", name) for name in SHOTS),
+    *((f"syneval_{name}_by_knowledge_point", "syneval", f"{name}_points") for name in SHOTS),
+    *((f"syneval_{name}_tf_mc_by_point", "syneval", f"{name}_statements") for name in SHOTS),
+    *((f"syneval_{name}_fitb_by_point", "syneval", f"{name}_blanks") for name in SHOTS),
+    ("infibench_leaderboard", "infibench", "leaderboard"),
+    *((f"infibench_{name}", "infibench", name) for name in ("code_llama", "large_models", "hyperparameters")),
+    ("syneval_questions_original", "syneval", "questions_original"),
 )
-def test_the_figures_are_the_published_ones(file: Any, benchmark: Any, names: Any, *, figures: Path) -> None:
-    expected_rows = lines(figures / f"{file}.csv")
-    assert sum(len(table(benchmark, name).entries) for name in names) == len(expected_rows)
-    for line in expected_rows:
-        name = line.get("setting", names[0])
-        row = next(entry for entry in table(benchmark, name).entries if entry.model == line["model"])
-        expected = {column.name: line[column.name] for column in table(benchmark, name).columns}
-        assert row.figures == {column: float(value) for column, value in expected.items() if value}
-        if "access" in line:
-            assert row.words == {"access": line["access"]}
-
-
-def test_the_tables_of_knowledge_points_are_the_published_ones(figures: Path) -> None:
-    files = {"statements": "tf_mc", "blanks": "fitb"}
-    for shots, (name, file) in itertools.product(("zero", "few"), files.items()):
-        found = table("syneval", f"{shots}_shot_{name}")
-        rows = lines(figures / f"syneval_{shots}_shot_{file}_by_point.csv")
-        assert len(rows) == 2 * len(found.entries) == 46
-        figures_of = {entry.model: entry.figures for entry in found.entries}
-        for row in rows:
-            model, measure = " ".join(row.pop("model").split()), row.pop("measure")
-            assert {f"{measure}_{point}": float(value) for point, value in row.items()}.items() <= figures_of[
-                model
-            ].items()
-
-
-def test_every_point_of_tables_10_to_13_gives_the_overall_accuracy_of_tables_8_and_9() -> None:
-    for shots, most in (("zero", 0.007), ("few", 0.009)):
-        statements, blanks, overall = (
-            {entry.model: entry.figures for entry in table("syneval", f"{shots}_shot_{name}").entries}
-            for name in ("statements", "blanks", "points")
-        )
-        distances = [
-            abs(
-                statements[model][f"tf_accuracy_{point}"]
-                + statements[model][f"mc_accuracy_{point}"]
-                + (blanks[model][f"fitb_accuracy_{point}"] + blanks[model][f"fitb_f1_{point}"]) / 2
-                - 3 * figures[point]
-            )
-            / 3
-            for model, figures in overall.items()
-            if model in statements
-            for point in figures
-        ]
-        assert len(distances) == 207
-        assert max(distances) < most + 0.001
-        # And weighted by their questions these are the main table's formats, MVP's TF being the others'.
-        asked = {entry.model: entry.figures for entry in table("syneval", "questions").entries}
-        main = {entry.model: entry.figures for entry in table("syneval", f"{shots}_shot").entries}
-        for column in ("tf_accuracy", "mc_accuracy", "fitb_accuracy", "fitb_f1"):
-            form, found = column.partition("_")[0], statements if column[0] in "tm" else blanks
-            counts = {point: one[form] for point, one in asked.items() if (point, form) != ("MVP", "tf")}
-            for model in found.keys() & main.keys():
-                whole = sum(found[model][f"{column}_{point}"] * count for point, count in counts.items())
-                away = abs(whole / sum(counts.values()) - main[model][column])
-                assert away < (0.1 if column == "fitb_accuracy" else 0.01), (model, column)  # some rows: by one blank
-
-
-def test_the_other_tables_of_the_papers_are_the_published_ones(figures: Path) -> None:
-    for file, benchmark, name, number in (
-        ("syneval_questions_original", "syneval", "questions_original", "4"),
-        ("infibench_code_llama", "infibench", "code_llama", "5"),
-        ("infibench_large_models", "infibench", "large_models", "8"),
-        ("infibench_hyperparameters", "infibench", "hyperparameters", "10"),
-    ):
-        found = table(benchmark, name)
-        assert found.source.table == f"Table {number}"
-        shown = [
-            {**entry.words, **{key: f"{value:.2f}" for key, value in entry.figures.items()}} for entry in found.entries
-        ]
-        for entry, row in zip(shown, lines(figures / f"{file}.csv"), strict=True):
-            for column in {column.name for column in found.columns} & set(row):
-                assert entry.get(column, "") == (f"{float(row[column]):.2f}" if row[column] else "")
-            for word in set(entry) & set(row) - {column.name for column in found.columns}:
-                assert entry[word] == row[word]
-
-
-def test_infibenchs_tables_6_and_7_are_ranked_and_end_in_the_mean_of_106_models() -> None:
-    for name in ("by_type", "by_language"):
-        found = table("infibench", name)
-        assert [int(entry.words["rank"]) for entry in found.models] == list(range(1, 107))
-        scores = [entry.figures["score"] for entry in found.models]
-        assert scores == sorted(scores, reverse=True)
-        assert (found.entries[-1].model, found.entries[-1].kind) == ("Mean", "average")
-        assert found.entries[-1].figures["score"] == 37.82
-        assert [entry.kind for entry in found.entries].count("human") == 3
+def test_the_figures_are_the_published_ones(file: str, benchmark: str, name: str, *, figures: Path) -> None:
+    found = table(benchmark, name)
+    rows = lines(figures / f"{file}.csv", f"{name}_" if file == "syneval_main" else "")
+    names = {column.name for column in found.columns}
+    assert names & set(rows[0])
+    entries, rows = list(found.entries), [row for row in rows if row.get("setting", name) == name]
+    if "model" in names.union(*rows):
+        entries.sort(key=lambda entry: entry.model)
+        rows.sort(key=lambda row: " ".join(row["model"].split()))
+        assert [entry.model for entry in entries] == [" ".join(row["model"].split()) for row in rows]
+    for entry, row in zip(entries, rows, strict=True):
+        assert {name: entry.figures.get(name) for name in names & set(row)} == {
+            name: float(row[name]) if row[name] else None for name in names & set(row)
+        }, row
+        assert all(entry.words[word] == row[word] for word in set(entry.words) & set(row)), row
+        assert entry.words.get("expert_in", "chat") == row.get("type", "chat").lower() or benchmark != "csbench"
 
 
 def test_subfields_are_the_published_ones_turned_round(figures: Path) -> None:
@@ -174,10 +133,14 @@ def test_subfields_are_the_published_ones_turned_round(figures: Path) -> None:
             assert entry.figures[column.name] == float(line[entry.model.replace("8x7B", "87B")])
 
 
-def test_experts_are_where_the_paper_has_them(figures: Path) -> None:
-    kinds = {line["model"]: line["type"].lower() for line in lines(figures / "csbench_en_expert_models.csv")}
-    for entry in table("csbench", "en_experts").entries:
-        assert entry.words.get("expert_in", "chat") == kinds[entry.model]
+@each_row("by_type", "by_language")
+def test_infibenchs_tables_6_and_7_are_ranked_and_end_in_the_mean_of_106_models(name: str) -> None:
+    *models, mean = (entry for entry in table("infibench", name).entries if entry.kind != "human")
+    assert [int(entry.words["rank"]) for entry in models] == list(range(1, 107))
+    scores = [entry.figures["score"] for entry in models]
+    assert scores == sorted(scores, reverse=True)
+    assert (mean.model, mean.kind, mean.figures["score"]) == ("Mean", "average", 37.82)
+    assert len(table("infibench", name).entries) == 106 + 1 + 3, "people stand among them"
 
 
 @each_row(
@@ -213,20 +176,19 @@ def test_no_size_is_guessed(name: str) -> None:
     assert size(name) is None
 
 
-@given(st.text(alphabet="bB0123456789./x- ", max_size=20) | st.text(max_size=20))
-def test_whatever_a_name_is_its_size_is_one_or_none(name: str) -> None:
-    found = size(name)
-    assert found is None or 0 < found.active <= found.total
-
-
-def test_sizes_of_rows_come_from_the_table_where_it_states_them() -> None:
-    board = table("infibench", "leaderboard").entries
-    assert called(board, "OctoCoder").size == Size(15.5, 15.5)
-    assert called(board, "deepseek-moe-16b-base").size == Size(16.4, 2.8)
-    assert called(board, "mixtral-8x7B-Instruct").size == Size(46.7, 12.9)
-    assert called(board, "GPT-4-0613").size is None
-    assert called(table("syneval", "zero_shot").entries, "llama2-7b-chat").size == Size(6.74, 6.74)
-    assert called(table("csbench", "en_domains").entries, "Llama2-7B").size == Size(7, 7)
+@each_row(
+    ("infibench", "leaderboard", "OctoCoder", Size(15.5, 15.5)),
+    ("infibench", "leaderboard", "deepseek-moe-16b-base", Size(16.4, 2.8)),
+    ("infibench", "leaderboard", "mixtral-8x7B-Instruct", Size(46.7, 12.9)),
+    ("infibench", "leaderboard", "GPT-4-0613", None),
+    ("syneval", "zero_shot", "llama2-7b-chat", Size(6.74, 6.74)),
+    ("syneval", "zero_shot", "Falcon 40B (Instruct)", Size(41.30, 41.30)),  # that of its base
+    ("csbench", "en_domains", "Llama2-7B", Size(7, 7)),
+)
+def test_sizes_of_rows_come_from_the_table_where_it_states_them(
+    benchmark: str, name: str, model: str, size: Size | None
+) -> None:
+    assert called(table(benchmark, name).entries, model).size == size
 
 
 def test_unknown_tables_and_benchmarks_list_the_known_ones() -> None:
@@ -239,3 +201,47 @@ def test_unknown_tables_and_benchmarks_list_the_known_ones() -> None:
 
 def test_a_share_has_no_noise() -> None:
     assert (share(47.66), share(0.0), share(100.0)) == (0.4766, 0.0, 1.0)
+
+
+# Names of models
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[Entry, ...]:
+    return table("infibench", "leaderboard").entries
+
+
+def test_every_row_but_the_ablations_is_found_by_its_own_name(rows: tuple[Entry, ...]) -> None:
+    assert len(table("infibench", "leaderboard").models) == 106
+    for row in rows:
+        if row.kind != "ablation":
+            assert find(rows, row.name) is row
+    assert len({row.name.casefold() for row in rows if row.kind != "ablation"}) == 109
+    row = Entry(model="m", figures={})
+    assert (find([row], "M"), find([row, row], "m")) == (row, None), "two rows of one name are nobody's"
+
+
+ANOTHER = (
+    *("gpt-4", "gpt-3.5-turbo", "gpt-4o", "gpt-4-0613-preview", "gpt-4-06", "codestral", "llama2", "human", "claude-3"),
+    *("7B", "3B", "15B-Instruct", "15b", "", "/", "gpt-4-0613/", "qwen-7", "qwen-1.8", "qwen-18b", "mistral", "phi"),
+    *("starcoder2", "codellama-7b-hf", "mistral-7b-instruct-v0.2", "gpt-4-0613\u200b", "wizardcoder"),
+)
+
+
+@each_row(*tables_beside(__file__)["same"].items(), *((name, None) for name in ANOTHER))
+def test_the_same_name_written_otherwise_is_found_and_one_that_may_be_another_models_is_not(
+    given: str, name: str | None, *, rows: tuple[Entry, ...]
+) -> None:
+    found = find(rows, given)
+    assert (found and found.name) == name
+
+
+def test_versions_are_offered_and_not_chosen(rows: tuple[Entry, ...]) -> None:
+    assert [row.name for row in similar(rows, "gpt-3.5-turbo")] == ["GPT-3.5-turbo-0613"]
+    assert [row.name for row in similar(rows, "gpt-4o")] == ["GPT-4o-2024-05-13"]
+    assert len(similar(rows, "codellama")) == 3
+    assert similar(rows, "") == similar(rows, "my-model") == []
+    with pytest.raises(DataError, match=r"do you mean 'GPT-3\.5-turbo-0613'\?"):
+        called(rows, "gpt-3.5-turbo")
+    with pytest.raises(DataError, match=r"no published row is called 'my-model'; .viva published"):
+        called(rows, "my-model")

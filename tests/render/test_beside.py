@@ -7,8 +7,7 @@ import json
 import msgspec
 
 from render.samples import RIGHT, SHORT, printed, report, result, table
-from rows import table as rows_table
-from viva.analysis.breakdown import Table
+from rows import tabled
 from viva.analysis.estimate import Estimate
 from viva.published import Neighbour, about, neighbours
 from viva.render.result import comparable, score_table
@@ -26,13 +25,10 @@ def shown(*tables: object, **more: object) -> object:
     return report(result(*tables, beside=(GPT4, LLAMA), **more))  # type: ignore[arg-type]
 
 
-def test_a_table_has_a_column_for_each_published_row_right_of_the_average() -> None:
+def test_a_table_has_a_column_for_each_published_row_right_of_its_own() -> None:
     found = score_table(table(), (GPT4, LLAMA))
     assert found.header[:5] == ("", "Knowledge", "Average", "GPT-4 (published)", "Llama3-8B (published)")
     assert found.texts()[0][3:5] == ("66.16", "53.06"), "operating systems, average"
-
-
-def test_figures_of_a_column_in_the_middle_stand_in_the_middle() -> None:
     figures = {("domains", "OS", "Knowledge"): 0.5, ("domains", "CN", "Knowledge"): 0.25}
     one = msgspec.structs.replace(GPT4, model="m", figures={**figures, ("domains", "OS", "Average"): 0.1})
     found = score_table(table(), (one,))
@@ -51,13 +47,10 @@ def test_a_table_across_models_has_marked_rows_even_for_one_model() -> None:
     assert text.count("Main · csbench-en") == 1
     assert "| GPT-4 (published) | 74.85 | 70.41 |" in text
     assert "Main" not in printed("markdown", report(result(ACROSS)))
-
-
-def test_two_models_share_the_published_rows_of_their_table() -> None:
-    two = report(
-        result(ACROSS, model="openai/a", beside=(GPT4, LLAMA)), result(ACROSS, model="openai/b", beside=(GPT4,))
+    two = (
+        result(ACROSS, model=f"openai/{name}", beside=beside) for name, beside in (("a", (GPT4, LLAMA)), ("b", (GPT4,)))
     )
-    text = printed("terminal", two)
+    text = printed("terminal", report(*two))
     assert text.count("GPT-4 (published)") == text.count("Llama3-8B (published)") == 1
 
 
@@ -109,27 +102,20 @@ def lacking(*names: str, **more: object) -> Estimate:
 
 
 def test_a_published_figure_stands_only_beside_a_mean_over_the_same_parts() -> None:
-    partial, few = (
-        lacking("Open-ended"),
-        Estimate(n=50, mean=0.5, floor=0.2, ceiling=0.8, outcomes={"right": 10, "error": 40}),
-    )
+    partial = lacking("Open-ended")
+    few = Estimate(n=50, mean=0.5, floor=0.2, ceiling=0.8, outcomes={"right": 10, "error": 40})
+    for (overall, score), row in tabled((SHORT, 0.7041), (partial, None), (few, None)):
+        with row:
+            assert comparable([GPT4], [result(overall=overall)])[0].score == score
     mixed = table(((RIGHT, RIGHT), (RIGHT, partial)))
-    rows = {
-        "all there": (result(overall=SHORT), 0.7041),
-        "a part is missing": (result(overall=partial), None),
-        "most is missing": (result(overall=few), None),
-    }
-    with rows_table() as row:
-        for name, (one, score) in rows.items():
-            with row(name):
-                assert comparable([GPT4], [one])[0].score == score
     kept = comparable([GPT4], [result(mixed, overall=partial)])[0].figures
-    assert ("domains", "OS", "Average") in kept
-    assert ("domains", "CN", "Average") not in kept
-    assert ("domains", "CN", "Knowledge") in kept
-    one = result(ACROSS, model="openai/a", beside=(GPT4,))
-    other = result(replace_cells(ACROSS, partial), model="openai/b", overall=partial, beside=(GPT4,))
-    both = report(one, other)
+    cells = [("OS", "Average"), ("CN", "Average"), ("CN", "Knowledge")]
+    assert [("domains", *cell) in kept for cell in cells] == [True, False, True]
+    other = msgspec.structs.replace(ACROSS, cells=((partial, partial),))
+    both = report(
+        result(ACROSS, model="openai/a", beside=(GPT4,)),
+        result(other, model="openai/b", overall=partial, beside=(GPT4,)),
+    )
     assert "(published)" not in printed("markdown", both), "one of the two is another quantity"
 
 
@@ -139,7 +125,3 @@ def test_what_is_withheld_is_said() -> None:
     )
     text = " ".join(printed("terminal", report(one), width=500).split())
     assert "too little of Fill-in-the-blank, Open-ended is scored for a published score beside this one" in text
-
-
-def replace_cells(one: Table, cell: Estimate) -> Table:
-    return msgspec.structs.replace(one, cells=tuple(tuple(cell for _ in row) for row in one.cells))

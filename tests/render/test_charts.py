@@ -79,24 +79,17 @@ def test_hostile_texts_in_a_chart_are_texts(text: Any, *, tmp_path: Path) -> Non
     assert f"id={MARK}" not in drawn
 
 
-def test_a_result_is_drawn_with_what_it_rests_on() -> None:
+def test_results_are_drawn_with_models_and_scores_and_parts_in_the_headlines_average() -> None:
     results = report(result(table(), model="openai/a"), result(table(), model="openai/b")).results
     drawn = json.dumps(charts.spec(scores_chart(results)))
-    for one in results:
-        assert one.model in drawn
-        assert str(round(100 * (one.overall.mean or 0), 3)) in drawn
+    assert all(said in drawn for one in results for said in (one.model, str(round(100 * (one.overall.mean or 0), 3))))
     assert parts_chart(results, 99) is None
-
-
-def test_parts_are_drawn_in_the_headlines_average() -> None:
-    """As CMMLU's, whose published average is over subjects: the first of two columns, not the last."""
+    # As CMMLU's, whose published average is over subjects: the first of two columns, not the last.
     subjects, questions = (Estimate(n=4, mean=mean, low=0.1, high=0.9) for mean in (0.25, 0.5))
-    rows = ("STEM", "Average")
-    two = changed(table(), rows=rows, columns=("Macro", "Micro"), cells=((questions, subjects), (subjects, questions)))
-    drawn = parts_chart([changed(result(two), overall=subjects)], 0)
-    said = json.dumps(charts.spec(drawn))
-    assert ", Macro" in said
-    assert "Micro" not in said
+    cells = ((questions, subjects), (subjects, questions))
+    two = changed(table(), rows=("STEM", "Average"), columns=("Macro", "Micro"), cells=cells)
+    said = json.dumps(charts.spec(parts_chart([changed(result(two), overall=subjects)], 0)))
+    assert (", Macro" in said, "Micro" in said) == (True, False)
 
 
 def test_answers_alone_are_a_second_mark() -> None:
@@ -111,11 +104,9 @@ def test_answers_alone_are_a_second_mark() -> None:
 
 def test_differences_have_signs_and_a_line_at_0(tmp_path: Path) -> None:
     cells = tuple((Estimate(n=4, mean=mean, low=mean - 0.1, high=mean + 0.1),) for mean in (0.02, 0.3))
-    gap = changed(table(), rows=("MC", "TF"), columns=("gap",), cells=cells)
-    drawn = parts_chart([result(gap)], 0)
+    drawn = parts_chart([result(changed(table(), rows=("MC", "TF"), columns=("gap",), cells=cells))], 0)
     charts.save(drawn, path := tmp_path / "gap.svg")
-    texts = re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text(encoding="utf-8"))
-    assert {"+10", "0", "−5"} <= set(texts)
+    assert {"+10", "0", "−5"} <= set(re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text(encoding="utf-8")))
 
 
 @each_row("</script>", "<!--", "\r", "\0")
@@ -142,27 +133,21 @@ SNIPPET = "window.drawn=1;"
 
 
 def test_the_pass_line_is_in_charts_and_under_tables() -> None:
-    cells = tuple(
-        (
-            Estimate(
-                n=400, mean=mean, low=mean - 0.05, high=mean + 0.05, floor=mean, ceiling=mean, outcomes={"right": 1}
-            ),
-        )
-        for mean in (0.7, 0.62, 0.5)
-    )
+    def mean(score: float) -> Estimate:
+        known = {"low": score - 0.05, "high": score + 0.05, "floor": score, "ceiling": score}
+        return Estimate(n=400, mean=score, outcomes={"right": 1}, **known)
+
+    cells = tuple((mean(score),) for score in (0.7, 0.62, 0.5))
     parts = table(cells, rows=("STEM", "Other", "Humanities"), columns=("Macro",))
-    passed = result(parts, overall=cells[1][0], pass_line=0.6)
+    plain, passed = (result(parts, overall=mean(0.62), **line) for line in ({}, {"pass_line": 0.6}))
     (note,) = footnotes([passed])
     assert "62.00 passes the pass line of 60 %" in note
     assert "above it: STEM; below it: Humanities; too near to tell: Other" in note
-    (failed,) = footnotes([result(parts, overall=cells[2][0], pass_line=0.6)])
+    (failed,) = footnotes([result(parts, overall=mean(0.5), pass_line=0.6)])
     assert "50.00 does not reach" in failed
-    for chart, plain in (
-        (scores_chart([passed]), scores_chart([result(parts, overall=cells[1][0])])),
-        (parts_chart([passed], 0), parts_chart([result(parts, overall=cells[1][0])], 0)),
-    ):
-        drawn = json.dumps(chart.to_dict())
+    assert not footnotes([plain])
+    for draw in (scores_chart, lambda results: parts_chart(results, 0)):
+        drawn = json.dumps(draw([passed]).to_dict())
         assert '"at": 60.0' in drawn
         assert "dashed: the pass line, 60 %" in drawn
-        assert "pass line" not in json.dumps(plain.to_dict())
-    assert not footnotes([result(parts, overall=cells[1][0])])
+        assert "pass line" not in json.dumps(draw([plain]).to_dict())

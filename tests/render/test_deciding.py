@@ -5,16 +5,15 @@ from hypothesis import strategies as st
 
 from benchmarks.explaining import evidence, first, opened, reply
 from render.samples import printed, report, result
-from rows import table, tabled
+from rows import each_row, tabled
 from viva.engine.budget import Consumed, Consumption, Price
 from viva.engine.journal import Entry
 from viva.render.result import deciding_tables
 from viva.render.run_tables import consumption_table, dollars
 from viva.render.table import Table
 from viva.runs.scoring import DeciderCounts
-from viva.types import ANSWER, RATIONALE, Decider, Failure, Mark, Outcome, Question, Score, Usage
+from viva.types import ANSWER, RATIONALE, Decider, Failure, Mark, Outcome, Score, Usage
 
-QUESTION = Question(id="q", kind="open", text="Why?", language="en", answer="So.")
 COLUMNS = ("", "rule", "similarity", "judge", "expert", "undecided", "not read")
 
 
@@ -38,20 +37,6 @@ def score(
     return Score(value=value, outcome=outcome, decided=decided or {}, verdicts=verdicts or {})
 
 
-def test_each_aspect_has_its_shares() -> None:
-    (grid,) = told(
-        *(score({ANSWER: "rule", RATIONALE: "similarity"}) for _ in range(3)),
-        score({ANSWER: "similarity", RATIONALE: "judge"}, {RATIONALE: (1.0,)}),
-        score({ANSWER: "rule", RATIONALE: "expert"}),
-        score({ANSWER: "rule"}, {RATIONALE: ()}, "ungraded"),
-    )
-    assert (grid.title, grid.header) == ("Who decided", COLUMNS)
-    assert tuple(grid.texts()) == (
-        (ANSWER, "5 (83.3 %)", "1 (16.7 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)"),
-        (RATIONALE, "0 (0.0 %)", "3 (50.0 %)", "1 (16.7 %)", "1 (16.7 %)", "1 (16.7 %)", "0 (0.0 %)"),
-    )
-
-
 def test_where_rules_decide_everything_there_is_no_table() -> None:
     runs: dict[str, tuple[Score, ...]] = {
         "no answer": (),
@@ -65,11 +50,6 @@ def test_where_rules_decide_everything_there_is_no_table() -> None:
             assert told(*scores) == []
             assert not watched(*scores, score({RATIONALE: "judge"})).reviewed
             assert watched(*scores, score({RATIONALE: "expert"})).reviewed
-
-
-def test_what_nobody_decided_is_counted_where_it_was_to_be_judged() -> None:
-    (grid,) = told(score(verdicts={ANSWER: (), RATIONALE: ()}, outcome="ungraded"))
-    assert [(row[0], row[-2]) for row in grid.texts()] == [(ANSWER, "1 (100.0 %)"), (RATIONALE, "1 (100.0 %)")]
 
 
 def test_shares_are_of_all_answers_also_of_those_that_left_nothing_to_decide() -> None:
@@ -88,14 +68,14 @@ def test_shares_are_of_all_answers_also_of_those_that_left_nothing_to_decide() -
 
 
 def test_how_far_judges_agreed() -> None:
-    _, grid = told(
+    shares, grid = told(
         score({RATIONALE: "judge"}, {RATIONALE: (1.0, 1.0)}),
         score({RATIONALE: "judge"}, {RATIONALE: (1.0, 0.5, 0.0)}),
         score({RATIONALE: "judge"}, {RATIONALE: (0.5,)}),  # one verdict has nobody to differ from
-        score(verdicts={RATIONALE: (0.0, 0.5)}, outcome="ungraded"),  # nor does a tie decide
+        score(verdicts={ANSWER: (), RATIONALE: (0.0, 0.5)}, outcome="ungraded"),  # nor does a tie decide
     )
-    assert "agreed" in grid.title
-    assert tuple(grid.texts()) == ((RATIONALE, "3", "33.3 %", "0.500"),)
+    assert ("agreed" in grid.title, tuple(grid.texts())) == (True, ((RATIONALE, "3", "33.3 %", "0.500"),))
+    assert {row[0]: row[-2] for row in shares.texts()} == dict.fromkeys((ANSWER, RATIONALE), "1 (25.0 %)")
 
 
 def test_an_exams_own_scores() -> None:
@@ -111,6 +91,7 @@ def test_an_exams_own_scores() -> None:
     ):
         deciding.watch(exam.score(question, reply("It is so.", "B"), found))
     shares, agreed = deciding_tables(deciding.decided(), "")
+    assert (shares.title, shares.header) == ("Who decided", COLUMNS)
     assert {row[0]: row[1:] for row in shares.texts()} == {
         ANSWER: ("4 (80.0 %)", "1 (20.0 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)"),
         RATIONALE: ("0 (0.0 %)", "1 (20.0 %)", "2 (40.0 %)", "1 (20.0 %)", "1 (20.0 %)", "0 (0.0 %)"),
@@ -147,42 +128,30 @@ def entry(usage: Usage | None = None, seconds: float = 0.0, reasoning: str = "",
     )  # fmt: skip
 
 
-def cells(one: Consumed) -> dict[str, str]:
+TOLD = Usage(100_000, 20_000, 15_000)
+SHOWN: list[tuple[str, Consumed, dict[str, str | None]]] = [
+    ("counted", took(entry(TOLD, 1.0), entry(TOLD, 3.0), right=2), {
+        "tokens an answer": "20,000", "of them to think": "15,000", "US$ a right one": "0.30", "50 % in s": "1.0",
+        "90 % in s": "3.0", "99 % in s": "3.0"}),
+    ("no usage at all", took(entry(seconds=1.0, reasoning="Hm.")),
+     dict.fromkeys(("tokens an answer", "of them to think", "US$ a right one"), "unknown")),
+    ("usage of some", took(entry(TOLD), entry()), {"tokens an answer": "20,000 (of 1)", "US$ a right one": "unknown"}),
+    ("a thought of unknown length", took(entry(Usage(1, 900), reasoning="Hm.")), {"of them to think": "unknown"}),
+    ("no thought", took(entry(Usage(1, 900))), {"of them to think": None}),
+    ("nothing right", took(entry(TOLD), right=0), {"US$ a right one": "–"}),
+    ("no price", took(entry(TOLD), price=None), {"US$ a right one": None}),
+    ("latency of a batch is not known", took(entry(TOLD, 1.0, batch="x")), {"90 % in s": None}),
+]  # fmt: skip
+
+
+@each_row(*SHOWN)
+def test_what_nobody_counted_is_unknown(why: str, one: Consumed, wanted: dict[str, str | None]) -> None:
     grid = consumption_table([result(consumed=one)])
-    return dict(zip(grid.header, grid.texts()[0], strict=True))
-
-
-def test_what_nobody_counted_is_unknown() -> None:
-    counted = Usage(100_000, 20_000, 15_000)
-    with table() as row:
-        with row("counted"):
-            shown = cells(took(entry(counted, 1.0), entry(counted, 3.0), right=2))
-            assert shown["tokens an answer"] == "20,000"
-            assert shown["of them to think"] == "15,000"
-            assert shown["US$ a right one"] == "0.30"
-            assert (shown["50 % in s"], shown["90 % in s"], shown["99 % in s"]) == ("1.0", "3.0", "3.0")
-        with row("no usage at all"):
-            shown = cells(took(entry(seconds=1.0, reasoning="Hm.")))
-            assert shown["tokens an answer"] == shown["of them to think"] == shown["US$ a right one"] == "unknown"
-        with row("usage of some"):
-            shown = cells(took(entry(counted), entry()))
-            assert shown["tokens an answer"] == "20,000 (of 1)"
-            assert shown["US$ a right one"] == "unknown"
-        with row("a thought of which the server does not say how long it was"):
-            assert cells(took(entry(Usage(1, 900), reasoning="Hm.")))["of them to think"] == "unknown"
-        with row("no thought"):
-            assert "of them to think" not in cells(took(entry(Usage(1, 900))))
-        with row("nothing right"):
-            assert cells(took(entry(counted), right=0))["US$ a right one"] == "–"
-        with row("no price"):
-            assert "US$ a right one" not in cells(took(entry(counted), price=None))
-        with row("latency of a batch is not known"):
-            assert "90 % in s" not in cells(took(entry(counted, 1.0, batch="x")))
-        with row("a failure is no reply"):
-            failed = Entry(key="00", benchmark="b", model="m", question="q", error=Failure("timeout", "late"))
-            assert took(failed).replies == 0
-        with row("recorded replies"):
-            assert consumption_table([result()]).rows == []
+    shown = dict(zip(grid.header, grid.texts()[0], strict=True))
+    assert {name: shown.get(name) for name in wanted} == wanted
+    failed = Entry(key="00", benchmark="b", model="m", question="q", error=Failure("timeout", "late"))
+    assert took(failed).replies == 0, "a failure is no reply"
+    assert consumption_table([result()]).rows == [], "of recorded replies"
 
 
 def test_small_sums_keep_two_digits_that_are_no_zeros() -> None:
@@ -198,14 +167,3 @@ def test_percentiles_are_latencies_that_occurred_in_order(seconds: list[float]) 
     assert set(latency.values()) <= set(seconds)
     assert latency[50] <= latency[90] <= latency[99] <= max(seconds)
     assert sum(one <= latency[90] for one in seconds) >= 0.9 * len(seconds)
-
-
-def test_the_summary_fits_a_terminal() -> None:
-    one = took(entry(Usage(100_000, 20_000, 15_000), 12.0))
-    names = ("openai/some-model-of-today-2026-11-01", "anthropic/another-model")
-    several = report(*(result(model=name, consumed=one, cut_off={"thinking": 3}) for name in names))
-    for width in (80, 120):
-        said = printed("screen", several, width=width)
-        assert max(map(len, said.splitlines())) <= width
-        assert "3 answers cut off while thinking" in " ".join(said.split())
-        assert said.count("100k+20k") == (2 if width > 80 else 0)

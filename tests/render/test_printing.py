@@ -7,25 +7,19 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row, tabled
+from rows import each_row
 from viva.render.findings import Findings
 from viva.render.table import NAME, PERCENT, Column, Table, figure, p_text, short_number, signed
 from viva.studies.training.chart import BLOCKS, sparkline
 from web.hostile import TEXTS, assert_only_text
 
 
-def test_a_difference_has_a_sign_and_nothing_has_none() -> None:
-    differences = (
-        (3.2, 2, "+3.20"),
-        (-0.4, 2, "−0.40"),
-        (0.0, 2, "0.00"),
-        (-0.001, 2, "0.00"),
-        (0.001, 2, "0.00"),
-        (-4.26, 1, "−4.3"),
-    )
-    for (points, digits, said), row in tabled(*differences):
-        with row:
-            assert signed(points, digits) == said
+@each_row(
+    (3.2, 2, "+3.20"), (-0.4, 2, "−0.40"), (0.0, 2, "0.00"), (-0.001, 2, "0.00"), (0.001, 2, "0.00"),
+    (-4.26, 1, "−4.3"),
+)  # fmt: skip
+def test_a_difference_has_a_sign_and_nothing_has_none(points: float, digits: int, said: str) -> None:
+    assert signed(points, digits) == said
     assert [figure(".4g").text(number) for number in (-0.5, 5e-05)] == ["−0.5", "5e-05"]
 
 
@@ -79,15 +73,11 @@ def test_numbers_as_people_say_them(number: Any, text: str) -> None:
     assert short_number(number) == text
 
 
-def test_a_line_of_blocks() -> None:
-    assert sparkline([0.0, 0.5, 1.0, None], 0.0, 1.0) == "▁▅█·"
-    assert sparkline([0.3, 0.3], 0.3, 0.3) == "▅▅", "no range: the middle"
-    assert sparkline([], 0, 1) == ""
-
-
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=30))
 def test_a_spark_a_value(values: list[float | None]) -> None:
     known = [value for value in values if value is not None] or [0.0]
     line = sparkline(values, min(known), max(known))
     assert len(line) == len(values)
     assert set(line) <= {*BLOCKS, "·"}
+    assert sparkline([0.0, 0.5, 1.0, None], 0.0, 1.0) == "▁▅█·"
+    assert sparkline([0.3, 0.3], 0.3, 0.3) == "▅▅", "no range: the middle"

@@ -17,7 +17,7 @@ from rich.cells import cell_len
 
 from cli.collected import dangerous
 from render.samples import printed, report, result, texts
-from rows import each_row, table, tabled
+from rows import each_row, tabled
 from viva.analysis.comparing import Anytime, Difference, decided
 from viva.analysis.estimate import Estimate
 from viva.analysis.posterior import Posterior
@@ -130,15 +130,14 @@ def test_terminals_of_four_widths_show_what_they_should() -> None:
             assert path.read_text(encoding="utf-8") == text, "python tests/render/test_screen.py, and read it"
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
-def test_what_a_screen_leaves_out_is_where_it_says(every: int) -> None:
-    for one, row in tabled(*[*itertools.chain.from_iterable(map(published_tables, catalogue()))][::every]):
+def test_what_a_screen_leaves_out_is_where_it_says() -> None:
+    for one, row in tabled(*[*itertools.chain.from_iterable(map(published_tables, catalogue()))][::4]):
         with row:
             printed = study(PublishedConfig(benchmark=one.benchmark, name=one.name))
             left_out = " ".join(printed.to_screen(60).split()).partition("not shown in 60 columns (--all): ")[2]
-            everything = printed.to_terminal()
             hidden = [column for column in printed.tables()[0].header if column in left_out]
             assert hidden or not left_out
+            everything = printed.to_terminal()
             assert [column for column in hidden if column not in everything] == []
 
 
@@ -161,54 +160,43 @@ def asked_for(models: int) -> Findings[Sequence[Comparison]]:
 
 
 def test_what_an_option_asked_for_gives_way_last() -> None:
-    with table() as row:
-        for models in (2, 6):
-            for width in (60, 80):
-                with row(f"{models} {width}"):
-                    text = asked_for(models).to_screen(width)
-                    lines = text.splitlines()
-                    left_out = " ".join(line for line in lines if "not shown" in line)
-                    for title in ("Up to a margin of 5 points", "Probably better", "Looked at as often as you like"):
-                        assert any(line.startswith(title) for line in lines)
-                    for figures in ("no worse", "0.900", "0.980", "0.320", "0.660"):
-                        assert figures in text
-                    assert "the second is" not in left_out
-                    assert not re.search(r"P\(|at all times", left_out)
-                    assert len(lines) <= LINES
-                    assert max(map(cell_len, lines)) <= width
-                    shown = [line for line in lines if line.startswith("Comparison · item scores")]
-                    assert not shown or models == 2
-                    assert "Matrix:" not in text, "which is not shown"
+    for (models, width), row in tabled(*itertools.product((2, 6), (60, 80))):
+        with row:
+            text = asked_for(models).to_screen(width)
+            lines = text.splitlines()
+            left_out = " ".join(line for line in lines if "not shown" in line)
+            for title in ("Up to a margin of 5 points", "Probably better", "Looked at as often as you like"):
+                assert any(line.startswith(title) for line in lines)
+            assert all(figures in text for figures in ("no worse", "0.900", "0.980", "0.320", "0.660"))
+            assert not re.search(r"the second is|P\(|at all times", left_out)
+            assert len(lines) <= LINES
+            assert max(map(cell_len, lines)) <= width
+            assert models == 2 or not any(line.startswith("Comparison · item scores") for line in lines)
+            assert "Matrix:" not in text, "which is not shown"
     assert "+2.50 [" in asked_for(2).to_screen(60), "of what was not asked for, the difference stays last"
-
-
-def test_of_many_pairs_those_near_the_margin_come_first_and_decisions_are_counted() -> None:
-    found = findings(asked_for(6).found, margin=5)
-    lines = found.to_screen(80).splitlines()
+    lines = findings(asked_for(6).found, margin=5).to_screen(80).splitlines()
     assert lines[0].startswith("Up to a margin of 5 points: 14 no worse, 1 better by more · item scores")
-    rows = [line.split() for line in lines[3:17] if "no worse" in line]
-    away = [abs(abs(float(row[2])) - 5) for row in rows]
-    assert away == sorted(away)
-    assert len(away) > 5
+    away = [abs(abs(float(line.split()[2])) - 5) for line in lines[3:17] if "no worse" in line]
+    assert (away, len(away) > 5) == (sorted(away), True), "those near the margin come first"
     assert any(line.startswith("Comparison · item scores") for line in lines), "the matrix has a place"
 
 
-def test_what_missing_answers_would_have_to_be_comes_first_and_names_whose_they_are() -> None:
+@each_row(
+    (0, 26, 0.44, "B's missing answers (26 questions) were right."),
+    (26, 0, 0.44, "A would be ahead of B if more than 56 % of A's missing answers (26 questions)"),
+    (1, 26, 0.44, "if less than 44 % of B's missing answers (26 questions) and more than 56 % of A's"),
+    (1, 26, -0.2, "B is ahead of A whatever became of A's missing answers (1 question) and B's"),
+    (0, 26, 0.0004, "less than 0.04 % of B's"),
+)
+def test_what_missing_answers_would_have_to_be_comes_first_and_names_whose_they_are(
+    first: int, second: int, tipping: float, said: str
+) -> None:
     one = comparisons().found[0]
     row = next(row for row in one.rows if row.part == "mean")
-    with table() as rows:
-        for first, second, tipping, said in (
-            (0, 26, 0.44, "B's missing answers (26 questions) were right."),
-            (26, 0, 0.44, "A would be ahead of B if more than 56 % of A's missing answers (26 questions)"),
-            (1, 26, 0.44, "if less than 44 % of B's missing answers (26 questions) and more than 56 % of A's"),
-            (1, 26, -0.2, "B is ahead of A whatever became of A's missing answers (1 question) and B's"),
-            (0, 26, 0.0004, "less than 0.04 % of B's"),
-        ):
-            with rows(said):
-                lost = replace(row.found, difference=0.03, unscored=26, first_unscored=first, second_unscored=second,
-                               floor=-0.1, ceiling=0.1, tipping=tipping)  # fmt: skip
-                pair = replace(row, first="A", second="B", part="", found=lost)
-                assert said in findings((replace(one, rows=(pair,)),), margin=5).notes[1]
+    lost = replace(row.found, difference=0.03, unscored=26, first_unscored=first, second_unscored=second,
+                   floor=-0.1, ceiling=0.1, tipping=tipping)  # fmt: skip
+    pair = replace(row, first="A", second="B", part="", found=lost)
+    assert said in findings((replace(one, rows=(pair,)),), margin=5).notes[1]
 
 
 def test_a_column_gives_way_before_a_row() -> None:
@@ -223,20 +211,18 @@ def test_a_column_gives_way_before_a_row() -> None:
     assert "not shown" not in screen_terminal([longer], [], width=80), "that would not help"
 
 
-def test_two_columns_of_names_are_shortened_alike() -> None:
-    cells = ("+28.57 [+11.89, +43.29]", "0.014")
+def test_two_columns_of_names_are_shortened_alike_and_stay_apart() -> None:
     names = ("openai/alpha · en", "openai/beta · zh", "baseline/random · en", "baseline/random · zh")
-    rows = tuple((first, second, *cells) for first, second in zip(names[:2], names[2:], strict=True))
+    rows = tuple((*pair, "+28.57 [+11.89, +43.29]", "0.014") for pair in zip(names[:2], names[2:], strict=True))
     keep = ("difference", "p")
     text = screen_terminal([texts("t", ("first", "second", *keep), rows, keep=keep)], [], width=60)
     assert [line.split("  ")[0] for line in text.splitlines() if "0.014" in line] == ["…alpha · en", "…beta · zh"]
     assert text.count("…random · ") == 2, "the model is there, though all rows have the same"
-    judged = tuple((f"{a} · judge openai/g", f"{b} · judge openai/g", *rest) for a, b, *rest in rows)
-    text = screen_terminal([texts("t", ("first", "second", *keep), judged, keep=keep)], [], width=66)
-    assert all(f"…{name}…" in text for name in ("alpha · en", "random · en", "random · zh"))
-    same = tuple((name, "50.00 [40.00, 60.00]") for name in ("azure/gpt-4o", "openai/gpt-4o"))
-    text = screen_terminal([texts("t", ("model", "score"), same, keep=("score",))], [], width=32)
-    assert len({line.split()[0] for line in text.splitlines() if "50.00" in line}) == 2
+    long = [f"openai/a-very-long-organisation/model-{number:02}-instruct" for number in range(20)]
+    for same, width in ((("azure/gpt-4o", "openai/gpt-4o"), 32), (long, 40), (long, 60)):
+        grid = texts("t", ("model", "score"), tuple((name, "50.00 [40.00, 60.00]") for name in same), keep=("score",))
+        shown = [line.split()[0] for line in screen_terminal([grid], [], width=width).splitlines() if "50.00" in line]
+        assert len(set(shown)) == len(shown) == len(same)
 
 
 def test_alike_notes_are_one_and_a_sample_is_always_said() -> None:
@@ -271,15 +257,6 @@ def test_what_is_folded_keeps_its_words(text: str) -> None:
     assert "".join(folded(text, 12).split()) == "".join(text.split())
 
 
-def test_names_that_are_shortened_stay_apart() -> None:
-    names = [f"openai/a-very-long-organisation/model-{number:02}-instruct" for number in range(20)]
-    rows = tuple((name, "50.00 [40.00, 60.00]", "1,000") for name in names)
-    for width in (40, 50, 60):
-        text = screen_terminal([texts("t", ("model", "score", "n"), rows)], [], width=width)
-        shown = [line.split("  ")[0] for line in text.splitlines() if "50.00" in line]
-        assert len(set(shown)) == len(shown) == 20
-
-
 def test_colour_says_something_and_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     text = printed("screen", run(), width=120, colour=True)
     unanswered = next(line for line in text.splitlines() if "step-12000" in line and "error 41" in line)
@@ -309,25 +286,11 @@ def test_what_cannot_be_left_out_is_narrower() -> None:
     rows = (("runs/2026-11-26-cmmlu-csbench/again", "41.00", "grade again: viva score " + "very-long-name" * 4),)
     grid = texts("Runs", ("run", "score", "state"), rows, keep=("score", "state"))
     note = "signature: " + "|".join(f"setting{number}:0123456789abcdef" for number in range(12))
-    for width in (40, 60, 80):
-        for text in (
-            screen_terminal([grid], [note], width=width),
-            tables_terminal([grid], [note], width=width),
-        ):
-            assert max(map(cell_len, text.splitlines())) <= width
-            assert all(word in text for word in ("41.00", "run", "score", "state")), "nothing is left out"
-            assert "".join(text.split())[-len("".join(note.split())) :] == "".join(note.split()), "nor cut"
-
-
-def test_decimal_points_are_below_each_other_where_there_is_place() -> None:
-    cells = ("3.50", "61.20†", "–", "100.00", "< 0.001")
-    grid = texts("t", ("model", "score"), tuple((f"m{at}", cell) for at, cell in enumerate(cells)))
-    for text in (screen_terminal([grid], [], width=40), tables_terminal([grid], [], width=40)):
-        points = [line.index(".") for line in text.splitlines() if "." in line]
-        assert len(points) == 4
-        assert len(set(points)) == 1
-    words = texts("t", ("model", "pair"), (("a", "3.50 of 4"), ("b", "x.y"), ("c", "12 of 40")))
-    assert "\na      3.50 of 4\n" in screen_terminal([words], [], width=40), "what is no figure is as it was"
+    for shown, width in itertools.product((screen_terminal, tables_terminal), (40, 60, 80)):
+        text = shown([grid], [note], width=width)
+        assert max(map(cell_len, text.splitlines())) <= width
+        assert all(word in text for word in ("41.00", "run", "score", "state")), "nothing is left out"
+        assert "".join(text.split())[-len("".join(note.split())) :] == "".join(note.split()), "nor cut"
 
 
 if __name__ == "__main__":

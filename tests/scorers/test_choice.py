@@ -1,14 +1,18 @@
 # ruff: noqa: E501 (a reply is one line, however long)
-"""Near misses and properties of the letter reader: commitments to a letter, and texts that only look like one."""
+"""Near misses and properties of the readers of letters and truth values: commitments, and what only looks like one."""
+
+import functools
+import json
+import tomllib
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row, tables_beside
-from thorough import LONG
+from rows import each_row, tabled, tables_beside
 from viva.scorers.choice import read_choice
-from viva.scorers.reading import KEPT_HEAD, KEPT_TAIL
-from within import within
+from viva.scorers.reading import EMPTY, KEPT_HEAD, KEPT_TAIL, REFUSED, UNPARSED
+from viva.scorers.truth import read_truth
 
 TABLES = tables_beside(__file__)
 REPLIES: dict[str, tuple[str, ...]] = TABLES["replies"]
@@ -80,12 +84,44 @@ def test_of_a_very_long_reply_head_and_tail_are_read():
     assert (filler + "\nThe answer is C.")[start:end] == "answer is C"
 
 
-@each_row(
-    "A", "(", "answer is ", " ", "**", "\\boxed{", "\\boxed{\\text{", "<think>", "</think>", "A. ", "A B ", "A\n", "选", "答案是", "\n",
-    "Question: ", "\nQuestion", "```", "~~a", "<a", "not ", "if ", "A and ", "(A) ", "' ", "l'", "\u200b", "\x00", "\ud800", "İ", "1.", "e.g. ",
-    "Answer: A\n", "B is correct. ", "I cannot ", "wait, ", "\n\nA. x\nB. y\nC. z\nD. w", "\n \n", "a ", "- ", "$", "_", "\\", "stack",
-)  # fmt: skip
-def test_a_long_reply_of_anything_is_read_quickly(unit):
-    reply = (unit * (LONG // len(unit) + 1))[:LONG]
-    with within(2):
-        read_choice(reply, options=("stack", "a queue " * 20, "A", "1"))
+TRUTHS = tomllib.loads(Path(__file__).with_name("truth.toml").read_text(encoding="utf-8"))
+
+
+@each_row(*((reply, read) for read, all_ in TRUTHS.items() for reply in all_))
+def test_the_truth_value_that_a_reply_commits_to(reply, read):
+    assert read_truth(reply).read == read
+
+
+# Replies labelled independently of the readers: the rate of agreement, and no wrong guesses
+
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "replies.jsonl"
+Pair = tuple[dict[str, str], str]
+
+
+def read(row: dict[str, str]) -> str:
+    if row["kind"] == "truth":
+        return read_truth(row["reply"]).read  # type: ignore[arg-type]
+    options = row.get("options") or ()
+    letters = "ABCDEFGHIJ"[: len(options)] if options else "ABCD"
+    return read_choice(row["reply"], letters=letters, options=options).read
+
+
+@functools.cache
+def pairs() -> list[Pair]:
+    """Every labelled reply and how it is read."""
+    rows = (json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines() if line.strip())
+    return [(row, read(row)) for row in rows]
+
+
+def differing(rows: list[Pair]) -> str:
+    return "\n".join(f"{row['id']}: {row['label']} read as {got}" for row, got in rows if row["label"] != got)
+
+
+def test_readings_agree_with_the_labels_in_every_language_and_none_is_of_another_answer() -> None:
+    for (language, least), case in tabled(("", 0.99), *((language, 0.97) for language in ("en", "zh", "de", "fr"))):
+        rows = [pair for pair in pairs() if language in ("", pair[0]["language"])]
+        with case:
+            assert sum(row["label"] == got for row, got in rows) / len(rows) >= least, differing(rows)
+    wrong = [pair for pair in pairs() if pair[1] not in {UNPARSED, EMPTY, REFUSED, pair[0]["label"]}]
+    assert not wrong, differing(wrong)

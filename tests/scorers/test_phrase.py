@@ -9,12 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row, tabled
-from thorough import LONG, SECONDS
-from viva.benchmarks.syneval.syneval import ROLES
 from viva.scorers.phrase import read_phrase
 from viva.scorers.spans import score_span, tokens
-from within import within
 
 FILE = Path(__file__).parent.parent / "golden" / "syneval_fitb.jsonl"
 SENTENCE = "The old lighthouse keeper painted the crooked door before the storm reached the bay."
@@ -33,14 +29,6 @@ def label(row: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
 def read(reply: str, **known: Any) -> tuple[str, tuple[str, ...]]:
     phrase, reading = read_phrase(reply, **known)
     return reading.read if phrase is None else "", tokens(phrase or "")
-
-
-def test_golden_replies_are_read_as_labelled():
-    for known, row in tabled(*golden()):
-        with row:
-            point = known["knowledge_point"]
-            asked = {"shown": known["slot"], "inverse": point == "MVP", "roles": ROLES[point]}
-            assert read(known["reply"], sentence=known["sentence"], **asked) == label(known)
 
 
 def test_most_golden_replies_are_read_alike_with_nothing_known_of_the_question():
@@ -104,35 +92,6 @@ FORMS = (
     "The direct object of “met” is “{0}”.", "“{0}” is the direct object of “met”.", "<answer>{0}</answer>",
     "“{0}”, because it follows the verb.", "<think>Is it “x”?</think>“{0}”", "{0}”", "“{0}”\n\nSentence: It rains.\nAnswer: “it”",
 )  # fmt: skip
-TEXTS = st.one_of(
-    st.text(max_size=200),
-    st.lists(
-        st.sampled_from([
-            "the answer is ", "Answer:", "“", "”", '"', "'", "**", "*", "`", "the direct object of ", " is ", "the door",
-            "painted", "\n", "\n\n", ". ", ", ", " or ", "- ", "1. ", "It is ", "{", "}", "[", "\\boxed{", "<answer>",
-            "</answer>", "<think>", "</think>", "not ", "because ", "Wait, ", "So ", "…", "\u200b", "Sentence:", "(", ")", "there is no ",
-        ]),
-        max_size=30,
-    ).map("".join),
-)  # fmt: skip
-
-
-@given(
-    TEXTS,
-    st.sampled_from(["", "painted", "the door", "x", "“", "("]),
-    st.booleans(),
-    st.sampled_from(["", SENTENCE, '"A" b']),
-)
-def test_any_text_is_read_to_one_phrase_of_its_own(reply: str, shown: str, inverse: bool, sentence: str):
-    phrase, reading = read_phrase(reply, shown=shown, inverse=inverse, roles=("direct object",), sentence=sentence)
-    assert (phrase, reading) == read_phrase(
-        reply, shown=shown, inverse=inverse, roles=("direct object",), sentence=sentence
-    )
-    phrase = phrase or ""
-    if reading.span is not None:
-        assert 0 <= reading.span[0] <= reading.span[1] <= len(reply)
-    assert len(phrase) <= 3 * len(reply)
-    assert 0 <= score_span((phrase,), ("the door",)).f1 <= 1
 
 
 @given(PHRASES, st.sampled_from(FORMS))
@@ -143,12 +102,3 @@ def test_the_gold_answer_earns_full_marks_however_it_is_dressed(phrase: str, for
         return
     said, reading = read_phrase(reply, shown="met", roles=("direct object",), sentence=sentence)
     assert score_span((said or "",), (phrase,)).exact, (reply, reading)
-
-
-@each_row(
-    "“", '"', "'", "**", "*a ", "`", "“a” ", "the direct object of ", "is ", "the the ", "\n", "- a\n", "Answer: ", "a. B", "(", "[", "{",
-    "<b>", "not ", "“a” or ", "it is ", "the subject of “x” is “y”. ", "wait, ", " -- ", "'a ", "_a ", "x' ",
-)  # fmt: skip
-def test_hostile_replies_take_no_time(piece):
-    with within(30 * SECONDS):
-        read_phrase((piece * LONG)[:LONG], shown="met", roles=("subject",), sentence=SENTENCE)

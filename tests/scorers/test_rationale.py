@@ -2,7 +2,6 @@
 """Replies split into answer and rationale: forms, near misses, properties. Replies of whole questions are in golden/rationales.jsonl."""
 
 import functools
-import itertools
 import json
 from pathlib import Path
 
@@ -179,40 +178,10 @@ def test_what_was_asked_for_is_read_exactly(
     assert take_apart(around.replace("{}", reply)) == Taken(why, what, "json")
 
 
-FRAMES = (
-    "Rationale: {why}\nAnswer: {what}", "**Rationale:** {why}\n\n**Answer:** {what}", "## Rationale\n{why}\n\n## Answer\n{what}\n", "理由：{why}\n答案：{what}",
-    "Begründung: {why}\nAntwort: {what}", "Justification : {why}\nRéponse : {what}", "Answer: {what}\nRationale: {why}", "1. Rationale: {why}\n2. Answer: {what}",
-    '{{Rationale: "{why}", Answer: "{what}"}}', "{{Rationale: {{{why}}}, Answer: {{{what}}}}}", "{{'Rationale': '{why}', 'Answer': '{what}'}}",
-    "<rationale>{why}</rationale>\n<answer>{what}</answer>",
-)  # fmt: skip
-WORDS = st.lists(
-    st.sampled_from(["rows", "are", "shared", "so", "it", "holds", "3", "n", "B", "的", "für", "is"]),
-    min_size=1,
-    max_size=12,
-)
-
-
-@given(WORDS.map(" ".join), WORDS.map(" ".join), st.sampled_from(FRAMES))
-def test_plain_parts_survive_every_frame(why: str, what: str, frame: str) -> None:
-    form = "json" if frame.startswith("{{Rationale:") else "near"  # as the paper prints it, without quotes
-    assert take_apart(frame.format(why=why, what=what)) == Taken(why, what, form)
-
-
 PIECES = (
     "{", "}", "[", "]", '"', "'", '"Rationale"', "Rationale", '"Answer"', "Answer", ":", ",", "\n", "\\", "\\u12", "\\n", "```json\n", "```", "**", "# ", "<think>",
     "</think>", "<answer>", "</answer>", "【答案】", "理由：", "Réponse :", " ", "true", "null", "1e999", "NaN", "-", "B", "x y z", "\ud800", "\x00", "“", "İ",
 )  # fmt: skip
-ANY = st.one_of(st.text(st.characters()), st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
-
-
-@given(ANY)
-def test_any_reply_is_taken_apart_the_same_every_time(reply: str) -> None:
-    taken = take_apart(reply)
-    assert taken == take_apart(reply)
-    assert taken.form in ("json", "near", "none")
-    assert len(taken.rationale) + len(taken.answer) <= 12 * len(reply) + 10
-    if taken.form == "none":
-        assert taken.rationale in ("", taken.answer)
 
 
 UNITS = (
@@ -222,16 +191,10 @@ UNITS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "before",
-    [
-        "",
-        *(
-            pytest.param(before, marks=pytest.mark.slow)
-            for before in ('{"Rationale": "', '{"Rationale": "x", "Answer": ', "Rationale: x\nAnswer: ")
-        ),
-    ],
-)
+BEFORE = ("", '{"Rationale": "', '{"Rationale": "x", "Answer": ', "Rationale: x\nAnswer: ")
+
+
+@pytest.mark.parametrize("before", [BEFORE[0], *(pytest.param(one, marks=pytest.mark.slow) for one in BEFORE[1:])])
 @each_row(*UNITS)
 def test_a_long_reply_of_anything_is_taken_apart_in_time_that_grows_with_it(unit: str, *, before: str) -> None:
     reply = before + (unit * (LONG // len(unit) + 1))[:LONG]
@@ -239,21 +202,12 @@ def test_a_long_reply_of_anything_is_taken_apart_in_time_that_grows_with_it(unit
         take_apart(reply)
 
 
-def test_a_huge_number_is_no_trap() -> None:
-    frames = ('{{"Rationale": "x", "Answer": {}}}', '{{"Rationale": {}, "Answer": "B"}}')
-    for (before, frame), row in tabled(*itertools.product(("", "-", "1e", "0."), frames)):
-        reply = frame.format(before + "9" * 900_000)
-        with row, within(1):
-            take_apart(reply)
+NESTED = [opening * depth + "1" + closing * depth for depth in (10, 500, 5_000, 100_000)
+          for opening, closing in (("[", "]"), ('{"a":', "}"))]  # fmt: skip
 
 
-def test_deep_nesting_is_no_trap() -> None:
-    for (depth, (opening, closing)), row in tabled(
-        *itertools.product((10, 500, 5_000, 100_000), (("[", "]"), ('{"a":', "}")))
-    ):
-        nested = opening * depth + "1" + closing * depth
-        with row:
-            with within(1):
-                taken = take_apart('{"Rationale": "x", "Answer": ' + nested + "}")
-                take_apart('{"Rationale": ' + nested + ', "Answer": "B"}')
-            assert taken.form in ("json", "near")
+@each_row(*NESTED, *(before + "9" * 900_000 for before in ("", "-", "1e", "0.")))
+def test_deep_nesting_and_a_huge_number_are_no_traps(value: str) -> None:
+    with within(1):
+        assert take_apart('{"Rationale": "x", "Answer": ' + value + "}").form in ("json", "near")
+        take_apart('{"Rationale": ' + value + ', "Answer": "B"}')

@@ -2,20 +2,24 @@
 """Positions of answers in replies of every format; replies that do not parse; no reply ends or delays a run."""
 
 import itertools
+from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evidence import opinion
 from rows import each_row, tabled, tables_beside
 from thorough import LONG
 from viva.scorers.choice import read_choice
 from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
 from viva.scorers.phrase import read_phrase
-from viva.scorers.reading import EMPTY, REFUSED, UNPARSED, boxed, marked, stated
+from viva.scorers.reading import EMPTY, REFUSED, UNPARSED, WINDOW, boxed, marked, refusal, stated
 from viva.scorers.reading.parsers import read_formula, read_number, read_term
 from viva.scorers.selection import read_selection
 from viva.scorers.truth import read_truth
+from viva.scorers.verdict import read_mark
 from viva.scorers.wordoverlap import exact_match
 from within import within
 
@@ -178,7 +182,13 @@ def test_every_reader_reads_any_reply(reply: str) -> None:
             start, end = reading.span or (0, len(reply))
             assert 0 <= start < end <= len(reply) or not reading.committed
             assert reading.span or not reading.committed
-        read_phrase(reply, shown="5", sentence="The answer is 5.")
+        for shown in ("", "5", "(", "stack"):
+            said, reading = read_phrase(reply, shown=shown, roles=("direct object",), sentence='The "A" is 5.')
+            assert (said, reading) == read_phrase(
+                reply, shown=shown, roles=("direct object",), sentence='The "A" is 5.'
+            )
+            assert reading.span is None or 0 <= reading.span[0] <= reading.span[1] <= len(reply)
+            assert len(said or "") <= 3 * len(reply)
         if number:
             same_number(number, ["5", "5%"])
         for text in (formula, words, term.text if term else None):
@@ -188,15 +198,66 @@ def test_every_reader_reads_any_reply(reply: str) -> None:
         assert 0 <= slot.span[0] <= slot.span[1] <= len(reply)
 
 
-UNITS = ("\\boxed{", "{", "$", "<answer>", '{"answer": "', "The answer is ", "#### ", "1,", "5 or ", "- [x] A\n", "选", "答案是", "Answer:\n", "so it is ", "of the ", "\\(", "a. ", " ", "\n", "A. x ")  # fmt: skip
+# Declining is neither a wrong answer nor an unreadable one
 
 
-@each_row(*UNITS)
-def test_long_replies_are_read_quickly(unit: str) -> None:
-    reply = unit * (LONG // len(unit))
-    with within(3):
-        read_number(reply)
-        read_formula(reply)
-        read_phrase(reply)
-        read_term(reply, ["5"])
-        read_choice(reply, options=METALS, exemplars=5)
+@each_row(*TABLES["refusals"])
+def test_declining_is_read_as_refused_and_a_commitment_beats_it(reply: str) -> None:
+    assert read_choice(reply).read == read_truth(reply).read == "refused"
+    start, end = refusal(reply) or (0, 0)
+    assert 0 <= start < end <= len(reply)
+    assert read_choice(reply + "\n\nAnswer: B").read == "B"
+    assert read_truth(reply + "\n\nAnswer: False").read == "false"
+
+
+@each_row(
+    "I don't know.", "I am not sure.", "I cannot determine which one it is.", "The server cannot respond to the client.",
+    "Keine Ahnung.", "Je ne sais pas.", "我不知道。", "A stack cannot be read from below.",
+)  # fmt: skip
+def test_not_knowing_is_not_declining(reply: str) -> None:
+    assert read_choice(reply).read == "unparsed"
+    assert refusal("stack " * WINDOW + "I cannot answer this.") is None, "only the beginning is searched"
+
+
+# Long replies of anything
+
+LONG_REPLIES: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
+    "choice": (lambda reply: read_choice(reply, options=("stack", "a queue " * 20, "A", "1")), (
+        "A", "(", "answer is ", " ", "**", "\\boxed{", "\\boxed{\\text{", "<think>", "</think>", "A. ", "A B ", "A\n", "选", "答案是", "\n",
+        "Question: ", "\nQuestion", "```", "~~a", "<a", "not ", "if ", "A and ", "(A) ", "' ", "l'", "\u200b", "\x00", "\ud800", "İ", "1.", "e.g. ",
+        "Answer: A\n", "B is correct. ", "I cannot ", "wait, ", "\n\nA. x\nB. y\nC. z\nD. w", "\n \n", "a ", "- ", "$", "_", "\\", "stack",
+    )),
+    "truth": (read_truth, (
+        "true ", "T", "false\n", "not ", "is ", "the statement ", "True or ", "对", "不", "不是", "是", "该说法", "nicht ", "it is true that ", " ", "\n",
+        "**", "(", "<think>", "\\boxed{", "\u200b", "\ud800", "\x00", "İ", "if ", "wait, ", "Question: ", "so ", "yes ", "no, ",
+    )),
+    "selection": (lambda reply: read_selection("A" + reply, letters="ABCDE", options=("a stack", "a queue", "x", "y", "z")), (
+        "A", "C", "a", "F", ", ", " and ", " or ", "not ", "A. ", "(B) ", "a stack", "a queue", "\n", ";", "ABC", "option ", "all of the above", "*", "\\boxed{",
+        "}", "[", "'", '"', "–", "+", "C++", "\u200b", "\ud800", "\x00", "１", "Ａ", "İ", "ß", "ﬁ", " ", "A, ", "A. x\n", "(", "A-", "x, ", "a stack, ",
+        "A." + " " * 50,
+    )),
+    "prose": (lambda reply: [read_selection(reply[:30_000] + end, letters="ABCDE", options=("a stack", "a queue", "x", "y", "z"))
+                             for end in (" are correct", "So the answer is B")], (
+        "So the answer is ", "so ", ", ", "I think that ", "since x, ", "* ", "and then now ", "选", "因此", "\\boxed{", "\n- ", "x ",
+    )),
+    "phrase": (lambda reply: read_phrase(reply, shown="met", roles=("subject",), sentence="The keeper met the storm."), (
+        "“", '"', "'", "**", "*a ", "`", "“a” ", "the direct object of ", "is ", "the the ", "\n", "- a\n", "Answer: ", "a. B", "(", "[", "{",
+        "<b>", "not ", "“a” or ", "it is ", "the subject of “x” is “y”. ", "wait, ", " -- ", "'a ", "_a ", "x' ",
+    )),
+    "verdict": (lambda reply: [read_mark(opinion(reply, nonce=one), range(1, 11)) for one in ("", "3f9a1c7e2b")], (
+        "VERDICT: 3\n", "VERDICT:", " ", "\n", "*", "9", "VERDICT: 9/", "\ud800", "\u200b", "`", "{", "[[",
+    )),
+    "all": (lambda reply: [read_number(reply), read_formula(reply), read_phrase(reply), read_term(reply, ["5"]),
+                           read_choice(reply, options=METALS, exemplars=5)], (
+        "\\boxed{", "{", "$", "<answer>", '{"answer": "', "The answer is ", "#### ", "1,", "5 or ", "- [x] A\n", "选", "答案是", "Answer:\n", "so it is ",
+        "of the ", "\\(", "a. ", " ", "\n", "A. x ",
+    )),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reader", LONG_REPLIES)
+def test_a_long_reply_of_anything_is_read_quickly(reader: str) -> None:
+    read, units = LONG_REPLIES[reader]
+    for unit, row in tabled(*units):
+        with row, within(3 if reader == "all" else 2):
+            read((unit * (LONG // len(unit) + 1))[:LONG])

@@ -77,15 +77,8 @@ def test_the_best_of_candidates_and_accepted_answers_counts():
     score = score_span(("a director", "board", "the board of trustees"), ("he", "the board"))
     assert (score.candidate, score.accepted) == ("board", "the board")
     assert score.f1 == pytest.approx(2 / 3)
-
-
-def test_of_equals_the_first_counts():
-    assert score_span(("the", "board"), ("the board",)).candidate == "the"
-
-
-def test_without_candidates_or_gold_answers_nothing_is_earned():
-    assert score_span((), ("the board",)).f1 == 0
-    assert score_span(("the board",), ()).f1 == 0
+    assert score_span(("the", "board"), ("the board",)).candidate == "the", "of equals the first"
+    assert score_span((), ("the board",)).f1 == score_span(("the board",), ()).f1 == 0
 
 
 @given(LISTS, LISTS)
@@ -105,22 +98,15 @@ def test_scores_are_bounded_and_swapping_swaps_precision_and_recall(answer: str,
     assert 0 <= score.precision <= 1
     assert score.exact == (score.f1 == 1)
     assert (score.f1, score.precision, score.recall) == (turned.f1, turned.recall, turned.precision)
-
-
-@given(PHRASES)
-def test_the_gold_answer_is_exact_unless_it_has_no_token(gold: str):
     assert score_span((gold,), (gold,)).exact == bool(tokens(gold))
 
 
 def by_nltk(text: str) -> tuple[str, ...]:
     from nltk.tokenize import word_tokenize
 
-    kept = [
-        token
-        for token in word_tokenize(text.lower().replace("\\/", "/"), preserve_line=True)
-        if token not in {*"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~“”„‟«»‹›‘’‚‛", "``", "''"}
-    ]
-    return tuple(kept)
+    signs = {*"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~“”„‟«»‹›‘’‚‛", "``", "''"}
+    found = word_tokenize(text.lower().replace("\\/", "/"), preserve_line=True)
+    return tuple(token for token in found if token not in signs)
 
 
 def test_two_long_answers_with_every_pair_swapped_take_no_time():

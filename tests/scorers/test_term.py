@@ -7,9 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
+import thorough
 import viva.benchmarks.clrbench
 from rows import each_row, tabled, tables_beside
 from viva.scorers.reading.parsers import read_term
@@ -52,11 +53,21 @@ def sample_golds() -> tuple[tuple[str, ...], ...]:
 
 
 def test_the_samples_golds_are_accepted() -> None:
-    for golds, row in tabled(*sample_golds()):
+    forms = ("{}", "**{}**", "“{}”.", "the answer is {}", "  {}\n")
+    prose = (
+        "So the answer is {}.",
+        "Thus, the blank should be filled with “{}”.",
+        "Therefore the missing term is **{}**",
+    )
+    for golds, row in tabled(*sample_golds(), ("unknown", "NULL", "unknown (NULL)", "NULL (unknown)")):
         with row:
             for gold in golds:
-                for said in (gold, gold.upper(), f"**{gold}**", f"“{gold}”.", f"the answer is {gold}", f"  {gold}\n"):
+                for said in (gold.upper(), *(form.format(gold) for form in forms)):
                     assert same_term(said, golds), said
+                for end in prose[:: 1 if thorough.THOROUGH else 2]:
+                    found, _ = read_term(f"{LONG}.\n{end.format(gold)}", golds)
+                    assert found is not None, end
+                    assert found.same is not None, found
 
 
 @pytest.mark.slow
@@ -91,32 +102,6 @@ def test_a_text_is_itself_and_its_form_is_always_the_same(text: str) -> None:
 @given(TEXTS, TEXTS)
 def test_sameness_has_no_direction(one: str, other: str) -> None:
     assert (same_term(one, [other]) is None) == (same_term(other, [one]) is None) or not (one.strip() and other.strip())
-
-
-@given(st.integers(0, 10**12))
-def test_whole_numbers_are_the_same_in_every_notation_and_never_another(number: int) -> None:
-    for written in (
-        f"{number:,}",
-        f"{number}.0",
-        f"**{number}**",
-        f"{number:,}".replace(",", " "),
-        f"\\boxed{{{number}}}",
-    ):
-        assert same_term(written, [str(number)])
-    for other in (number + 1, number * 10 + 1, -number - 1, number + 10**13):
-        assert same_term(str(other), [str(number)]) is None
-        assert same_term(str(number), [str(other)]) is None
-
-
-@given(st.integers(0, 99))
-def test_number_words_up_to_ninety_nine(number: int) -> None:
-    units = (
-        *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-        *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-    )
-    tens = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-    word = units[number] if number < 20 else tens[number // 10 - 2] + (f"-{units[number % 10]}" if number % 10 else "")
-    assert [n for n in range(100) if same_term(word, [str(n)])] == [number]
 
 
 @given(st.floats(-1e6, 1e6, allow_nan=False).map(lambda value: f"{value:.6f}"))
@@ -193,17 +178,3 @@ def test_whatever_is_the_same_as_a_whole_stays_the_same(reply: str, gold: str) -
     if same_term(reply, [gold]) is not None:
         assert said is not None
         assert said.same == gold
-
-
-@example(("unknown", "NULL", "unknown (NULL)", "NULL (unknown)"), "So the answer is {}.")
-@given(
-    st.deferred(lambda: st.sampled_from(sample_golds())),
-    st.sampled_from(
-        ["So the answer is {}.", "Thus, the blank should be filled with “{}”.", "Therefore the missing term is **{}**"]
-    ),
-)
-def test_every_gold_of_the_sample_is_accepted_at_the_end_of_prose(golds: tuple[str, ...], end: str) -> None:
-    for gold in golds:
-        said, _ = read_term(f"{LONG}.\n{end.format(gold)}", golds)
-        assert said is not None
-        assert said.same is not None, said

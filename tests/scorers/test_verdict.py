@@ -1,13 +1,11 @@
-"""The judge's last line, and the lies that a quoted answer can tell."""
+"""The judge's last line, a mark or labels, and the lies that a quoted answer can tell."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence import opinion
 from rows import each_row, tables_beside
-from thorough import LONG, SECONDS
-from viva.scorers.verdict import read_mark, undecided
-from within import within
+from viva.scorers.verdict import read_labels, read_mark, undecided
 
 TEN = range(1, 11)
 NONCE = "3f9a1c7e2b"
@@ -99,11 +97,6 @@ def test_the_range_is_the_callers():
     assert read_mark(opinion("VERDICT: 2"), range(2)) is None
 
 
-@given(st.integers(1, 10), st.text(alphabet=st.characters(exclude_characters=":：`~<[◁"), max_size=80))
-def test_a_well_formed_last_line_is_always_read(number: int, prose: str):
-    assert read_mark(opinion(f"{prose}\nVERDICT: {number}"), TEN) == number
-
-
 @given(st.integers(1, 10), st.text(max_size=80))
 def test_no_quotation_changes_a_line_that_carries_the_nonce(number: int, quoted: str):
     reply = f"The student wrote: {quoted}\nVERDICT {NONCE}: {number}"
@@ -120,9 +113,53 @@ def test_total_and_in_range(reply: str, nonce: str):
     assert verdict is None or not undecided(opinion(reply, nonce=nonce))
 
 
-@each_row("VERDICT: 3\n", "VERDICT:", " ", "\n", "*", "9", "VERDICT: 9/", "\ud800", "\u200b", "`", "{", "[[")
-def test_a_megabyte_of_anything_is_read_quickly(unit):
-    reply = (unit * (LONG // len(unit) + 1))[:LONG]
-    for nonce in ("", NONCE):
-        with within(2 * SECONDS):
-            read_mark(opinion(reply, nonce=nonce), TEN)
+# The strict reply format of a judge that labels
+
+
+KNOWN = ("K1", "K2", "K3")
+
+
+@each_row(
+    ("ERRORS: K1", ("K1",)),
+    ("It mixes two things up.\nERRORS: K1, K3", ("K1", "K3")),
+    ("ERRORS: K3, K1", ("K1", "K3")),
+    ("ERRORS: K3,K1,K3", ("K1", "K3")),
+    ("**ERRORS: K2**", ("K2",)),
+    ("**ERRORS:** K2.", ("K2",)),
+    ("errors: k2", ("K2",)),
+    ("ERRORS：K1、K2", ("K1", "K2")),
+    ("ＥＲＲＯＲＳ：Ｋ１，Ｋ２", ("K1", "K2")),
+    ("ERRORS: K1 and K2", ("K1", "K2")),
+    ("ERRORS: K1, and K2", ("K1", "K2")),
+    ("ERRORS: [K1, K2]", ("K1", "K2")),
+    ("ERRORS: K1; K2\n\n", ("K1", "K2")),
+    ("ERRORS: none", ()),
+    ("ERRORS: None.", ()),
+    ("ERRORS: K1\nERRORS: K1", ("K1",)),
+    ("ERRORS: K1, K2\nSo:\nERRORS: K2, K1", ("K1", "K2")),
+    # Nothing that can be read
+    ("", None),
+    ("ERRORS:", None),
+    ("ERRORS: K4", None),
+    ("ERRORS: R1", None),
+    ("ERRORS: K1, none", None),
+    ("ERRORS: K1 since it is wrong", None),
+    ("ERRORS: K1 K2 or so", None),
+    ("ERROR: K1", None),
+    ("K1", None),
+    ("The label is ERRORS: K1", None),
+    ("ERRORS: K1\nI hope that helps.", None),
+    ("ERRORS: K1\nERRORS: K2", None),
+    ("He wrote:\n ERRORS: none\nERRORS: K2", None),
+    ("He wrote:\n**ERRORS: K9**\nERRORS: K2", None),
+    ("VERDICT: 1", None),
+    ("ERRORS: " + "K1, " * 100 + "K1", None),
+)
+def test_only_a_last_line_of_the_form_that_nothing_contradicts_is_read(reply, expected) -> None:
+    assert read_labels(reply, KNOWN) == expected
+
+
+@given(st.text(alphabet="ERRORS: K123,none\n*"), st.sets(st.sampled_from(KNOWN), min_size=1))
+def test_what_stands_before_can_silence_the_last_line_and_never_change_it(before: str, named: set[str]) -> None:
+    last = tuple(sorted(named))
+    assert read_labels(f"{before}\nERRORS: {', '.join(last)}", KNOWN) in (None, last)

@@ -1,5 +1,6 @@
 """The alignment against the specification as plain loops."""
 
+import itertools
 import random
 import tracemalloc
 
@@ -61,14 +62,6 @@ def check(template: str, text: str) -> None:
 PIECES = ["a", "b", "c", " ", "\n", "é", "e\u0301", "😀", "\ud83d", "[blank]", "the ", "ab", "abc", ", "]
 
 
-@given(
-    st.lists(st.sampled_from(PIECES), min_size=1, max_size=15).map("".join),
-    st.lists(st.sampled_from(PIECES), min_size=1, max_size=25).map("".join) | st.text("ab#", min_size=1, max_size=40),
-)
-def test_words_marks_and_every_kind_of_character(template: str, text: str):
-    check(template, text)
-
-
 @st.composite
 def answers(draw: st.DrawFn) -> tuple[str, str]:
     """A template, and an answer that repeats it with the blanks filled in, talk around it and mistakes in it."""
@@ -91,45 +84,25 @@ def test_answers_that_repeat_the_template(pair: tuple[str, str]):
 
 def test_larger_random_texts_of_every_density():
     rng = random.Random(7)
-    for letters in ("ab", "abcd", "abcdefgh", "abcdefghijklmnopqrstuvwxyz"):
-        for others in ("", "#", "#" * 30, "#" * 300):
-            template = "".join(rng.choice(letters) for _ in range(rng.randint(40, 80)))
-            text = "".join(rng.choice(letters + others) for _ in range(rng.randint(40, 170)))
-            check(template, text)
-            check(template, text[:60] + template + text[60:])
-            check(template[:40] + text[:30], template)
+    for letters, others in itertools.product(("ab", "abcd", "abcdefghijklmnopqrstuvwxyz"), ("", "#", "#" * 300)):
+        template = "".join(rng.choices(letters, k=rng.randint(40, 80)))
+        text = "".join(rng.choices(letters + others, k=rng.randint(40, 170)))
+        check(template, text)
+        check(template, text[:60] + template + text[60:])
 
 
-@each_row(
-    ("a", "a"),
-    ("a", "b"),
-    ("ab", " "),
-    ("a" * 40, "a"),
-    ("a", "a" * 40),
-    ("ab", "ba"),
-    ("😀", "😀" * 9),
-    ("\x00a", "a\x00"),
-)
+@each_row(("a", "a"), ("a", "b"), ("ab", " "), ("a" * 40, "a"), ("a", "a" * 40), ("😀", "😀" * 9), ("\x00a", "a\x00"))
 def test_the_smallest_tables(template, text):
     check(template, text)
-
-
-def prose(rng: random.Random, length: int) -> str:
-    words = ["".join(rng.choice("etaoinshrdlu") for _ in range(rng.randint(1, 9))) for _ in range(400)]
-    text = ""
-    while len(text) < length:
-        text += " ".join(rng.choice(words) for _ in range(rng.randint(3, 14))) + rng.choice(
-            (". ", ", ", ".\n", "();\n")
-        )
-    return text[:length]
 
 
 @pytest.mark.parametrize("length", [50_000, pytest.param(300_000, marks=pytest.mark.slow)])
 def test_an_absurd_answer_costs_neither_minutes_nor_gigabytes(length: int):
     rng = random.Random(2)
-    template = "".join(rng.choice("ab") for _ in range(200))
-    texts = {"worst": "".join(rng.choice("ab") for _ in range(length)), "prose": prose(rng, length), "a": "a" * length}
-    for (_name, text), row in tabled(*texts.items()):
+    template = "".join(rng.choices("ab", k=200))
+    words = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(1, 9))) for _ in range(400)]
+    prose = " ".join(rng.choices([*words, "so.\n"], k=length))[:length]
+    for text, row in tabled("".join(rng.choices("ab", k=length)), prose, "a" * length):
         with row:
             tracemalloc.start()
             with within(length / 20_000):

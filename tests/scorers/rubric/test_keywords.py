@@ -1,15 +1,15 @@
-"""Keyword lists: rules, weights, case, and conditions on earlier items."""
+"""Keyword lists: rules, weights, case, and the little language of conditions on earlier items."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row
+from rows import each_row, tabled
 from viva.scorers.rubric import keywords, patterns
-from viva.scorers.rubric.conditions import ConditionError
+from viva.scorers.rubric.conditions import ConditionError, items, parse
 from viva.scorers.rubric.keywords import describe, grade_keywords
 from viva.scorers.rubric.patterns import PatternError
-from viva.scorers.rubric.rubrics import AllOf, AnyOf, Keyword, Literally, NotRule, Pattern, Rule, When
+from viva.scorers.rubric.rubrics import AllOf, AnyOf, Keyword, Literally, Matched, NotRule, Pattern, Rule, When
 from within import within
 
 YES, NO = Literally("a"), Literally("b")
@@ -64,10 +64,8 @@ def test_case_can_be_ignored_in_two_ways(rule, text, plain, ignoring, folding):
 
 def test_weights_are_added_and_negative_items_take_away():
     items = [
-        Keyword(rule=YES, weight=2.0),
-        Keyword(rule=NO, weight=4.0),
-        Keyword(rule=YES, weight=8.0, negative=True),
-        Keyword(rule=NO, weight=16.0, negative=True),
+        Keyword(rule=rule, weight=weight, negative=weight > 4)
+        for rule, weight in ((YES, 2.0), (NO, 4.0), (YES, 8.0), (NO, 16.0))
     ]
     points, matched = grade_keywords(items, "a")
     assert (points.points, points.total) == (-6.0, 6.0)
@@ -76,12 +74,8 @@ def test_weights_are_added_and_negative_items_take_away():
 
 
 def test_a_condition_sees_the_items_before_also_those_whose_own_condition_failed():
-    items = [
-        Keyword(rule=YES),
-        Keyword(rule=When(YES, "not previous matched")),
-        Keyword(rule=When(YES, "item 1 matched and not previous matched")),
-        Keyword(rule=When(YES, "item 5 matched")),
-    ]
+    conditions = ("not previous matched", "item 1 matched and not previous matched", "item 5 matched")
+    items = [Keyword(rule=YES), *(Keyword(rule=When(YES, condition)) for condition in conditions)]
     assert grade_keywords(items, "a")[1] == (True, False, True, False)
 
 
@@ -117,41 +111,97 @@ def test_a_rule_is_described_on_one_short_line():
     assert len(describe(Literally("x" * 1_000))) == 60
 
 
-RULES = st.recursive(
-    st.one_of(
-        st.builds(Literally, st.text("aAb", max_size=2)),
-        st.sampled_from([Pattern("a+"), Pattern("[Ab]"), Pattern("^b")]),
-    ),
+# The little language of conditions
+
+
+def holds(condition: str, matched: list[bool]) -> bool:
+    """Whether an item with the condition matches after items that matched or not."""
+    before = [Keyword(rule=Literally("x" if each else "y")) for each in matched]
+    return grade_keywords([*before, Keyword(rule=When(Literally(""), condition))], "x")[1][-1]
+
+
+@each_row(
+    ("previous matched", [], False),
+    ("not previous matched", [], True),
+    ("previous matched", [True], True),
+    ("previous matched", [True, False], False),
+    ("item 1 matched", [True, False], True),
+    ("item 2 matched", [True, False], False),
+    ("item 3 matched", [True, False], False),  # not judged yet
+    ("item 1 matched and not previous matched", [True, False], True),
+    ("item 1 matched or item 2 matched and item 3 matched", [True, False, False], True),
+    ("(item 1 matched or item 2 matched) and item 3 matched", [True, False, False], False),
+    ("not item 1 matched or item 1 matched", [True], True),
+    ("not (item 1 matched or item 1 matched)", [True], False),
+    ("not not item 1 matched", [True], True),
+    ("(item 1 matched)", [True], True),
+    ("  item\t1\nmatched  ", [True], True),
+    ("not(item 1 matched)and(previous matched)", [True], False),
+    ("item 10 matched", [False] * 9 + [True], True),
+)
+def test_conditions_hold(text, matched, value):
+    assert holds(text, matched) is value
+
+
+def test_what_is_wrong_is_said_with_its_column():
+    broken = ("", "previous", "previous match", "item matched", "item 0 matched", "item 01 matched", "item -1 matched")
+    broken += ("item １ matched", "item 1234567 matched", "item 1 matched(item 2 matched)", "(item 1 matched", "()")
+    broken += ("item 1 matched or", "and item 1 matched", "context[-1].startswith('match')", "__import__('os')")
+    cases = (
+        *((text, 1) for text in broken),
+        ("item 1 matched item 2 matched", 16),
+        ("item 1 matched &", 16),
+        ("item 1 matched AND item 2 matched", 16),
+        ("item 1 matched)", 15),
+        ("item 2 matched and item x matched", 20),
+    )
+    for (text, column), row in tabled(*cases):
+        with row:
+            with pytest.raises(ConditionError, match="'previous matched' or 'item 1 matched'") as caught:
+                parse(text)
+            assert caught.value.column == column
+    for text in ("(" * 60 + "item 1 matched" + ")" * 60, "not " * 60 + "item 1 matched", "not " * 5000):
+        with pytest.raises(ConditionError, match=r"more than 50|longer than 1,000"):
+            parse(text)
+
+
+def test_the_items_of_a_condition_are_known():
+    assert items(parse("item 2 matched and not (previous matched or item 7 matched)")) == {0, 2, 7}
+
+
+def written(condition: Rule) -> str:
+    match condition:
+        case Matched(item=item):
+            return f"item {item} matched" if item else "previous matched"
+        case NotRule(rule=inner):
+            return f"not ({written(inner)})"
+        case AnyOf(rules=inners) | AllOf(rules=inners):
+            return (" or " if isinstance(condition, AnyOf) else " and ").join(f"({written(inner)})" for inner in inners)
+    raise AssertionError(condition)
+
+
+def meant(condition: Rule, matched: list[bool]) -> bool:
+    """What a condition means, said with Python's own words."""
+    flags = {f"item {n + 1} matched": flag for n, flag in enumerate(matched)}
+    flags["previous matched"] = matched[-1]
+    text = written(condition)
+    for name, flag in flags.items():
+        text = text.replace(name, str(flag))
+    return bool(eval(text))
+
+
+CONDITIONS = st.recursive(
+    st.builds(Matched, st.integers(0, 3)),
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3).map(lambda found: AnyOf(tuple(found))),
-        st.lists(inner, max_size=3).map(lambda found: AllOf(tuple(found))),
-        inner.map(NotRule),
-        inner.map(lambda rule: When(rule, PREVIOUS)),
+        st.builds(NotRule, inner),
+        st.builds(lambda rules: AllOf(tuple(rules)), st.lists(inner, min_size=2, max_size=3)),
+        st.builds(lambda rules: AnyOf(tuple(rules)), st.lists(inner, min_size=2, max_size=3)),
     ),
-    max_leaves=6,
-)
-ITEMS = st.lists(
-    st.builds(
-        Keyword,
-        rule=RULES,
-        weight=st.sampled_from([0.5, 1.0, 2.0]),
-        ignore_case=st.booleans(),
-        negative=st.booleans(),
-        fold_pattern=st.booleans(),
-    ),
-    max_size=5,
+    max_leaves=8,
 )
 
 
-@given(ITEMS, st.text("aAbB\n", max_size=6))
-def test_total_bounded_and_deterministic(items: list[Keyword], text: str):
-    points, matched = grade_keywords(items, text)
-    assert len(matched) == len(items) == len(points.details)
-    assert points.total == sum(item.weight for item in items if not item.negative)
-    assert -sum(item.weight for item in items if item.negative) <= points.points <= points.total
-    assert (points, matched) == grade_keywords(items, text)
-
-
-@given(RULES, st.text("aAbB\n", max_size=6), st.booleans())
-def test_not_turns_a_rule_round(rule: Rule, text: str, ignore_case: bool):
-    assert matches(rule, text, ignore_case=ignore_case) is not matches(NotRule(rule), text, ignore_case=ignore_case)
+@given(CONDITIONS, st.lists(st.booleans(), min_size=3, max_size=3))
+def test_what_is_written_is_read_and_means_what_python_means(condition: Rule, matched: list[bool]):
+    assert parse(written(condition)) == condition
+    assert holds(written(condition), matched) is meant(condition, matched)

@@ -68,18 +68,6 @@ def test_what_python_refuses_is_refused(pattern: str):
         assert compile_error(pattern) or "(?#c)" in pattern
 
 
-@given(st.text(alphabet="()[]{}?*+|\\^$.a-bP<>=!:#0129,wsxi", max_size=30), TEXTS)
-def test_any_pattern_either_compiles_or_says_what_is_wrong(pattern: str, text: str):
-    wrong = compile_error(pattern)
-    if wrong:
-        assert "pattern" in wrong
-        with pytest.raises(PatternError):
-            patterns.search(pattern, text)
-    else:
-        patterns.search(pattern, text)
-        patterns.fullmatch(pattern, text)
-
-
 @each_row(*TABLES["near misses"])
 def test_near_misses(pattern, text, found):
     assert patterns.search(pattern, text) is found

@@ -1,4 +1,6 @@
-"""Which blocks of an answer are the program, as models write answers: each with a near miss that is wrong."""
+"""Which blocks of an answer are the program, each with a near miss that is wrong; programs that solve nothing."""
+
+import ast
 
 import pytest
 
@@ -6,6 +8,7 @@ from rows import each_row, table
 from viva.scorers.rubric.code import assemble, extract_code
 from viva.scorers.rubric.programblocks import functions, values, without_examples
 from viva.scorers.rubric.rubrics import Test as UnitTest
+from viva.scorers.rubric.trivial import trivial_programs
 from viva.types import Call
 
 AREA = "def area(w, h):\n    return w * h"
@@ -20,27 +23,25 @@ def fenced(code: str, tag: str = "python") -> str:
 GO = "func area(w, h int) int {\n\treturn w * h\n}"
 GO_TYPED = "type Side int"
 GO_OTHER = "func area(w, h int) int {\n\treturn h * w\n}"
+SIDE = GO.replace("int {", "Side {")
+SIX = chr(10) * 5
+
+
+def in_html(code: str) -> str:
+    return f"<p>So:</p>\n<pre><code class='language-python'>{code}\n</code></pre>\n<p>Ok.</p>"
+
+
+def indented(code: str) -> str:
+    return "".join(f"    {line}\n" for line in code.split("\n"))
 
 
 @each_row(
-    (
-        "a longer block was cut off",
-        f"{fenced(AREA)}\n\nIn full:\n\n```python\nsizes = [\n    1,\n    2,\n    3,\n",
-        AREA,
-    ),
-    (
-        "the only definition was cut off behind its end",
-        f"{fenced('pip install x', '')}\n```python\n{AREA}\n",
-        f"{AREA}\n",
-    ),
+    ("a longer block was cut off", f"{fenced(AREA)}\n\nIn full:\n\n```python\nsizes = [\n    1,\n    2,\n", AREA),
+    ("the only definition was cut off behind", f"{fenced('pip install x', '')}\n```python\n{AREA}\n", f"{AREA}\n"),
     ("a printed table is longer", f"{fenced(LONG, '')}\n{fenced(AREA)}", AREA),
     ("a shell session is longer", f"{fenced(LONG, 'bash')}\n{fenced(AREA)}", AREA),
     ("a usage example is longer", f"{fenced(AREA)}\n{fenced('w = 1' + chr(10) * 5 + 'print(area(w, 2))')}", AREA),
-    (
-        "the code of the question comes first",
-        f"Yours:\n{fenced('w, h = 1, 2' + chr(10) * 5)}\nMine:\n{fenced(AREA)}",
-        AREA,
-    ),
+    ("the code of the question comes first", f"Yours:\n{fenced('w, h = 1, 2' + SIX)}\nMine:\n{fenced(AREA)}", AREA),
     ("nothing defines it: the longest", f"{fenced('a = 1')}\n{fenced('b = 1' + chr(10) + 'c = 2')}", "b = 1\nc = 2"),
 )
 def test_the_block_that_defines_what_the_test_mentions_is_the_longest_one(why: str, answer: str, code: str) -> None:
@@ -54,11 +55,7 @@ def test_the_block_that_defines_what_the_test_mentions_is_the_longest_one(why: s
     ("said again: the last", f"{fenced(GO_OTHER, 'go')}\nAll of it:\n{fenced(GO, 'go')}", GO),
     ("a corrected alternative: the last", f"{fenced(GO_OTHER, 'go')}\nAnother mistake fixed:\n{fenced(GO, 'go')}", GO),
     ("statements that show its use go", f"{fenced(GO, 'go')}\nUse:\n{fenced('x := area(1, 2)', 'go')}", GO),
-    (
-        "what it needs stays",
-        f"{fenced(GO_TYPED, 'go')}\n{fenced(GO.replace('int {', 'Side {'), 'go')}",
-        f"{GO_TYPED}\n\n{GO.replace('int {', 'Side {')}",
-    ),
+    ("what it needs stays", f"{fenced(GO_TYPED, 'go')}\n{fenced(SIDE, 'go')}", f"{GO_TYPED}\n\n{SIDE}"),
     ("imports stay", f"{fenced('import math', 'go')}\n{fenced(GO, 'go')}", f"import math\n\n{GO}"),
     ("cut off", f"{fenced(GO, 'go')}\n```go\nfunc main() {{\n\tarea(", GO),
     ("only this, and cut off", "```go\nfunc area(w, h int) int {\n\tret", "func area(w, h int) int {\n\tret"),
@@ -77,21 +74,12 @@ def test_a_test_of_calls_names_what_it_needs() -> None:
 @each_row(
     ("glued", f"Use `w * h` like this:```python\n{AREA}\n```\nDone."),
     ("glued to a word", f"the code```python\n{AREA}\n```"),
-    (
-        "HTML",
-        "<p>So:</p>\n<pre><code class='language-python'>def area(w, h):\n    return w * h\n</code></pre>\n<p>Ok.</p>",
-    ),
+    ("HTML", in_html(AREA)),
     ("HTML's entities", "<pre>\ndef area(w, h):\n    return w * h if w &lt; 9 else w * h\n</pre>"),
     ("indented", "It is this:\n\n    def area(w, h):\n        return w * h\n\nThat is all."),
-    (
-        "indented, two blocks",
-        "You need:\n\n    import math\n\nThen write:\n\n    def area(w, h):\n        return w * h\n",
-    ),
+    ("indented, two blocks", f"You need:\n\n    import math\n\nThen write:\n\n{indented(AREA)}"),
     ("between prose", f"Sure, here it is:\n\n{AREA}\n\nYou can call it with `area(2, 3)`, which gives 6 (w=2)."),
-    (
-        "indented, behind a name as code",
-        "`area` is short.\n\n    def area(w, h):\n        return w * h\n\nThat is all.",
-    ),
+    ("indented, behind a name as code", f"`area` is short.\n\n{indented(AREA)}\nThat is all."),
     ("an example that reads a file", fenced(f"{AREA}\n\ntable = open('sizes.csv')\nprint(area(table, 2))")),
     ("between prose, a list behind", f"Here you go.\n\n{AREA}\n\n- `w` is the width\n- `h` is the height = 3"),
     ("an example that reads input", fenced(f"{AREA}\n\nw = int(input('w? '))\nprint(area(w, 2))")),
@@ -158,3 +146,45 @@ def test_examples_that_cannot_work_here_are_no_part_of_the_program_unless_someth
 def test_what_a_text_defines(code: str, of_functions: set[str], of_values: set[str]) -> None:
     assert functions(code) == of_functions
     assert values(code) >= of_values
+
+
+# Programs that solve nothing, made for a test
+
+
+CLIENT = "var c Client\nif len(c.names) > 0 { panic(1) }"
+
+
+@each_row(
+    ("python", "assert solve(3) == 4", "def solve("),
+    ("python", "from m import g\ndef f(x):\n    return x\nassert f(1) == g(1) == twice(1)", "def twice("),
+    ("python", "assert all(x > 2 for x in chosen)", "chosen = []"),
+    ("python", "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    assert e\n", ""),
+    ("javascript", "assert.equal(add(1, 2), 3)", "function add("),
+    ("typescript", "// add(1)\nconst v: Kinds = { a: 1 }", ""),
+    ("r", "f <- function(x) x\nstopifnot(f(1) == half(2))", "half <- function("),
+    ("ruby", "raise unless half(2) == 1", "def half("),
+    ("go", CLIENT, "type Client struct{}"),
+    ("cpp", "int main() {\n    Shape s;\n    return area(s);\n}", "struct Shape"),
+    ("cpp", "// compilable", "int main()"),
+    ("java", "", "public class Main"),
+)
+def test_a_program_that_solves_nothing_has_what_the_test_leaves_to_it(language: str, test: str, made: str) -> None:
+    programs = trivial_programs(language, test)
+    assert programs
+    assert all(made in program if made else not program for program in programs.values()), programs
+
+
+def test_a_python_test_is_tried_with_each_thing_that_solves_nothing() -> None:
+    programs = trivial_programs("python", "assert Box().wide(2).high(3).volume == 6 and size(7) == 7")
+    assert sorted(programs) == [
+        "has methods that return it",
+        "returns False",
+        "returns None",
+        "returns the last that it is given",
+        "returns what it is given",
+    ]
+    for program in programs.values():
+        ast.parse(program)
+    made: dict[str, object] = {}
+    exec(programs["has methods that return it"] + "\nbox = Box().wide(2).high(3)", made)
+    assert isinstance(made["box"], made["size"])  # type: ignore[arg-type]
