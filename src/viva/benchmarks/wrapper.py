@@ -31,13 +31,16 @@ from viva.errors import DataError, VivaError, flag
 from viva.types import ExamSpec, Question
 from viva.visible import one_line, some
 
-if TYPE_CHECKING:  # what a wrapper lacks, it gets from the exam inside
-    from typing import Any as _Exam
+if TYPE_CHECKING:
+    from typing import Any as _FromInside
+
+    class _Exam(Exam, _FromInside):  # type: ignore[misc]
+        """An exam in every method, of which a wrapper need not define those that it gets from the exam inside."""
 else:
     _Exam = object
 
 
-class ExamWrapper(_Exam):  # type: ignore[misc]
+class ExamWrapper(_Exam):
     """An `Exam` that asks, grades and tabulates like the one inside; subclasses override what they change."""
 
     def __init__(self, inner: Exam) -> None:
