@@ -83,12 +83,15 @@ def answer_of(
     )
 
 
+SHARED = "program, sharing a process with its test"
+_WHERE = {"separate": "program, its test in a process of its own", "shared": SHARED}
+
+
 def describe_evidence(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """Yield (source, text) of each piece of evidence. The texts are untrusted: nothing is escaped or cut here."""
     for execution in evidence.executions:
         verdict_text = f"{execution.verdict}: {execution.detail}".rstrip(": ") if execution else "not run yet"
-        where = {"separate": ", its test in a process of its own", "shared": ", sharing a process with its test"}
-        yield f"program{where.get(execution.isolation, '') if execution else ''}", verdict_text
+        yield _WHERE.get(execution.isolation, "program") if execution else "program", verdict_text
     for aspect, value in evidence.similarities.items():
         yield f"similarity of the {aspect}", f"{value:.4f}"
     for opinion in evidence.opinions:

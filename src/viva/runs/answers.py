@@ -12,13 +12,12 @@ from msgspec import UNSET, Struct
 
 from viva.benchmarks import open_exam
 from viva.benchmarks.rationale.combining import Q_A, Q_R
-from viva.engine.answerrecord import Answer, answer_of, describe_evidence, thought_size
+from viva.engine.answerrecord import SHARED, Answer, answer_of, describe_evidence, thought_size
 from viva.engine.budget import Consumed
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
-from viva.engine.journal import Entry, Journal
+from viva.engine.journal import Journal
 from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of
 from viva.errors import StorageError, VivaError, flag
-from viva.prompting import prompt_text
 from viva.render.result import Report, Result
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.scorefile import SCORES, is_fresh, rows_by_evaluation, rows_by_place, score_rows
@@ -150,80 +149,57 @@ _LINES, _CHARACTERS = 2, 300
 
 
 class Described(Struct, frozen=True):
-    """An answer as text for a terminal, with the fields that filters use."""
+    """An answer as text for a terminal, and with the fields that filters use."""
 
     text: str
-    exam: str
-    sample: int
-    model: str
-    question: Question
-    response: Response
-    score: Score
-    shared: bool
-    """Whether a program passed in the same process as its test."""
+    answer: Answer
+
+    @property
+    def shared(self) -> bool:
+        """Whether a program passed in the same process as its test."""
+        return any(source == SHARED and text.startswith("passed") for source, text in self.answer.said)
 
     def data(self) -> dict[str, object]:
         """Return the answer as data: outcomes and texts as in the journals."""
+        row, response = self.answer.row, self.answer.response
         return {
-            "exam": self.exam,
-            "model": self.model,
-            "question": self.question.id,
-            "sample": self.sample,
-            "outcome": self.score.outcome,
-            "value": self.score.value,
-            "read": self.score.answer,
-            "gold": self.question.answer,
-            "why": self.score.explanation,
-            "reply": self.response.text,
-            "error": self.response.error.message if self.response.error else None,
+            "exam": row.exam,
+            "model": row.model,
+            "question": row.question,
+            "sample": row.sample,
+            "outcome": row.outcome,
+            "value": row.value,
+            "read": row.answer,
+            "gold": self.answer.question.answer if self.answer.question else None,
+            "why": row.explanation,
+            "reply": response.text,
+            "error": response.error.message if response.error else None,
         }
 
 
-def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reasoning: bool) -> Iterator[Described]:
+def described_answers(opened: OpenRun, *, prompts: bool, reasoning: bool) -> Iterator[Described]:
     """Yield every answer, with its `prompts`, and with all of the model's thoughts where `reasoning`."""
-    answers = opened.folder.journal("responses")
-    stack.callback(answers.close)
-    evidence_store = open_evidence(opened, stack)
-    for evaluation in opened.evaluations:
-        for question, key, request in evaluation.requests():
-            entry = answers.read(key)
-            response = entry.response() if entry else NO_REPLY_YET
-            evidence = evidence_store.about(evaluation, question, request.sample, response)
-            score = evaluation.exam.score(question, response, evidence)
-            vary = evaluation.exam.spec.vary
-            which = (
-                f"sample {request.sample}" if vary is UNSET else vary.answer_name(request.sample, evaluation.samples)
-            )
-            whose = f"{evaluation.label} {question.id}, {which}, {evaluation.model.name}"
-            lines = [escape_invisible(f"=== {whose}: {outcome_name(score.outcome)}")]
-            if prompts:
-                # The key covers the prompt: finding the answer under it proves that this prompt was sent.
-                lines += [f"--- prompt (request {key.hex()})", escape_invisible(prompt_text(request.prompt))]
-            lines += [*_thought(response, whole=reasoning), *_replied(request, response)]
-            if entry and isinstance(request, Generate) and not entry.error:
-                lines += _circumstances(entry)
-            lines.append(
-                f"--- read: {escape_invisible(score.answer, limit=200) or '–'}   gold: "
-                f"{escape_invisible(question.answer or '–')}"
-            )
-            lines.append(f"--- why: {escape_invisible(reason(score.explanation, response.text), limit=1000)}")
-            lines += [
-                f"--- {escape_invisible(who)}: {escape_invisible(text, limit=2000)}"
-                for who, text in describe_evidence(evidence)
-            ]
-            yield Described(
-                "\n".join(lines) + "\n",
-                evaluation.label,
-                request.sample,
-                evaluation.model.name,
-                question,
-                response,
-                score,
-                any(
-                    execution is not None and execution.verdict == "passed" and execution.isolation == "shared"
-                    for execution in evidence.executions
-                ),
-            )
+    evaluations = {(each.label, each.model.name): each for each in opened.evaluations}
+    for answer in answered(opened):
+        row, request = answer.row, answer.request
+        evaluation = evaluations[row.exam, row.model]
+        vary = evaluation.exam.spec.vary
+        which = f"sample {row.sample}" if vary is UNSET else vary.answer_name(row.sample, evaluation.samples)
+        whose = f"{row.exam} {row.question}, {which}, {row.model}"
+        lines = [escape_invisible(f"=== {whose}: {outcome_name(row.outcome)}")]
+        if prompts and request:
+            # The key covers the prompt: finding the answer under it proves that this prompt was sent.
+            key = evaluation.keys.of(request).hex()
+            lines += [f"--- prompt (request {key})", escape_invisible(answer.prompt_text)]
+        lines += [*_thought(answer.response, whole=reasoning), *_replied(answer)]
+        if isinstance(request, Generate) and not answer.response.error:
+            lines += _circumstances(answer)
+        lines.append(
+            f"--- read: {escape_invisible(row.answer, limit=200) or '–'}   gold: {escape_invisible(answer.gold or '–')}"
+        )
+        lines.append(f"--- why: {escape_invisible(reason(row.explanation, answer.response.text), limit=1000)}")
+        lines += [f"--- {escape_invisible(who)}: {escape_invisible(text, limit=2000)}" for who, text in answer.said]
+        yield Described("\n".join(lines) + "\n", answer)
 
 
 def _thought(response: Response, *, whole: bool) -> list[str]:
@@ -241,26 +217,22 @@ def _thought(response: Response, *, whole: bool) -> list[str]:
     return [f"--- thought ({size}; {flag('reasoning')} shows all of it)", f"{escape_invisible(shown)} …"]
 
 
-def _circumstances(entry: Entry) -> list[str]:
+def _circumstances(answer: Answer) -> list[str]:
     """Return tokens, time and end of the reply, as far as known."""
-    cut = CUT_OFF_WORDS.get(entry.stop_reason)
-    if not entry.usage:
+    stopped, usage = answer.response.stop_reason, answer.response.usage
+    cut = CUT_OFF_WORDS.get(stopped)
+    if not usage:
         return [f"    ({cut})"] if cut else []
-    thought = f", of them {entry.usage.reasoning:,} thought" if entry.usage.reasoning else ""
-    why = cut or f"stopped by {entry.stop_reason}"
-    return [f"    ({entry.usage.output:,} tokens{thought}, {why}, {entry.seconds:.2f} s)"]
+    thought = f", of them {usage.reasoning:,} thought" if usage.reasoning else ""
+    return [f"    ({usage.output:,} tokens{thought}, {cut or f'stopped by {stopped}'}, {answer.seconds:.2f} s)"]
 
 
-def _replied(request: Request, response: Response) -> list[str]:
+def _replied(answer: Answer) -> list[str]:
     """Return the reply: a text, or the probability of each continuation."""
-    if not isinstance(request, Choose) or response.error:
-        return ["--- reply", escape_invisible(response.text, limit=4000)]
-    lines = [f"--- log-probability, by {request.by}"]
-    for text, likelihood in zip(request.continuations, response.likelihoods, strict=False):
-        least = "at most " if likelihood.bound else ""
-        of = f" ({likelihood.tokens} tokens)" if likelihood.tokens != 1 else ""
-        lines.append(f"    {least}{likelihood.logprob:.4f}{of}  {escape_invisible(repr(text), limit=200)}")
-    return lines
+    if not isinstance(answer.request, Choose) or answer.response.error:
+        return ["--- reply", escape_invisible(answer.response.text, limit=4000)]
+    first, *others = answer.reply.splitlines()
+    return [f"--- {first}", *(f"    {escape_invisible(line, limit=250)}" for line in others)]
 
 
 class Reported(Struct, kw_only=True):

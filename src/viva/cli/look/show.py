@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -136,35 +135,30 @@ def _show_answers(
     shown = matching = lines = 0
     everything = config.everything or identity is not None
     counts: dict[tuple[str, str], list[int]] = {}
-    with ExitStack() as stack:
-        with_prompts = bool(prompts or (prompts is None and identity))
-        for answer in described_answers(opened, stack, prompts=with_prompts, reasoning=config.reasoning):
-            asked, have = (
-                (identity, model, exam, config.sample),
-                (answer.question.id, answer.model, answer.exam, answer.sample),
-            )
-            if any(part not in (None, given) for part, given in zip(asked, have, strict=True)):
+    with_prompts = bool(prompts or (prompts is None and identity))
+    for answer in described_answers(opened, prompts=with_prompts, reasoning=config.reasoning):
+        row = answer.answer.row
+        asked, have = (identity, model, exam, config.sample), (row.question, row.model, row.exam, row.sample)
+        if any(part not in (None, given) for part, given in zip(asked, have, strict=True)):
+            continue
+        count = counts.setdefault((row.question, row.model), [0, 0])
+        count[1] += 1
+        if row.outcome not in wanted or (config.cut_off and row.stopped != CUT[config.cut_off]):
+            continue
+        if finely and finer(row, row.stopped) != finely:
+            continue
+        if config.suspicious and not answer.shared:
+            continue
+        count[0] += 1
+        matching += 1
+        if config.by_question or (config.limit is not None and shown >= config.limit):
+            continue
+        if config.limit is None and not everything:
+            lines += answer.text.count("\n") + 1 if lines <= LINES else 0
+            if shown and lines > LINES:
                 continue
-            count = counts.setdefault((answer.question.id, answer.model), [0, 0])
-            count[1] += 1
-            if answer.score.outcome not in wanted or (
-                config.cut_off and answer.response.stop_reason != CUT[config.cut_off]
-            ):
-                continue
-            if finely and finer(answer.score, answer.response.stop_reason) != finely:
-                continue
-            if config.suspicious and not answer.shared:
-                continue
-            count[0] += 1
-            matching += 1
-            if config.by_question or (config.limit is not None and shown >= config.limit):
-                continue
-            if config.limit is None and not everything:
-                lines += answer.text.count("\n") + 1 if lines <= LINES else 0
-                if shown and lines > LINES:
-                    continue
-            click.echo(_json(answer.data()) if as_json else answer.text)
-            shown += 1
+        click.echo(_json(answer.data()) if as_json else answer.text)
+        shown += 1
     if identity and not matching:
         raise VivaError(f"{folder.path} has no such answer to question {identity!r}")
     if config.by_question:
