@@ -134,7 +134,7 @@ async def ask_all(asked: Sequence[Queues], opened: OpenRun, dispatcher: BatchDis
             groups.setdefault(name, []).append((number if _opens_weights(name) else -number, sources[-1]))
         works.append(_carry_part(part, sources, in_batches, dispatcher, left))
     plans = {
-        name: _plan(name, [source for _, source in sorted(members, key=itemgetter(0))], opened.limits)
+        name: group_plan(name, [source for _, source in sorted(members, key=itemgetter(0))], opened.limits)
         for name, members in groups.items()
     }
     asking = limited(run, opened, carry_out(run, plans))
@@ -176,7 +176,8 @@ def _opens_weights(rate_limit_group: str) -> bool:
     return rate_limit_group.split(maxsplit=1)[0] == "hf"
 
 
-def _plan(rate_limit_group: str, sources: list[Source], limits: LimitOptions) -> GroupPlan:
+def group_plan(rate_limit_group: str, sources: list[Source], limits: LimitOptions) -> GroupPlan:
+    """Return how the sources of one group are asked: bound, pace and policy, by the provider and the user's limits."""
     provider = rate_limit_group.split(maxsplit=1)[0]
     if traits_of(provider).recorded:
         return GroupPlan(sources, Fixed(1), Pace())  # they answer at once; more workers gain nothing

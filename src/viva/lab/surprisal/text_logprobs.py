@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
-import sys
-import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, cast, runtime_checkable
 
 import msgspec
 from msgspec import Struct
 
-from viva.contracts import Model
-from viva.engine.asking import Tally
-from viva.engine.groups import FirstReply
-from viva.engine.sendingslots import Policy
+from viva.contracts import Model, TextOnly
+from viva.engine.asking import Run, Task
+from viva.engine.budget import Budget
+from viva.engine.groups import Source, carry_out
+from viva.engine.journal import Entry, Journal
+from viva.engine.sendingslots import Fixed
 from viva.errors import ModelError, VivaError, option
 from viva.lab.surprisal.item_file import Items, Row, identity_hash, text_hash
 from viva.lab.surprisal.measures import Reading, read
 from viva.lab.text_sets import TextSet
-from viva.runs.progress import Mode, Progress, caller, on_interrupt
+from viva.runs.ask import YEAR, group_plan, new_run
+from viva.runs.config import LimitOptions
+from viva.runs.progress import Mode, Stage, watched
+from viva.types import Generate, Likelihood, Response, Sampling
 
 PROBE = "A"
 """A single token for every tokenizer, so it has a log-probability only after a BOS."""
-HOPELESS, VANISHED = 16, 64
-"""A model gets no more texts if its first HOPELESS ones all failed, or VANISHED ones in a row got no reply."""
+_MOST = 64
+"""Texts in flight, unless the user says so."""
 
 
 @runtime_checkable
@@ -102,134 +104,140 @@ async def measure(models: Sequence[Model], wish: MeasureConfig, items: Items) ->
     """Measure all texts under each model, one model after the other. Raises StoppedError, and StorageError if a row
     cannot be written.
     """
-    stop = asyncio.Event()
-    _listen(stop, asyncio.current_task(), models)
     begun: list[_Measuring] = []
-    try:
-        for model in models:
-            begun.append(_Measuring(model, wish, items, stop))
-            await begun[-1].run()
-            if stop.is_set():
-                break
-    except asyncio.CancelledError:
-        if not stop.is_set():
-            raise
-    if stop.is_set():
-        raise StoppedError(sum(each.known for each in begun), len(models) * len(_different(wish)))
+    for model in models:
+        begun.append(_Measuring(model, wish, items))
+        await begun[-1].run()
+        if begun[-1].stopped:
+            raise StoppedError(sum(each.known for each in begun), len(models) * len(_different(wish)))
     return [each.measured() for each in begun]
 
 
-def _listen(stop: asyncio.Event, working: asyncio.Task[object] | None, models: Sequence[Model]) -> None:
-    """Stop on Ctrl-C: once, after the running requests; twice, at once."""
-    program = caller()  # read here, since a signal's handler runs in another context
+class _Scorer(TextOnly):
+    """A model as the engine asks it: a prompt is a text to measure, and the likelihoods are those of its tokens."""
 
-    def interrupt() -> None:
-        if stop.is_set():
-            if working is not None:
-                working.cancel()
-            return
-        stop.set()
-        if any(model.rate_limit_group == "hf" for model in models):
-            from viva.models.local.scheduler import cancel_pending
+    def __init__(self, model: Measurer, name: str, rate_limit_group: str) -> None:
+        self.name, self.rate_limit_group = name, rate_limit_group
+        self.identity: dict[str, str] = {}
+        self._model = model
 
-            cancel_pending()
-        if program is None:
-            print("\nviva: finishing what is in flight; Ctrl-C again stops at once", file=sys.stderr, flush=True)
+    async def answer(self, request: Generate) -> Response:
+        """Make one attempt to measure a text. Raises ModelError."""
+        logprobs = await self._model.token_logprobs(str(request.prompt))
+        strange = next((logprob for logprob in logprobs if not (math.isfinite(logprob) and logprob < 1e-3)), None)
+        if strange is not None:
+            raise ModelError("logprobs", f"a token with the log-probability {strange}: there is no perplexity of that")
+        return Response(likelihoods=tuple(map(Likelihood, logprobs)))
 
-    on_interrupt(interrupt)
+    async def close(self) -> None:
+        """Do nothing: the stage closes the model."""
 
 
 class _Measuring:
-    """Measurement of all sets under one model."""
+    """Measurement of all sets under one model, and the engine's journal of it."""
 
-    def __init__(self, model: Model, wish: MeasureConfig, items: Items, stop: asyncio.Event) -> None:
+    full = False
+
+    def __init__(self, model: Model, wish: MeasureConfig, items: Items) -> None:
         assert isinstance(model, Measurer)
-        self._model, self._measurer = model, model
-        self._wish, self._items, self._stop = wish, items, stop
+        self._model, self._scorer = model, _Scorer(model, model.name, model.rate_limit_group)
+        self._wish, self._items = wish, items
         self._identity = identity_hash(model.identity)
         self._found = Measured(model=model.name, identity=dict(model.identity))
         self._places = _different(wish)
-        self._tally = Tally(total=len(self._places))
-        self._lost = 0  # texts in a row that could not be measured
-        self._first_reply = FirstReply(Policy().server)
-        local = model.rate_limit_group == "hf"
-        self._most = wish.concurrency or (_window() if local else 64)
-        # No time limit for a model on this machine: most of the time is waiting in its queue.
-        self._policy = Policy(attempts=1) if local else Policy(attempt=wish.timeout)
-        self._patience = None if local else wish.timeout
+        self._texts = {text_hash(text): text for text in self._places}
+        self._limits = LimitOptions(
+            concurrency=(str(wish.concurrency or _MOST),), timeout=wish.timeout, question_timeout=YEAR
+        )
+        self._asking = new_run(self._limits, cast("Journal", self), Budget(), len(self._places))
 
     @property
     def known(self) -> int:
         """Number of texts measured so far."""
-        return self._tally.answered + self._tally.kept
+        return self._asking.tally.answered + self._asking.tally.kept
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the user has interrupted it."""
+        return self._asking.stop == "interrupted"
 
     async def run(self) -> None:
         """Measure the texts that are not known yet."""
         pending: list[str] = []
-        for text in self._places:
-            row = self._items.find(self._identity, text_hash(text), self._wish.k)
+        for name, text in self._texts.items():
+            row = self._items.find(self._identity, name, self._wish.k)
             if row is None:
                 pending.append(text)
                 continue
             if row.first is not None:
                 self._found.first = row.first
-            self._tally.kept += 1
+            self._asking.tally.kept += 1
             self._keep(text, row)
-        if not pending:
-            return
-        stage = f"measuring {self._model.name}"
-        progress = Progress(self._wish.progress, {stage: self._tally})
-        shown = asyncio.create_task(progress.show())
-        try:
+        if pending:
+            stage = Stage(f"measuring {self._model.name}", self._asking, lambda run, path: 0, [self._model])
             # The longest first: neighbours are of similar length, and a lack of memory shows at once.
             pending.sort(key=len, reverse=True)
-            await self._first(pending[0])
-            await self._all(iter(pending[1:]))
-        finally:
-            shown.cancel()
-            await self._model.close()
-            progress.end(stage)
+            await watched([stage], self._wish.progress, lambda end: self._ask_all(pending))
 
-    async def _first(self, text: str) -> None:
+    async def _ask_all(self, pending: Sequence[str]) -> None:
         """Measure one text alone, so that a model that can measure none fails once; then test whether first tokens are
-        scored.
+        scored; then measure the others.
         """
-        logprobs = await self._logprobs(text)
-        probed = None if self._found.refused else await self._logprobs(PROBE)
-        if probed is not None:
-            self._found.first = bool(probed)
-        self._record(text, logprobs)
-
-    async def _all(self, pending: Iterator[str]) -> None:
-        async def work() -> None:
-            for text in pending:
-                if self._stop.is_set() or self._found.refused:
-                    return
-                self._record(text, await self._logprobs(text))
-
-        workers = [asyncio.create_task(work()) for _ in range(min(self._most, self._tally.total))]
+        first: list[Entry] = []
+        await self._ask(self._asking, pending[:1], first.append)
         try:
-            await asyncio.gather(*workers)
+            if not self._asking.refused:
+                probe = new_run(self._limits, cast("Journal", self), Budget(), 1, beside=self._asking)
+                await self._ask(probe, [PROBE], self._probed)
         finally:
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+            for entry in first:
+                self._record(entry)
+        await self._ask(self._asking, pending[1:], self._record)
 
-    def _record(self, text: str, logprobs: list[float] | None) -> None:
-        if logprobs is None:
-            if not self._stop.is_set():
-                self._tally.failed += 1
-            return
-        reading = read(logprobs, text, self._wish.k)
-        self._lost = 0
-        self._tally.answered += 1
+    async def _ask(self, run: Run, texts: Sequence[str], take: Callable[[Entry], None]) -> None:
+        """Have the engine ask for texts, and `take` what it would journal."""
+        self._take = take
+        tasks = (
+            Task(
+                key=bytes.fromhex(name := text_hash(text)),
+                benchmark="",
+                request=Generate(question=name, sample=0, prompt=text, sampling=Sampling()),
+                model=self._scorer,
+            )
+            for text in texts
+        )
+        plan = group_plan(self._model.rate_limit_group, [Source(run, tasks)], self._limits)
+        if self._wish.concurrency:
+            plan.ceiling = Fixed(self._wish.concurrency)
+        await carry_out(run, {self._model.rate_limit_group: plan})
+
+    def read(self, key: bytes) -> None:
+        """Return None: failures are not kept."""
+
+    def keep_reserve(self, in_flight: int) -> None:
+        """Do nothing: rows are small."""
+
+    def append(self, entry: Entry) -> bool:
+        """Take a text's log-probabilities, or why it has none; return that no served model is new."""
+        if entry.error is not None:
+            self._found.why = entry.error.message
+        else:
+            self._take(entry)
+        return False
+
+    def _probed(self, entry: Entry) -> None:
+        self._found.first = bool(entry.likelihoods)
+
+    def _record(self, entry: Entry) -> None:
+        text = self._texts[entry.question]
+        reading = read([likelihood.logprob for likelihood in entry.likelihoods], text, self._wish.k)
         row = Row(
             set="",
             id="",
             model=self._model.name,
             identity=self._identity,
             field=self._wish.field,
-            text=text_hash(text),
+            text=entry.question,
             k=self._wish.k,
             first=self._found.first,
             **_measured(reading),
@@ -242,56 +250,10 @@ class _Measuring:
                 msgspec.structs.replace(row, set=name, id=identity, field=self._wish.field, model=self._model.name)
             )
 
-    async def _logprobs(self, text: str) -> list[float] | None:
-        """Return a text's log-probabilities, with retries; None on failure, with the reason recorded."""
-        self._tally.in_flight += 1
-        try:
-            for attempt in range(1, self._policy.attempts + 1):
-                began = time.monotonic()
-                try:
-                    async with asyncio.timeout(self._patience):
-                        logprobs = _sound(await self._measurer.token_logprobs(text))
-                    self._first_reply.came = True
-                    return logprobs
-                except TimeoutError:
-                    problem = ModelError("timeout", f"no reply within {self._patience:g} s", retry=True)
-                except ModelError as raised:
-                    problem = raised
-                if not await self._again(self._first_reply.note(problem), attempt, began):
-                    return None
-            return None
-        finally:
-            self._tally.in_flight -= 1
-
-    async def _again(self, problem: ModelError, attempt: int, began: float) -> bool:
-        if self._stop.is_set():
-            return False
-        self._found.why = self._tally.last_error = problem.message
-        pause = self._policy.pause(attempt, problem.retry_after)
-        if self._first_reply.absent(problem):
-            waited = self._first_reply.pause(pause, began)
-            if waited is None:
-                self._found.refused, self._found.absent = problem.message, True
-                return False
-            pause = waited
-        last = not problem.retry or attempt == self._policy.attempts
-        self._lost += last
-        gone = self._lost >= (VANISHED if self.known else HOPELESS) and (problem.retry or not self.known)
-        if problem.fatal or (last and gone):
-            self._found.refused = self._found.refused or problem.message
-        if last or self._found.refused:
-            return False
-        self._tally.retries += 1
-        try:
-            async with asyncio.timeout(pause):
-                await self._stop.wait()
-        except TimeoutError:
-            return True
-        return False
-
     def measured(self) -> Measured:
         """Return the results so far."""
-        result = self._found
+        result, name = self._found, self._model.name
+        result.refused, result.absent = self._asking.refused.get(name, ""), name in self._asking.absent
         for each_set in self._wish.sets:
             times = Counter((text.tag, text.text) for text in each_set.texts)
             for (tag, content), count in times.items():
@@ -319,17 +281,3 @@ def _different(wish: MeasureConfig) -> dict[str, list[tuple[str, str]]]:
         for text in each_set.texts:
             places.setdefault(text.text, []).append((each_set.name, text.id))
     return places
-
-
-def _sound(logprobs: list[float]) -> list[float]:
-    """Return log-probabilities after checking that they are valid."""
-    strange = next((logprob for logprob in logprobs if not (math.isfinite(logprob) and logprob < 1e-3)), None)
-    if strange is not None:
-        raise ModelError("logprobs", f"a token with the log-probability {strange}: there is no perplexity of that")
-    return logprobs
-
-
-def _window() -> int:
-    from viva.models.local.scheduler import WINDOW
-
-    return WINDOW
