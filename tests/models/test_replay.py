@@ -91,6 +91,9 @@ def test_the_columns_may_be_called_as_others_call_them_and_failures_be_null(tmp_
         with row("null is how tools write down a request that failed"):
             path.write_bytes(jsonl({"question": "q", "text": None}, {"question": "r", "text": ""}))
             assert opened(path).answers == {("r", 0): Response(text="")}
+        with row("a failure that is told needs no text"):
+            path.write_bytes(jsonl({"question": "q", "error": "gone"}, {"question": "r", "text": "B"}))
+            assert (opened(path).answers, opened(path).errors) == ({("r", 0): Response(text="B")}, {("q", 0): "gone"})
 
 
 def test_a_question_without_an_answer_is_missing_and_not_asked_again(tmp_path: Path) -> None:

@@ -41,7 +41,8 @@ class Waiting(Struct, frozen=True):
     def sentence(self) -> str:
         """A phrase in words."""
         batches = "a batch" if self.batches == 1 else f"{self.batches:,} batches"
-        return f"{self.requests:,} requests in {batches} are with the provider"
+        are = "is" if self.requests == 1 else "are"
+        return f"{plural(self.requests, 'request')} in {batches} {are} with the provider"
 
 
 def waiting(folder: Path) -> Waiting:

@@ -75,7 +75,7 @@ def test_what_is_with_a_provider_is_waited_for(visit: Visit, growing: Growing) -
     growing.answer(5)
     log = BatchLog(growing.path)
     keys = [key for _, _, key, _ in growing.wanted[5:]]
-    for label, part in (("0" * 16, keys[:5]), ("1" * 16, keys[5:])):
+    for label, part in (("0" * 16, keys[:-1]), ("1" * 16, keys[-1:])):
         log.intend(label, "responses", MODELS[0], {"model": "alpha"}, "openai", "", dict.fromkeys(part, ""))
         log.note(Submitted(label=label, batch=f"batch_{label[0]}", at=time.time()))
     visitor = visit(growing.root)
@@ -84,8 +84,8 @@ def test_what_is_with_a_provider_is_waited_for(visit: Visit, growing: Growing) -
     said = text_of(visitor.get("/run/growing").text)
     assert f"waiting: 15 requests in 2 batches are with the provider · viva resume {growing.path} reads them" in said
     assert "are with the provider 5 of 20" in text_of(visitor.get("/").text)
-    log.note(Read(label="0" * 16, answered=5, failed=0, at=time.time()))
-    assert "waiting: 10 requests in a batch are" in text_of(visitor.get("/run/growing/live").text)
+    log.note(Read(label="0" * 16, answered=14, failed=0, at=time.time()))
+    assert "waiting: 1 request in a batch is with" in text_of(visitor.get("/run/growing/live").text)
     log.note(Dropped(label="1" * 16, why="refused", at=time.time()))
     assert "stopped before its end: 15 not asked" in text_of(visitor.get("/run/growing").text)
     log.close()
