@@ -26,7 +26,6 @@ from viva.sandbox import Sandbox
 from viva.sources.sourcelist import data_folder
 from viva.types import (
     SCORED,
-    UNANSWERED,
     Aggregate,
     BenchmarkInfo,
     Evidence,
@@ -193,13 +192,6 @@ async def score(
                     opinions.append(opinion)
                     break
     return exam.score(question, response, Evidence(executions=executions, opinions=opinions))
-
-
-def counted(value: float | None, outcome: Outcome) -> float | None:
-    """Return an answer's value in a mean: 0 for an unreadable reply, None for outcomes in `UNANSWERED`."""
-    if outcome in UNANSWERED:
-        return None
-    return 0.0 if value is None else value
 
 
 class Marked(Struct, frozen=True):

@@ -31,7 +31,7 @@ from inspect_ai.solver import Solver, TaskState, solver
 from viva.interop import asked
 from viva.interop.asked import Asked, Settings, open_asked
 from viva.models.reasoning import stop_reason
-from viva.types import Aggregate, Generate, Message, Outcome, Prompt, Question, Response, Sampling
+from viva.types import Aggregate, Generate, Message, Outcome, Prompt, Question, Response, Sampling, points_of
 
 _REASONS: dict[str, str] = {
     "unparsed": "invalid_response_format", "empty": "no_response", "refused": "refusal", "truncated": "truncated",
@@ -177,7 +177,7 @@ def viva_scorer(benchmark: str, how: dict[str, Any], judge: str | None, judge_sa
         judges = {judge: _asking(get_model(judge))} if judge else {}
         score = await asked.score(exam, question, response, judges, judge_samples)
         kept = {"outcome": score.outcome, "parts": score.parts, "decided": score.decided, "verdicts": score.verdicts}
-        value = asked.counted(score.value, score.outcome)
+        value = points_of(score.outcome, score.value)
         more: dict[str, Any] = {
             "answer": score.answer or None,
             "explanation": score.explanation or None,

@@ -84,16 +84,8 @@ def process_results(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, An
     marked: list[dict[str, Any]] = []
     for sample, reply in enumerate(replies):
         score = _runner.run(asked.score(exam, question, Response(text=str(reply)), {}))
-        marked.append(
-            {
-                "question": question.id,
-                "sample": sample,
-                "value": score.value,
-                "outcome": score.outcome,
-                "tags": dict(question.tags),
-                "weight": question.weight,
-            }
-        )
+        mark = asked.Marked(question.id, sample, score.value, score.outcome, dict(question.tags), question.weight)
+        marked.append(msgspec.to_builtins(mark))
     line = exam.headline()
     kept = {"over": line.over, "attempts": line.attempts, "group": len(replies), "answers": marked}
     unscored = sum(answer["outcome"] in UNANSWERED for answer in marked)

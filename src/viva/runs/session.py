@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 from msgspec import Struct
@@ -78,7 +78,7 @@ from viva.runs.progress import notify
 from viva.runs.request_fields import judge_request_options, request_options
 from viva.runs.scorefile import open_run_folder
 from viva.runs.scoring import grade_run, refuse_unknown, settings_of
-from viva.types import ExamSpec, Question, Sampling, VerdictFormat
+from viva.types import ExamSpec, Question, VerdictFormat
 from viva.version import __version__
 
 Own = Mapping[str, Model]
@@ -114,10 +114,8 @@ def plan_run(plan: RunPlan, own: Mapping[str, Model], way: Way, *, asking: bool)
     system = request_options(plan.usual.server, limit_kept=False).system if own else ""
     limit_kept = draw.max_tokens is not None or choice.as_published
     _refuse_unasked(plan.usual.server, models, own)
-    record = RunRecord(
-        viva=__version__,
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        command=[*plan.command],
+    record = _new_record(
+        plan,
         plan=plan.kept(NOT_IN_RUNS),
         exams=[drawn(remember(exam, data), draw, choice.seed) for exam, data in exams_with_data],
         models=[
@@ -128,14 +126,10 @@ def plan_run(plan: RunPlan, own: Mapping[str, Model], way: Way, *, asking: bool)
             ),
         ],
         judges=judge_records(judging, reach.base_url, reach.api_key_env, models),
-        judge_samples=judging.judge_samples,
-        verdicts=judging.verdicts,
         samples=draw.samples or 1,
         repeats=draw.repeats,
-        seed=choice.seed or 0,
         seed_rule="per question",
         sampling=sampling(draw, choice.seed),
-        limits=limits.of_run(),
     )
     record, kept = way.plan(way.judging(record, exams), exams, limits)
     names = [Path(name).stem for name in dict.fromkeys(benchmarks)]
@@ -148,6 +142,20 @@ def plan_run(plan: RunPlan, own: Mapping[str, Model], way: Way, *, asking: bool)
     _remember_all(opened)
     refuse_unbatched(opened)
     return opened, earlier_runs(plan.folder.reuse)
+
+
+def _new_record(settled: RunPlan | GradePlan, **more: Any) -> RunRecord:
+    """Return run.json of a new run: what the plan says, and `more` fields."""
+    return RunRecord(
+        viva=__version__,
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        command=[*settled.command],
+        judge_samples=settled.judging.judge_samples,
+        verdicts=settled.judging.verdicts,
+        seed=settled.task.seed or 0,
+        limits=settled.limits.of_run(),
+        **more,
+    )
 
 
 def _remember_all(opened: OpenRun) -> None:
@@ -564,20 +572,13 @@ def plan_grading(plan: GradePlan, collected: Collected | None = None, way: Way |
     refuse_strangers(collected.replays, exams, paths[0], limited=limited)
     look_for_golds(collected.replays, exams, paths[0])
     samples, repeats = samples_and_repeats(collected.samples, exams)
-    record = RunRecord(
-        viva=__version__,
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        command=[*plan.command],
+    record = _new_record(
+        plan,
         exams=[remember(exam, data) for exam, data in exams_with_data],
         models=collected.models,
         judges=judge_records(judging, judging.judge_base_url, judging.judge_key_env),
-        judge_samples=judging.judge_samples,
-        verdicts=judging.verdicts,
         samples=samples,
         repeats=repeats,
-        seed=choice.seed or 0,
-        sampling=Sampling(),
-        limits=plan.limits.of_run(),
     )
     record = (way or Way()).judging(record, exams)
     refuse_unknown(plan.rows.published_rows, settings_of(record.exams))

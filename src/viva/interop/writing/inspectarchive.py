@@ -276,7 +276,7 @@ def _sample(result: EvaluationResult, answer: Answer) -> dict[str, Any]:
         "model_usage": {result.model: given["usage"]} if "usage" in given else {},
         "uuid": sha256(result.digest("sample", row.question, str(row.sample)))[:22],
         **_times(answer),
-        "error": {"message": _failure(answer), "traceback": "", "traceback_ansi": ""} if response.error else None,
+        "error": {"message": answer.failure, "traceback": "", "traceback_ansi": ""} if response.error else None,
         "attachments": {},
     }
 
@@ -305,7 +305,7 @@ def _asked(answer: Answer) -> Iterator[dict[str, Any]]:
 def _reply(result: EvaluationResult, answer: Answer) -> dict[str, Any]:
     response, text = answer.response, answer.reply
     if response.error:
-        return {"model": result.model, "choices": [], "completion": "", "error": _failure(answer)}
+        return {"model": result.model, "choices": [], "completion": "", "error": answer.failure}
     # Inspect's own text of a message, which scorers read, leaves out the parts marked as reasoning.
     content: object = text
     if response.reasoning:
@@ -320,11 +320,6 @@ def _reply(result: EvaluationResult, answer: Answer) -> dict[str, Any]:
     if response.usage:
         reply["usage"] = _usage(response.usage.input, response.usage.output, response.usage.reasoning)
     return reply
-
-
-def _failure(answer: Answer) -> str:
-    error = answer.response.error
-    return f"{error.kind}: {error.message}" if error else ""
 
 
 def _score(answer: Answer) -> dict[str, Any]:

@@ -189,7 +189,6 @@ def _line(result: EvaluationResult, number: int, answers: Sequence[Answer]) -> d
 
 def _one(answer: Answer) -> dict[str, Any]:
     row = answer.row
-    error = answer.response.error
     return {
         "sample": row.sample,
         "outcome": row.outcome,
@@ -198,6 +197,6 @@ def _one(answer: Answer) -> dict[str, Any]:
         "explanation": row.explanation,
         "parts": row.parts or None,
         "judged": judged(row) or None,
-        "error": f"{error.kind}: {error.message}" if error else None,
-        "stop_reason": None if error else answer.response.stop_reason,
+        "error": answer.failure or None,
+        "stop_reason": None if answer.failure else answer.response.stop_reason,
     }

@@ -199,7 +199,7 @@ def answer_row(run: str, answer: Answer, names: Names) -> dict[str, Any]:
         "reasoning_tokens": (usage.reasoning or None) if usage else None,
         "seconds": answer.seconds or None,
         "at": utc(answer.at),
-        "failure": f"{error.kind}: {error.message}" if error else None,
+        "failure": answer.failure or None,
         "said": [{"who": who, "said": text} for who, text in answer.said],
         **dict(names.cells(row)),
     }
