@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.benchmarks.basics import spread
 from viva.benchmarks.custom.examples import check_examples
@@ -245,6 +246,8 @@ def reply_of(rationale: str, answer: str) -> str:
 
 ECHO = ("the question said back, in full", "the question said back, in part")
 """Kinds of defects: an answer that repeats the question earns points."""
+_BRIEF = 5.0
+"""Most CPU seconds of a program that is nobody's answer: two published questions said back in C++ never return."""
 _TOLD_OTHERWISE = ("the question's own text matches", "unreachable total")
 """Kinds of traps that the echo check or the loader of cases reports already."""
 
@@ -275,7 +278,7 @@ def check_rubrics(exam: RubricExam, *, unsafe: bool = False) -> RubricCheck:
     sound = [question for question in exam.questions() if question.answer is not None]
     for question in sound:
         for request in exam.executions(question, Response(text=question.text)):
-            wanted[program_key(request)] = request
+            wanted[program_key(request)] = replace(request, seconds=min(request.seconds, _BRIEF))
     weak = {question.id: _trivial(exam, question) for question in sound}
     wanted |= _requests(weak)
     notes: list[str] = []
