@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from build.dumps import answer, question, row
-from rows import each_row, table
+from rows import each_row
 from viva.build.stackexchange.dump import lines_of
 from viva.build.stackexchange.posts import (
     MAX_ROW,
@@ -105,14 +105,12 @@ BROKEN = [
 ]
 
 
-def test_broken_rows_are_told_by_kind_and_the_others_are_read() -> None:
-    with table() as case:
-        for line, kind in BROKEN:
-            with case(line):
-                found = scan(answer(5, 1), line, answer(6, 1))
-                assert found.broken == {kind: 1}
-                assert [(one.place, one.kind) for one in found.told] == [(1, kind)]
-                assert found.posts["id"].to_list() == [5, 6]
+@each_row(*BROKEN)
+def test_broken_rows_are_told_by_kind_and_the_others_are_read(line: bytes, kind: str) -> None:
+    found = scan(answer(5, 1), line, answer(6, 1))
+    assert found.broken == {kind: 1}
+    assert [(one.place, one.kind) for one in found.told] == [(1, kind)]
+    assert found.posts["id"].to_list() == [5, 6]
 
 
 OTHERWISE = [
@@ -125,14 +123,12 @@ OTHERWISE = [
 ]
 
 
-def test_the_same_row_may_be_written_otherwise() -> None:
-    with table() as case:
-        for line in OTHERWISE:
-            with case(line):
-                found, meant = scan(line), scan(GOOD)
-                assert found.broken == {}
-                names = ["id", "kind", "day", "views", "accepted", "place"]
-                assert found.posts[names].rows() == meant.posts[names].rows()
+@each_row(*OTHERWISE)
+def test_the_same_row_may_be_written_otherwise(line: bytes) -> None:
+    found, meant = scan(line), scan(GOOD)
+    assert found.broken == {}
+    names = ["id", "kind", "day", "views", "accepted", "place"]
+    assert found.posts[names].rows() == meant.posts[names].rows()
 
 
 REFUSED = [
