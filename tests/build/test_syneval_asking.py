@@ -1,15 +1,26 @@
-"""Questions from findings: what is asked, what is accepted, options, numbers of questions; small trees, both modes."""
+"""Findings and questions of small trees, in both modes: what is asked and accepted, options, numbers, wordings.
+
+Cases of each knowledge point are in `syneval_points*.toml`.
+"""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-from build.generated import asked, facts_and_items, gold, wrong
-from rows import each_row, tabled
+import pytest
+
+from build.generated import GOLDEN, asked, facts_and_items, gold, wrong
+from rows import each_row, table, tabled, tables_beside
 from viva.benchmarks.syneval.facts import Item
 from viva.build.treebank.findings import Reading
 from viva.build.treebank.generate import generate
 from viva.build.treebank.tree import parse
+from viva.build.treebank.wordings import other_wordings, read_wordings
+from viva.errors import DataError
 
 NURSE = "(NP{} (NP (NNP Ann)) (, ,) (NP (DT a) (NN nurse)) (, ,))"
 SEEN_MAN = "(NP (NP (DT the) (NN man)) (PP (IN with) (NP (DT a) (NN glass))))"
@@ -288,3 +299,134 @@ def test_what_the_annotators_could_not_analyse_is_not_asked() -> None:
 )  # fmt: skip
 def test_verb_phrases_stand_together(verb_phrase: str, phrases: list[str]) -> None:
     assert [verb.plain for verb in Reading(parse(clause(verb_phrase)), False).verbs] == phrases
+
+
+# --- the points' cases
+
+
+Case = dict[str, Any]
+MODES = ("published", "default")
+LOWERED = ("GS", "SC", "DO", "IO", "MVP", "CO")
+"""As published, names are in lower case in what these answer, and in the phrase that CO shows."""
+
+
+@cache
+def cases() -> list[tuple[str, Case]]:
+    """Knowledge point, and what one of its trees gives."""
+    return [
+        (point, case)
+        for path in sorted(GOLDEN.glob("syneval_points*.toml"))
+        for point, below in tomllib.loads(path.read_text("utf-8")).items()
+        for case in below
+    ]
+
+
+def having(*keys: str) -> Iterator[tuple[str, Case]]:
+    """The cases that say something about it."""
+    return ((point, case) for point, case in cases() if set(keys) & case.keys())
+
+
+def lowered(findings: list[str], point: str) -> Counter[str]:
+    """Slots and answers as published, where the file has them for both modes."""
+    parts = (finding.partition(" → ") for finding in findings)
+    shown = ((slot.lower() if point == "CO" else slot, answer) for slot, _, answer in parts)
+    return Counter(f"{slot} → {answer.lower() if point in LOWERED else answer}" for slot, answer in shown)
+
+
+def test_blanks() -> None:
+    with table() as row:
+        for point, case in having("both", "default"):
+            for mode in MODES:
+                with row((point, case["case"], mode)):
+                    published, expected = mode == "published", case["both"] if "both" in case else case[mode]
+                    wanted = lowered(expected, point) if published else Counter(expected)
+                    facts, _ = generate(case["tree"], "t", 0, published=published)
+                    found = Counter(f"{fact.slot} → {fact.answer}" for fact in facts if fact.knowledge_point == point)
+                    assert found == wanted
+
+
+def test_statements_that_are_true() -> None:
+    with table() as row:
+        for point, case in having("stated"):
+            for mode in MODES:
+                with row((point, case["case"], mode)):
+                    expected = case["stated"][mode] if isinstance(case["stated"], dict) else case["stated"]
+                    true = [
+                        item
+                        for item in questions(case["tree"], mode == "published", point, "TF")
+                        if item.answer == "true"
+                    ]
+                    said = [one for one in map(asked, true) if one.use == "is"]
+                    wanted = lowered(expected, point) if mode == "published" else Counter(expected)
+                    assert Counter(f"{one.slot} → {one.stated}" for one in said) == wanted
+
+
+def test_statements_that_something_has_a_modifier() -> None:
+    with table() as row:
+        for point, case in having("with", "without"):
+            said = Counter(
+                (asked(item).use, item.answer, asked(item).slot) for item in questions(case["tree"], False, point, "TF")
+            )
+            for key, exists, denied in (("with", "true", "false"), ("without", "false", "true")):
+                for use, truth in (("exists", exists), ("exists_not", denied)):
+                    if key in case:
+                        with row((point, case["case"], key, use)):
+                            slots = {slot: times for (*how, slot), times in said.items() if how == [use, truth]}
+                            assert slots == Counter(case[key])
+
+
+# --- wordings
+
+
+TABLES = tables_beside(__file__)
+
+TREE = (
+    "(S (NP-SBJ (NP (DT the) (NN mayor)) (PP (IN of) (NP (NNP Rome)))) "
+    "(VP (VBD gave) (NP (NNP Ann)) (NP (NN tea) (CC and) (NN cake)) (ADVP-TMP (RB today))))"
+)
+
+
+FORM = """
+[GS]
+is = ["Above, the subject of “{slot}” is {answer}."]
+blank = ["Above, the subject of {slot} is ____."]
+[MVP]
+choice = ["Above, “{slot}” belongs to which verb?"]
+[MVP.direct_object]
+blank = ["Above, the verb with the object “{slot}” is [blank]."]
+[MVP.indirect_object]
+blank = ["Above, {slot} as {role}: ____"]
+choice = ["Above, to whom?", "{slot}"]
+"""
+
+
+def test_a_file_in_any_form_asks_the_same_and_mvp_may_have_a_wording_a_role(tmp_path: Path) -> None:
+    (tmp_path / "words.toml").write_text(FORM.replace('"Above, to whom?", ', ""), encoding="utf-8")
+    words = other_wordings(read_wordings(str(tmp_path / "words.toml")))
+    for published in (False, True):
+        (facts, ours), (same, theirs) = (
+            generate(TREE, "t", 0, published=published, words=given) for given in (None, words)
+        )
+        assert facts == same
+        assert [(item.id, item.options, item.answer) for item in ours] == [(i.id, i.options, i.answer) for i in theirs]
+        asked = {item.question for item in theirs}
+        assert "Above, the subject of gave is ____." in asked
+        assert "Above, the verb with the object “tea and cake” is [blank]." in asked
+        assert "Above, Ann as indirect object: ____" in asked
+        assert any("grammatical subject" in item.question for item in theirs if item.knowledge_point == "MVP")
+    assert words.of("MVP", "direct_object", "choice")[0].fill("tea", "", "") == "Above, “tea” belongs to which verb?"
+    assert words.of("MVP", "indirect_object", "choice")[0].fill("Ann", "", "") == "Ann"
+
+
+@each_row(*TABLES["wordings that cannot be read back are refused"])
+def test_wordings_that_cannot_be_read_back_are_refused(content: str, said: str, *, tmp_path: Path) -> None:
+    (tmp_path / "words.toml").write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=said):
+        read_wordings(str(tmp_path / "words.toml"))
+
+
+def test_a_file_changes_what_it_names_and_no_more(tmp_path: Path) -> None:
+    (tmp_path / "words.toml").write_text("[CO.verb_phrase]\nblank = ['“{slot}” goes with “____” (100 %).']")
+    words = other_wordings(read_wordings(str(tmp_path / "words.toml")))
+    assert words.of("CO", "verb_phrase", "blank")[0].fill("runs", "", "") == "“runs” goes with “____” (100 %)."
+    assert words.of("CO", "noun_phrase", "blank")[0].fill("a", "", "").startswith("In this sentence")
