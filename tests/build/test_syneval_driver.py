@@ -6,6 +6,7 @@ import gzip
 import os
 import subprocess
 import sys
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,9 +18,12 @@ from build.toy_generator import bracketed, generate
 from servers.fixtures import wait_until
 from thorough import THOROUGH
 from viva.benchmarks.basics import fingerprint
-from viva.benchmarks.syneval.facts import Fact, Item
+from viva.benchmarks.syneval import syneval
+from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, Fact, Item, read_items
 from viva.build.files import MANIFEST
 from viva.build.treebank.driver import BuildSettings, Manifest, Tally, build
+from viva.build.treebank.generate import generate as ask
+from viva.build.treebank.sampling import SamplingSettings
 from viva.build.treebank.treebank import Plan, Problem
 from viva.distributed import LostWorkerError
 from viva.errors import DataError, MissingDataError, StorageError, VivaError
@@ -31,6 +35,7 @@ from build.test_syneval_driver import make
 make(Path(sys.argv[1]), Path(sys.argv[2]), jobs=int(sys.argv[3]), force=True)
 """
 
+SAMPLE = Path(syneval.__file__).parent / "sample"
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
 TREES = 600
 """Of a treebank that is cut into two chunks and more: a single one is worked on in this process."""
@@ -232,3 +237,22 @@ def test_memory_does_not_grow_with_the_treebank(tmp_path: Path) -> None:
         )
         peaks.append(int(ended.stdout))
     assert peaks[1] < 1.25 * peaks[0], f"{peaks} KiB"
+
+
+def test_the_bundled_set_is_what_its_treebank_gives(tmp_path: Path) -> None:
+    log, settings = Log(), BuildSettings(name="sample", sampling=SamplingSettings(per_stratum=40), jobs=1)
+    build([SAMPLE / "treebank"], tmp_path / "set", settings, ask, log)
+    assert log.problems == []
+    for name in ("test.jsonl", "exemplars.jsonl", "build.json"):
+        assert (tmp_path / "set" / name).read_bytes() == (SAMPLE / name).read_bytes(), f"{name}: `make sample` makes it"
+
+
+def test_the_bundled_set_asks_everything_and_has_exemplars_of_other_sentences_for_five_shots() -> None:
+    test, exemplars = (
+        [item for _, item in read_items(SAMPLE / name, (SAMPLE / name).read_bytes())]
+        for name in ("test.jsonl", "exemplars.jsonl")
+    )
+    asked, shown = (Counter((item.knowledge_point, item.format) for item in items) for items in (test, exemplars))
+    pairs = {(point, form) for point in KNOWLEDGE_POINTS for form in FORMATS} - {("MVP", "TF")}
+    assert {pair for pair in pairs if asked[pair] < 5 or shown[pair] < 5} == set()
+    assert not {item.sentence for item in exemplars} & {item.sentence for item in test}
