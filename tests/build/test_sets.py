@@ -13,6 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.handmade import record
 from cli.collected import read_csv, write_csv, write_jsonl
 from cli.told import command_of, ended, rows_of
 from pages.review.conftest import Visitor
@@ -159,23 +160,17 @@ def test_the_published_set_is_split_by_every_dimension(published: Path) -> None:
 # --- translate
 
 
-def record(**over: Any) -> Raw:
-    base: Raw = {"ID": 1, "Split": "Test", "Domain": "Computer Network", "SubDomain": "Network Layer",
-                 "Format": "Multiple-choice", "Tag": "Knowledge", "Language": "English",
-                 "Question": "Which protocol maps 32 bit addresses ()?", "A": "the first one of them", "B": "ICMP",
-                 "C": "10.0.0.1", "D": "none", "Answer": "A"}  # fmt: skip
-    return {**base, **over}
+def asked(number: int, question: str, answer: object, **over: object) -> Raw:
+    return record(number, answer, Question=question, **over)
 
 
 RECORDS = [
-    record(),
-    record(ID=2, Format="Assertion", Answer=False, Question="A router has 2 layers."),
-    record(ID=3, Format="Fill-in-the-blank", Question="A ____ has 7 layers.", Answer="the model"),
-    record(ID=4, Format="Open-ended", Question="Why is it so?", Answer="Because of \\(x^2\\)."),
-]
-for _record in RECORDS[1:]:
-    for _letter in "ABCD":
-        _record.pop(_letter, None)
+    asked(1, "Which protocol maps 32 bit addresses ()?", "A", A="the first one of them", B="ICMP", C="10.0.0.1",
+           D="none"),
+    asked(2, "A router has 2 layers.", False, Format="Assertion"),
+    asked(3, "A ____ has 7 layers.", "the model", Format="Fill-in-the-blank"),
+    asked(4, "Why is it so?", "Because of \\(x^2\\).", Format="Open-ended"),
+]  # fmt: skip
 GERMAN: dict[str, dict[str, str]] = {
     "1": {"Question": "Welches Protokoll bildet 32-Bit-Adressen ab ()?", "A": "das erste von ihnen", "D": "keines"},
     "2": {"Question": "Ein Router hat 2 Schichten."},
