@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from build.clrbench_project import reviewed
 from build.infibench_pool import FLATTEN, HIDDEN, SORTED, asked
 from rows import each_row, tabled, tables_beside
+from viva.benchmarks.custom.positions import Listing, Scalar, read_yaml
 from viva.benchmarks.custom.questionloading import read_content, read_questions
 from viva.benchmarks.infibench.infibench import SAMPLE
 from viva.build.stackexchange.coverage import (
@@ -33,7 +34,7 @@ from viva.build.stackexchange.coverage import (
 )
 from viva.build.stackexchange.export import emit, licence_of, misread, question_node
 from viva.build.stackexchange.kit import accepted_text, block, digest, names, original, template
-from viva.build.stackexchange.kitchecks import check_kit
+from viva.build.stackexchange.kitchecks import at, check_kit
 from viva.build.stackexchange.pilots import REPLIES, findings, tried
 from viva.build.stackexchange.plaintext import one_title, plain, shared_text
 from viva.engine.reviews import Review
@@ -77,9 +78,6 @@ def test_any_post_becomes_a_kit_that_can_be_read(body: str) -> None:
 
 @given(st.text(max_size=200))
 def test_a_block_reads_as_its_text(text: str) -> None:
-    from viva.benchmarks.custom.positions import Scalar, read_yaml
-    from viva.build.stackexchange.kitchecks import at
-
     node = at(read_yaml(f"questions:\n  - answer: {block(text, 6)}\n"), "questions", 0, "answer")
     assert isinstance(node, Scalar)
     kept = re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]", "\ufffd", text)
@@ -123,10 +121,7 @@ def test_a_good_kit_has_no_problem() -> None:
     assert found.question is not None
 
 
-WRONG = tables_beside(__file__)["wrong"]
-
-
-@each_row(*WRONG)
+@each_row(*TABLES["wrong"])
 def test_what_is_wrong_with_a_kit_is_told_with_its_line(old: str, new: str, wrong: str) -> None:
     assert old in FLATTEN
     assert any(re.search(wrong, one) for one in said(FLATTEN.replace(old, new, 1))), said(FLATTEN.replace(old, new, 1))
@@ -271,9 +266,6 @@ def test_what_pilot_runs_tell(scores: Any, discrimination: float | None, kinds: 
 def test_every_question_of_the_sample_is_written_as_it_is_read(every: int) -> None:
     for path, row in tabled(*sorted(SAMPLE.glob("*.yaml"))[::every]):
         with row:
-            from viva.benchmarks.custom.positions import Listing, read_yaml
-            from viva.build.stackexchange.kitchecks import at
-
             entries = at(read_yaml(path.read_text(encoding="utf-8")), "questions")
             assert isinstance(entries, Listing)
             owns = read_questions(path).questions

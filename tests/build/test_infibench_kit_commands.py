@@ -9,11 +9,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from build.infibench_pool import FLATTEN, HIDDEN, QUICK, SORTED, asked, build, make_project, write, write_pool
+from build.infibench_pool import FLATTEN, HIDDEN, QUICK, SORTED, as_jsonl, asked, build, make_project, write, write_pool
 from cli.collected import dangerous, read_csv, write_jsonl
 from cli.told import viva
 from pages.review.conftest import Visitor
-from rows import tabled
+from rows import each_row, tabled
 from servers.fixtures import QUIET
 from servers.inprocess import Ended
 from viva.benchmarks import find_benchmark
@@ -78,11 +78,15 @@ def test_a_project_is_named_from_the_folder_one_is_in(project: Path, monkeypatch
     assert build("check", project.name, "--no-run").out == build("check", project, "--no-run").out
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [(b"", "holds no question"), (b"{}\n", "line 1"), (b"\xff\n", "line 1"), (b"[" * 100_000, "line 1")],
+@each_row(
+    (b"", "holds no question"),
+    (b"{}\n", "line 1"),
+    (b"\xff\n", "line 1"),
+    (b"[" * 100_000, "line 1"),
+    (2 * as_jsonl([asked(1)]), "question 1 stands twice"),
+    (as_jsonl([asked(1, created="long ago")]), "is no day"),
 )
-def test_a_pool_that_is_none_is_told(tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_pool_that_is_none_is_told(content: bytes, said: str, *, tmp_path: Path) -> None:
     project = write_pool(tmp_path / "so")
     (project / "pool.jsonl").write_bytes(content)
     with pytest.raises(DataError, match=said):
@@ -93,12 +97,6 @@ def test_without_a_pool_it_is_said_where_one_comes_from(tmp_path: Path) -> None:
     for command in (["kit"], ["check"], ["coverage"], ["export", "--out", "x"], ["review"]):
         with pytest.raises(DataError, match="viva build infibench pool"):
             build(command[0], tmp_path, *command[1:])
-    project = write_pool(tmp_path / "so", [asked(1), asked(1)])
-    with pytest.raises(DataError, match="question 1 stands twice"):
-        build("kit", project)
-    project = write_pool(tmp_path / "dates", [asked(1, created="long ago")])
-    with pytest.raises(DataError, match="is no day"):
-        build("kit", project)
 
 
 # --- check ---
@@ -367,7 +365,7 @@ def test_pilot_runs_tell_which_questions_are_no_good(
     assert "takes three" in few.err
     assert "---" not in few.out
     other = make_project(tmp_path / "else", {})
-    (other / "pool.jsonl").write_bytes((write_pool(tmp_path / "p", [asked(9)]) / "pool.jsonl").read_bytes())
+    (other / "pool.jsonl").write_bytes(as_jsonl([asked(9)]))
     with pytest.raises(DataError, match="asked none of the questions"):
         build("calibrate", other, runs[0])
 
