@@ -1,6 +1,6 @@
 """A pool of made-up questions, and a project of `viva build infibench` whose commands run in this process."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -55,10 +55,14 @@ POOL_OF_FOUR = (
 )  # fmt: skip
 
 
+def as_jsonl(questions: Iterable[PoolQuestion]) -> bytes:
+    return b"".join(msgspec.json.encode(one) + b"\n" for one in questions)
+
+
 def write_pool(folder: Path, questions: Sequence[PoolQuestion] = POOL_OF_FOUR, **quotas: int) -> Path:
     """A pool as `viva build infibench pool` leaves it."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / POOL).write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in questions))
+    (folder / POOL).write_bytes(as_jsonl(questions))
     counts = dict.fromkeys(("questions", "accepted", "answered", "seen", "seed", "drawn"), len(questions))
     languages = tuple(
         LanguageCount(language=name, area=AREAS.get(name, "other"), quota=quota, **counts)

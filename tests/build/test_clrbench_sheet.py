@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from build.clrbench_project import DEADLOCK, GOOD, build, make_project, write_sheet
-from rows import each_row, table, tabled
-from viva.build.reasoning.checks import check_sheet, near_duplicates
+from rows import each_row
+from viva.build.reasoning.checks import Checked, check_sheet, near_duplicates
 from viva.build.reasoning.coverage import coverage
 from viva.build.reasoning.sheet import COLUMNS, TYPES, new_sheet, read_sheet, refreshed, slug
 from viva.build.reasoning.topics import Graph
@@ -28,10 +28,14 @@ def as_csv(*rows: dict[str, str], delimiter: str = ",", encoding: str = "utf-8",
     return out.getvalue().encode(encoding)
 
 
+def checked(content: bytes, name: str = "s.csv", graph: Graph | None = GRAPH) -> Checked:
+    return check_sheet(read_sheet(content, name), graph)
+
+
 def test_a_good_sheet_has_no_problem() -> None:
-    checked = check_sheet(read_sheet(as_csv(*GOOD.values()), "s.csv"), GRAPH)
-    assert checked.problems == []
-    assert [(q.id, q.type, q.gold, q.accepted) for q in checked.questions] == [
+    found = checked(as_csv(*GOOD.values()))
+    assert found.problems == []
+    assert [(q.id, q.type, q.gold, q.accepted) for q in found.questions] == [
         ("operating-systems/mc/1", "MC", "B", ()),
         ("operating-systems/ms/1", "MS", "AC", ()),
         ("operating-systems/tf/1", "TF", "true", ()),
@@ -40,45 +44,32 @@ def test_a_good_sheet_has_no_problem() -> None:
     ]
 
 
-def saved() -> dict[str, bytes]:
-    """One sheet, as different programs save it."""
-    return {
-        "semicolons": as_csv(*GOOD.values(), delimiter=";", encoding="utf-8-sig", end="\r\n"),
-        "tabs in UTF-16": as_csv(*GOOD.values(), delimiter="\t", encoding="utf-16"),
-        "a separator line": b"sep=;\r\n" + as_csv(*GOOD.values(), delimiter=";"),
-        "empty rows first": b"\n,,,\n" + as_csv(*GOOD.values()),
-        "twice": as_csv(*GOOD.values()) + as_csv(*GOOD.values()),
-        "rows begun": as_csv(*GOOD.values(), {"id": "x"}, {"discipline": "Operating Systems", "type": "MC"}),
-        "another title": as_csv(*GOOD.values()).replace(b"also accepted", b" Also Accepted "),
-    }
+PATH = ["Operating Systems", "Processes", "Deadlock"]
+BY_SCHEMA = [
+    {"type": "MC", "answer": "B", "options": [GOOD["MC"][letter] for letter in "ABC"], "discipline": PATH[0]},
+    {"type": "MS", "answers": ["A", "C"], "options": [GOOD["MS"][letter] for letter in "ABC"]},
+    {"type": "TF", "answer": True},
+    {"type": "FB", "answers": ["banker", "bank manager", "money lender"]},
+    {"type": "OE", "answer": GOOD["OE"]["answer"]},
+]
+SAVED = [  # one sheet, as different programs save it, and as JSONL in the schema
+    (as_csv(*GOOD.values(), delimiter=";", encoding="utf-8-sig", end="\r\n"), "s.csv"),
+    (as_csv(*GOOD.values(), delimiter="\t", encoding="utf-16"), "s.csv"),
+    (b"sep=;\r\n" + as_csv(*GOOD.values(), delimiter=";"), "s.csv"),
+    (b"\n,,,\n" + as_csv(*GOOD.values()), "s.csv"),
+    (as_csv(*GOOD.values()) + as_csv(*GOOD.values()), "s.csv"),
+    (as_csv(*GOOD.values(), {"id": "x"}, {"discipline": "Operating Systems", "type": "MC"}), "s.csv"),
+    (as_csv(*GOOD.values()).replace(b"also accepted", b" Also Accepted "), "s.csv"),
+    ("\n".join(json.dumps({"topic": PATH, "source": "own", "question": GOOD[str(row["type"])]["question"], **row})
+               for row in BY_SCHEMA).encode(), "s.jsonl"),
+]  # fmt: skip
 
 
-def test_the_same_sheet_however_it_was_saved() -> None:
-    for (_name, content), row in tabled(*saved().items()):
-        with row:
-            expected = check_sheet(read_sheet(as_csv(*GOOD.values()), "s.csv"), GRAPH).questions
-            found = check_sheet(read_sheet(content, "s.csv"), GRAPH)
-            assert [q.asked for q in found.questions] == [q.asked for q in expected]
-            assert not found.errors
-
-
-def test_the_schema_as_jsonl_is_a_sheet_too() -> None:
-    path = ["Operating Systems", "Processes", "Deadlock"]
-    rows = [
-        {"type": "MC", "topic": path, "question": GOOD["MC"]["question"], "source": "own", "answer": "B",
-         "options": [GOOD["MC"][letter] for letter in "ABC"], "discipline": path[0]},
-        {"type": "MS", "topic": path, "question": GOOD["MS"]["question"], "source": "own", "answers": ["A", "C"],
-         "options": [GOOD["MS"][letter] for letter in "ABC"]},
-        {"type": "TF", "topic": path, "question": GOOD["TF"]["question"], "source": "own", "answer": True},
-        {"type": "FB", "topic": path, "question": GOOD["FB"]["question"], "source": "own",
-         "answers": ["banker", "bank manager", "money lender"]},
-        {"type": "OE", "topic": path, "question": GOOD["OE"]["question"], "source": "own",
-         "answer": GOOD["OE"]["answer"]},
-    ]  # fmt: skip
-    content = "\n".join(map(json.dumps, rows)).encode()
-    found = check_sheet(read_sheet(content, "collection.jsonl"), GRAPH)
-    expected = check_sheet(read_sheet(as_csv(*GOOD.values()), "s.csv"), GRAPH)
+@each_row(*SAVED)
+def test_the_same_sheet_however_it_was_saved(content: bytes, name: str) -> None:
+    found, expected = checked(content, name), checked(as_csv(*GOOD.values()))
     assert [q.asked for q in found.questions] == [q.asked for q in expected.questions]
+    assert not found.errors
 
 
 MC, MS, TF, FB, OE = (GOOD[kind] for kind in TYPES)
@@ -117,16 +108,13 @@ ERRORS = [
 ]
 
 
-def test_every_error_names_row_and_cell_and_says_what_to_do() -> None:
-    with table() as case:
-        for row, column, said in ERRORS:
-            with case((column, said, row)):
-                checked = check_sheet(read_sheet(as_csv(TF, row), "s.csv"), GRAPH)
-                (problem, *_) = checked.errors
-                cell = f"{chr(65 + COLUMNS.index(column))}3"
-                assert problem.where == f"row 3, column {column} ({cell})"
-                assert said in problem.message
-                assert [question.row for question in checked.questions] == [2]
+@each_row(*ERRORS)
+def test_every_error_names_row_and_cell_and_says_what_to_do(row: dict[str, str], column: str, said: str) -> None:
+    found = checked(as_csv(TF, row))
+    cell = f"{chr(65 + COLUMNS.index(column))}3"
+    assert found.errors[0].where == f"row 3, column {column} ({cell})"
+    assert said in found.errors[0].message
+    assert [question.row for question in found.questions] == [2]
 
 
 DOUBTS = [
@@ -139,33 +127,30 @@ DOUBTS = [
 ]
 
 
-def test_doubts_are_warnings_and_the_question_is_used() -> None:
-    with table() as case:
-        for row, kind in DOUBTS:
-            with case((kind, row)):
-                checked = check_sheet(read_sheet(as_csv(OE, row), "s.csv"), GRAPH)
-                assert kind in {problem.kind for problem in checked.problems}
-                assert checked.errors == []
-                assert len(checked.questions) == 2
+@each_row(*DOUBTS)
+def test_doubts_are_warnings_and_the_question_is_used(row: dict[str, str], kind: str) -> None:
+    found = checked(as_csv(OE, row))
+    assert kind in {problem.kind for problem in found.problems}
+    assert (found.errors, len(found.questions)) == ([], 2)
 
 
 def test_options_that_differ_in_a_number_are_no_duplicates() -> None:
     row = {**MC, "A": "O(n) comparisons in all", "B": "O(n^2) comparisons in all", "C": "2^n comparisons in all"}
-    assert check_sheet(read_sheet(as_csv(row), "s.csv"), GRAPH).problems == []
+    assert checked(as_csv(row)).problems == []
 
 
 def test_habits_that_help_a_guesser_are_told() -> None:
     rows = [{**TF, "question": f"Statement number {n} holds."} for n in range(12)]
     rows += [{**MC, "question": f"Which is {n}?", "B": f"{n} is the long and the only right option"} for n in range(12)]
-    found = {problem.kind for problem in check_sheet(read_sheet(as_csv(*rows), "s.csv"), GRAPH).problems}
+    found = {problem.kind for problem in checked(as_csv(*rows)).problems}
     assert {"balance", "letters", "length"} <= found
 
 
 def test_ids_and_questions_are_not_given_twice() -> None:
     named = [{**TF, "id": "os/1"}, {**OE, "id": "os/1"}, {**FB, "id": "os/2"}, {**FB, "id": "os/3", "source": "other"}]
-    checked = check_sheet(read_sheet(as_csv(*named), "s.csv"), GRAPH)
-    assert [(p.row, p.kind) for p in checked.errors] == [(3, "duplicate id"), (5, "duplicate")]
-    assert [q.id for q in checked.questions] == ["os/1", "os/2"]
+    found = checked(as_csv(*named))
+    assert [(p.row, p.kind) for p in found.errors] == [(3, "duplicate id"), (5, "duplicate")]
+    assert [q.id for q in found.questions] == ["os/1", "os/2"]
 
 
 UNREADABLE = [
@@ -189,10 +174,10 @@ def test_what_cannot_be_read_is_refused_with_its_place(content: bytes, said: str
 def test_any_bytes_are_a_sheet_or_an_error(content: bytes, name: str) -> None:
     for prefix in (b"", (",".join(COLUMNS) + "\n").encode()):
         try:
-            checked = check_sheet(read_sheet(prefix + content, name), GRAPH)
+            found = checked(prefix + content, name)
         except DataError:
             continue
-        assert all(problem.message and problem.where for problem in checked.problems)
+        assert all(problem.message and problem.where for problem in found.problems)
 
 
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
@@ -238,10 +223,10 @@ def test_a_new_sheet_holds_formulas_harmless() -> None:
 
 def test_the_example_has_all_types_and_no_problem(tmp_path: Path) -> None:
     content = build("sheet", "--example").out.encode()
-    checked = check_sheet(read_sheet(content, "s.csv"), None)
-    assert checked.problems == []
-    assert [question.type for question in checked.questions] == list(TYPES)
-    assert all(question.rationale for question in checked.questions)
+    found = checked(content, graph=None)
+    assert found.problems == []
+    assert [question.type for question in found.questions] == list(TYPES)
+    assert all(question.rationale for question in found.questions)
 
 
 def test_coverage_counts_what_lies_below_and_lists_what_is_missing(tmp_path: Path) -> None:
@@ -252,7 +237,7 @@ def test_coverage_counts_what_lies_below_and_lists_what_is_missing(tmp_path: Pat
     assert "15 questions missing" in told.out
     assert (tmp_path / "t.svg").read_text(encoding="utf-8").startswith("<svg")
     assert build("coverage", project, "--level", "1", "--least", 1).code == 0
-    questions = check_sheet(read_sheet((project / "collection.csv").read_bytes(), "s.csv"), GRAPH).questions
+    questions = checked((project / "collection.csv").read_bytes()).questions
     by_name = {concept.name: concept.counts["MC"] for concept in coverage(GRAPH, questions)}
     assert by_name == {"Operating Systems": 1, "Processes": 1, "Deadlock": 1, "Memory": 0}
 

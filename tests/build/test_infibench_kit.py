@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from build.clrbench_project import reviewed
 from build.infibench_pool import FLATTEN, HIDDEN, SORTED, asked
 from rows import each_row, tabled, tables_beside
+from viva.benchmarks.custom.positions import Listing, Scalar, read_yaml
 from viva.benchmarks.custom.questionloading import read_content, read_questions
 from viva.benchmarks.infibench.infibench import SAMPLE
 from viva.build.stackexchange.coverage import (
@@ -33,7 +34,7 @@ from viva.build.stackexchange.coverage import (
 )
 from viva.build.stackexchange.export import emit, licence_of, misread, question_node
 from viva.build.stackexchange.kit import accepted_text, block, digest, names, original, template
-from viva.build.stackexchange.kitchecks import check_kit
+from viva.build.stackexchange.kitchecks import at, check_kit
 from viva.build.stackexchange.pilots import REPLIES, findings, tried
 from viva.build.stackexchange.plaintext import one_title, plain, shared_text
 from viva.engine.reviews import Review
@@ -45,7 +46,16 @@ TABLES = tables_beside(__file__)
 HERE = Path("question.yaml")
 
 
-@each_row(*TABLES["posts"])
+TAGS = [
+    ("<p>1 < 2 <b>and</b> 3 > 2</p>", "1 < 2 and 3 > 2"),
+    ("<p>a<!-- <p>no</p> -->b</p>", "ab"),
+    ("<p>a<!-- b</p>", "a<!-- b"),
+    ("<p><a href=\"https://x.org/?a=1&amp;b\" rel='n' data-x>y</a><br/>z</p>", "y (https://x.org/?a=1&b)\nz"),
+]
+"""What is a tag and what only looks like one."""
+
+
+@each_row(*TABLES["posts"], *TAGS)
 def test_a_post_becomes_harmless_text(html: str, text: str) -> None:
     assert plain(html) == text
 
@@ -68,9 +78,6 @@ def test_any_post_becomes_a_kit_that_can_be_read(body: str) -> None:
 
 @given(st.text(max_size=200))
 def test_a_block_reads_as_its_text(text: str) -> None:
-    from viva.benchmarks.custom.positions import Scalar, read_yaml
-    from viva.build.stackexchange.kitchecks import at
-
     node = at(read_yaml(f"questions:\n  - answer: {block(text, 6)}\n"), "questions", 0, "answer")
     assert isinstance(node, Scalar)
     kept = re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]", "\ufffd", text)
@@ -114,10 +121,7 @@ def test_a_good_kit_has_no_problem() -> None:
     assert found.question is not None
 
 
-WRONG = tables_beside(__file__)["wrong"]
-
-
-@each_row(*WRONG)
+@each_row(*TABLES["wrong"])
 def test_what_is_wrong_with_a_kit_is_told_with_its_line(old: str, new: str, wrong: str) -> None:
     assert old in FLATTEN
     assert any(re.search(wrong, one) for one in said(FLATTEN.replace(old, new, 1))), said(FLATTEN.replace(old, new, 1))
@@ -262,9 +266,6 @@ def test_what_pilot_runs_tell(scores: Any, discrimination: float | None, kinds: 
 def test_every_question_of_the_sample_is_written_as_it_is_read(every: int) -> None:
     for path, row in tabled(*sorted(SAMPLE.glob("*.yaml"))[::every]):
         with row:
-            from viva.benchmarks.custom.positions import Listing, read_yaml
-            from viva.build.stackexchange.kitchecks import at
-
             entries = at(read_yaml(path.read_text(encoding="utf-8")), "questions")
             assert isinstance(entries, Listing)
             owns = read_questions(path).questions
@@ -288,19 +289,6 @@ def test_markup_that_never_ends_takes_no_time_and_stays_text(piece: str) -> None
     with within(1):
         text = plain("<p>before</p>" + piece * (60_000 // len(piece)))
         assert text.startswith("before")
-
-
-TAGS = [
-    ("<p>1 < 2 <b>and</b> 3 > 2</p>", "1 < 2 and 3 > 2"),
-    ("<p>a<!-- <p>no</p> -->b</p>", "ab"),
-    ("<p>a<!-- b</p>", "a<!-- b"),
-    ("<p><a href=\"https://x.org/?a=1&amp;b\" rel='n' data-x>y</a><br/>z</p>", "y (https://x.org/?a=1&b)\nz"),
-]
-
-
-@each_row(*TAGS)
-def test_what_is_a_tag_and_what_only_looks_like_one(html: str, text: str) -> None:
-    assert plain(html) == text
 
 
 def test_long_texts_are_compared_in_little_time_and_memory() -> None:

@@ -1,8 +1,5 @@
 """`viva build infibench`, from the pool to a set that models are asked, as users would run it."""
 
-import contextlib
-import csv
-import io
 import json
 import re
 from collections.abc import Mapping
@@ -11,26 +8,17 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from starlette.testclient import TestClient
 
-from build.infibench_pool import (
-    FLATTEN,
-    HIDDEN,
-    QUICK,
-    SORTED,
-    asked,
-    build,
-    make_project,
-    write,
-    write_pool,
-)
-from cli.collected import dangerous
-from rows import tabled
+from build.infibench_pool import FLATTEN, HIDDEN, QUICK, SORTED, as_jsonl, asked, build, make_project, write, write_pool
+from cli.collected import dangerous, read_csv, write_jsonl
+from cli.told import viva
+from pages.review.conftest import Visitor
+from rows import each_row, tabled
+from servers.fixtures import QUIET
 from servers.inprocess import Ended
 from viva.benchmarks import find_benchmark
 from viva.build.stackexchange.kit import human_references
 from viva.build.stackexchange.project import Project, refusal, take_over
-from viva.cli.main import main
 from viva.engine.reviews import Review
 from viva.errors import DataError, VivaError
 from viva.pages.review.reviewpages import application
@@ -90,11 +78,15 @@ def test_a_project_is_named_from_the_folder_one_is_in(project: Path, monkeypatch
     assert build("check", project.name, "--no-run").out == build("check", project, "--no-run").out
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [(b"", "holds no question"), (b"{}\n", "line 1"), (b"\xff\n", "line 1"), (b"[" * 100_000, "line 1")],
+@each_row(
+    (b"", "holds no question"),
+    (b"{}\n", "line 1"),
+    (b"\xff\n", "line 1"),
+    (b"[" * 100_000, "line 1"),
+    (2 * as_jsonl([asked(1)]), "question 1 stands twice"),
+    (as_jsonl([asked(1, created="long ago")]), "is no day"),
 )
-def test_a_pool_that_is_none_is_told(tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_pool_that_is_none_is_told(content: bytes, said: str, *, tmp_path: Path) -> None:
     project = write_pool(tmp_path / "so")
     (project / "pool.jsonl").write_bytes(content)
     with pytest.raises(DataError, match=said):
@@ -105,12 +97,6 @@ def test_without_a_pool_it_is_said_where_one_comes_from(tmp_path: Path) -> None:
     for command in (["kit"], ["check"], ["coverage"], ["export", "--out", "x"], ["review"]):
         with pytest.raises(DataError, match="viva build infibench pool"):
             build(command[0], tmp_path, *command[1:])
-    project = write_pool(tmp_path / "so", [asked(1), asked(1)])
-    with pytest.raises(DataError, match="question 1 stands twice"):
-        build("kit", project)
-    project = write_pool(tmp_path / "dates", [asked(1, created="long ago")])
-    with pytest.raises(DataError, match="is no day"):
-        build("kit", project)
 
 
 # --- check ---
@@ -136,14 +122,6 @@ def test_check_tells_what_only_running_shows(project: Path) -> None:
     assert build("check", project, "so-103").code == 0
     with pytest.raises(DataError, match="'so-9' is no question"):
         build("check", project, "so-9")
-
-
-def test_rejected_questions_are_checked_only_by_name(project: Path) -> None:
-    write(project, 102, "broken")
-    assert build("check", project, "--no-run").code == 3
-    build("approve", project, "102", "--reviewer", "Grace", "--reject", "--comment", "unfit")
-    assert build("check", project, "--no-run").code == 0
-    assert build("check", project, "102", "--no-run").code == 3
 
 
 # --- decisions ---
@@ -181,11 +159,17 @@ def test_a_file_that_is_no_utf_8_is_told_and_mended_on_the_page(project: Path) -
 
 
 def test_a_second_expert_decides_and_the_reserve_moves_up(project: Path) -> None:
-    with pytest.raises(VivaError, match="You wrote this"):
-        approve(project, "101", "104", who="ada")
+    for (who, said), row in tabled(
+        ("ada", "You wrote this"), ("", "give your name"), ("a\x1b", "control"), ("x" * 61, "shorter")
+    ):
+        with row, pytest.raises(VivaError, match=said):
+            approve(project, "101", "104", who=who)
     assert not (project / "reviews.jsonl").exists()
     assert "2 approved" in approve(project, "so-101", "https://stackoverflow.com/questions/104").out
+    write(project, 102, "broken")
+    assert build("check", project, "--no-run").code == 3
     build("approve", project, "102", "--reviewer", "Grace", "--reject", "--comment", "not one answer")
+    assert [build("check", project, *named, "--no-run").code for named in ([], ["102"])] == [0, 3]
     assert statuses(project) == {101: "approved", 102: "rejected", 103: "waiting", 104: "approved"}
     told = build("coverage", project)
     assert told.code == 3
@@ -195,12 +179,6 @@ def test_a_second_expert_decides_and_the_reserve_moves_up(project: Path) -> None
     assert build("coverage", project).code == 0
     write(project, 103, (project / "questions/103/question.yaml").read_text().replace("In one word", "In a word"))
     assert statuses(project)[103] == "waiting"
-
-
-def test_who_decides_must_have_a_name(project: Path) -> None:
-    for (who, said), row in tabled(("", "give your name"), ("a\x1b", "control"), ("x" * 61, "shorter")):
-        with row, pytest.raises(VivaError, match=said):
-            approve(project, "101", who=who)
 
 
 def test_what_is_not_written_can_only_be_rejected(tmp_path: Path) -> None:
@@ -217,20 +195,15 @@ class Page:
     """The review page of a project, in this process."""
 
     def __init__(self, project: Path, who: str) -> None:
-        self.project = Project(project)
+        opened = Project(project)
         settings = Settings(
-            refuse=lambda lines: refusal(self.project, lines),
-            saved=lambda lines: take_over(self.project, lines),
-            renewed=self.project.items,
+            refuse=lambda lines: refusal(opened, lines),
+            saved=lambda lines: take_over(opened, lines),
+            renewed=opened.items,
             start=Filter(),
         )
-        items = self.project.items()
-        app = application(items, self.project.log, settings, Access())
-        self.client = TestClient(app, base_url="http://127.0.0.1", follow_redirects=False)
-        self.client.post("/start", data={"csrf": self.fields("/start")["csrf"], "name": who})
-
-    def fields(self, address: str) -> dict[str, str]:
-        return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', self.client.get(address).text))
+        app = application(opened.items(), opened.log, settings, Access())
+        self.client = Visitor(app, base_url="http://127.0.0.1", follow_redirects=False).enter(who)
 
     def key(self, question: str) -> str:
         page = self.client.get("/items").text
@@ -238,8 +211,8 @@ class Page:
         return next(key for key, labels in found if question in labels)
 
     def decide(self, key: str, **fields: str) -> Any:
-        given = self.fields(f"/item/{key}") | {"action": "stay"} | {f"{name}.0": text for name, text in fields.items()}
-        return self.client.post(f"/item/{key}", data=given)
+        given = {"action": "stay"} | {f"{name}.0": text for name, text in fields.items()}
+        return self.client.post(f"/item/{key}", data=self.client.fields(f"/item/{key}") | given)
 
 
 @pytest.mark.slow
@@ -278,8 +251,7 @@ def test_undo_takes_an_edit_out_of_the_file_again(project: Path) -> None:
     grace = Page(project, "Grace")
     key = grace.key("so-104")
     grace.decide(key, mark="1", text=HIDDEN.replace("Which command", "What command"))
-    fields = grace.fields(f"/item/{key}")
-    assert grace.client.post("/undo", data=fields).status_code == 303
+    assert grace.client.post("/undo", data=grace.client.fields(f"/item/{key}")).status_code == 303
     assert (project / "questions/104/question.yaml").read_text() == HIDDEN
     assert grace.decide(grace.key("so-104"), mark="1").status_code == 303
     assert statuses(project)[104] == "approved"
@@ -307,7 +279,7 @@ def test_the_set_holds_what_is_approved_and_is_examined_with_the_papers_tables(p
     assert made["exposure"] == {"openai/old": {"cutoff": "2020-01-31", "before": 1, "after": 2}}
     assert made["reviewers"] == ["Grace"]
     assert made["authors"] == ["Ada", "Alan"]
-    credited = list(csv.DictReader(io.StringIO((out / "attribution.csv").read_text(encoding="utf-8"))))
+    credited = read_csv(out / "attribution.csv")
     assert {row["address"] for row in credited} >= {"https://stackoverflow.com/questions/102"}
     assert {row["licence"] for row in credited if row["post"] == "102"} == {"CC BY-SA 3.0"}
     assert (out / "audit.jsonl").read_bytes() == (project / "reviews.jsonl").read_bytes()
@@ -361,10 +333,9 @@ def test_a_damaged_set_is_told(project: Path, tmp_path: Path) -> None:
 def ran(pilot: Path, folder: Path, answers: Mapping[str, str], name: str) -> Path:
     """A run of two answers a question."""
     rows = [{"question": one, "sample": n, "text": text} for one, text in answers.items() for n in range(2)]
-    (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    arguments = ["run", "infibench", "--data", pilot, "--model", f"replay/{folder / name}.jsonl", "--samples", 2]
-    with contextlib.suppress(SystemExit):
-        main([str(one) for one in (*arguments, "--run", folder / name, "--progress", "quiet")])
+    replies = write_jsonl(folder / f"{name}.jsonl", rows)
+    viva("run", "infibench", "--data", f"{pilot}", "--model", f"replay/{replies}", "--samples", "2", "--run",
+         f"{folder / name}", *QUIET)  # fmt: skip
     return folder / name
 
 
@@ -394,7 +365,7 @@ def test_pilot_runs_tell_which_questions_are_no_good(
     assert "takes three" in few.err
     assert "---" not in few.out
     other = make_project(tmp_path / "else", {})
-    (other / "pool.jsonl").write_bytes((write_pool(tmp_path / "p", [asked(9)]) / "pool.jsonl").read_bytes())
+    (other / "pool.jsonl").write_bytes(as_jsonl([asked(9)]))
     with pytest.raises(DataError, match="asked none of the questions"):
         build("calibrate", other, runs[0])
 
@@ -404,13 +375,12 @@ def test_pilot_runs_tell_which_questions_are_no_good(
 
 def test_drafts_are_put_where_nobody_wrote_and_asked_for_once(tmp_path: Path) -> None:
     project = make_project(tmp_path / "so", {101: FLATTEN})
-    replies = tmp_path / "drafts.jsonl"
     rows = [
         {"question": "so-102", "text": "<think>hm</think>Order a mapping\nby what it maps to: how?\x1b"},
         {"question": "so-104", "text": "UNFIT: opinion\x1b[31m"},
     ]
-    replies.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    told = build("draft", project, "--model", f"replay/{replies}", "--progress", "quiet")
+    drafting = ("draft", project, "--model", f"replay/{write_jsonl(tmp_path / 'drafts.jsonl', rows)}", *QUIET)
+    told = build(*drafting)
     assert told.code == 0, told.err
     assert "2 replies of 2 asked; 1 questions have a draft, 1 are unfit" in told.out
     assert "so-104: the model finds it unfit: opinion" in told.out
@@ -419,13 +389,10 @@ def test_drafts_are_put_where_nobody_wrote_and_asked_for_once(tmp_path: Path) ->
     assert (project / "questions/102/draft.md").exists()
     assert (project / "questions/101/question.yaml").read_text() == FLATTEN
     assert statuses(project)[102] == "unwritten"
-    assert "0 replies of 0 asked" in build("draft", project, "--model", f"replay/{replies}", "--progress", "quiet").out
+    assert "0 replies of 0 asked" in build(*drafting).out
     write(project, 102, SORTED)
     approve(project, "102")
     assert exported(project, tmp_path / "set")["drafted_by"] == {"replay/drafts.jsonl": 1}
-
-
-def test_instructions_that_are_none_are_told(project: Path) -> None:
     (project / "instructions.toml").write_text("x = 1", encoding="utf-8")
     with pytest.raises(DataError, match="should hold a text"):
         build("draft", project, "--model", "baseline/random")
@@ -441,27 +408,15 @@ def test_what_people_answered_is_graded_like_a_models_answers(project: Path, tmp
     assert told.code == 0, told.err
     assert "accepted.jsonl: 3 answers to 3 questions of 3" in told.out
     assert "best-of-ten.jsonl: 3 answers" in told.out
-    means = {}
-    for name in ("accepted", "top-voted", "best-of-ten"):
-        rows = [json.loads(line) for line in (tmp_path / "people" / f"{name}.jsonl").read_text().splitlines()]
-        assert len(rows) == (30 if name == "best-of-ten" else 3)
-        assert "<p>" not in json.dumps(rows)
-        scores = tmp_path / f"{name}.csv"
-        given = (
-            "grade",
-            "infibench",
-            tmp_path / "people" / f"{name}.jsonl",
-            *("--data", tmp_path / "set"),
-            *("--out", scores),
-        )
-        with contextlib.suppress(SystemExit):
-            main([*map(str, given), "--progress", "quiet"])
-        found = list(csv.DictReader(io.StringIO(scores.read_text(encoding="utf-8"))))
-        best = {row["question"]: 0.0 for row in found}
-        for row in found:
-            best[row["question"]] = max(best[row["question"]], float(row["score"] or 0))
-        means[name] = best
-    assert means["accepted"] == means["best-of-ten"] == {"so-101": 1.0, "so-102": 1.0, "so-104": 1.0}
+    for name, count in (("accepted", 3), ("top-voted", 3), ("best-of-ten", 30)):
+        replies = tmp_path / "people" / f"{name}.jsonl"
+        assert (len(replies.read_text().splitlines()), "<p>" in replies.read_text()) == (count, False)
+        viva("grade", "infibench", *map(str, (replies, "--data", tmp_path / "set", "--out", tmp_path / name)), *QUIET)
+        found = read_csv(tmp_path / name)
+        assert sum(float(row["score"] or 0) for row in found) == 3.0, "each question once, the best of ten too"
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"empty holds no set: it has no build\.json"):
+        build("human-answers", project, "--data", tmp_path / "empty", "--out", tmp_path / "none")
 
 
 def test_a_question_with_several_answers_has_the_accepted_and_the_best_voted_one() -> None:
@@ -474,9 +429,3 @@ def test_a_question_with_several_answers_has_the_accepted_and_the_best_voted_one
     ]  # fmt: skip
     with pytest.raises(DataError, match="none of the set's questions"):
         human_references(pool, {"so-1"})
-
-
-def test_human_answers_of_what_is_no_set_are_refused(project: Path, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=r"empty holds no set: it has no build\.json"):
-        build("human-answers", project, "--data", tmp_path / "empty", "--out", tmp_path / "people")

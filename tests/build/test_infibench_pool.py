@@ -8,7 +8,8 @@ import os
 import resource
 import sys
 import threading
-from datetime import date
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 from xml.etree import ElementTree
@@ -18,8 +19,8 @@ import polars as pl
 import pytest
 
 from benchmarks.handmade import fresh
-from build.dumps import answer, asked, lies_above, made_up, posts, question, row, write_dump
-from rows import table
+from build.dumps import answer, asked, made_up, posts, question, row, write_dump
+from rows import each_row
 from viva.build.stackexchange import dump as dumps
 from viva.build.stackexchange.pool import POOL, Build, read_build, read_pool
 from viva.build.stackexchange.posts import FIGURES, NARROW
@@ -69,33 +70,9 @@ def folder(rows: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def by_hand(content: bytes) -> dict[str, list[int]]:
-    """Ids of questions that pass the filters, read and decided in the plainest way."""
-    found = [entry.attrib for entry in ElementTree.fromstring(content)]
-    liked: dict[str, int] = {}
-    for one in found:
-        if one["PostTypeId"] == "2" and int(one["Score"]) > 0:
-            liked[one["ParentId"]] = liked.get(one["ParentId"], 0) + 1
-    newest = max(date.fromisoformat(one["CreationDate"][:10]) for one in found)
-    passed: dict[str, list[int]] = {"answered": [], "seen": []}
-    for one in found:
-        if one["PostTypeId"] == "1" and "AcceptedAnswerId" in one and liked.get(one["Id"], 0) >= 3:
-            passed["answered"].append(int(one["Id"]))
-            age = (newest - date.fromisoformat(one["CreationDate"][:10])).days
-            if lies_above(Line(), int(one["ViewCount"]), age):
-                passed["seen"].append(int(one["Id"]))
-    return passed
-
-
-def test_the_filters_are_the_papers(rows: list[bytes], folder: Path) -> None:
-    build, passed = read_build(folder / "pool"), by_hand(posts(rows).removeprefix(b"\xef\xbb\xbf"))
-    assert build.questions == 400
-    assert build.answers == 1600
-    assert sum(one.answered for one in build.languages) == len(passed["answered"])
-    assert sum(one.seen for one in build.languages) == len(passed["seen"])
-    pool = read_pool(folder / "pool")
-    assert {one.id for one in pool} < set(passed["seen"])
-    assert build.date == DATE
+def test_each_step_leaves_fewer_and_the_draw_is_the_quota_and_as_many_in_reserve(folder: Path) -> None:
+    build, pool = read_build(folder / "pool"), read_pool(folder / "pool")
+    assert (build.questions, build.answers, build.date) == (400, 1600, DATE)
     for one in build.languages:
         assert one.questions >= one.accepted >= one.answered >= one.seen >= one.seed >= one.drawn >= 0
         own = [asked for asked in pool if asked.language == one.language]
@@ -159,77 +136,63 @@ def test_each_rule_leaves_out_what_it_must(tmp_path: Path) -> None:
     assert ids(tmp_path / "any") == [100, 400, 800, 900]
 
 
-@pytest.mark.parametrize(("jobs", "piece"), [(1, 20_000), (1, 150_001), (2, 200_000)])
-def test_ranges_and_processes_change_nothing(folder: Path, tmp_path: Path, piece: int, jobs: int) -> None:
-    make(folder / "Posts.xml", tmp_path / "pool", jobs=jobs, piece=piece)
-    assert same(folder / "pool", tmp_path / "pool")
-
-
 def same(one: Path, other: Path) -> bool:
     """Whether two pools are, byte for byte."""
     return all((one / name).read_bytes() == (other / name).read_bytes() for name in ("pool.jsonl", "build.json"))
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
-def test_a_compressed_dump_gives_the_same(folder: Path, tmp_path: Path, pack: Any) -> None:
-    (tmp_path / "any.name").write_bytes(pack((folder / "Posts.xml").read_bytes()))
-    make(tmp_path / "any.name", tmp_path / "pool")
-    assert same(folder / "pool", tmp_path / "pool")
-
-
-@pytest.mark.parametrize(("day", "pack"), [("", bytes), (DATE, bytes), (DATE, gzip.compress), (DATE, lzma.compress)])
-def test_a_pipe_gives_the_same(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, day: str, pack: Any
+@each_row((1, 20_000, bytes), (1, 150_001, bytes), (2, 200_000, bytes),
+          *((1, dumps.PIECE, pack) for pack in (gzip.compress, bz2.compress, lzma.compress)))  # fmt: skip
+def test_ranges_processes_and_compression_change_nothing(
+    jobs: int, piece: int, pack: Any, *, folder: Path, tmp_path: Path
 ) -> None:
-    content = pack((folder / "Posts.xml").read_bytes())
-    reading, writing = os.pipe()
-    monkeypatch.setattr(sys, "stdin", os.fdopen(reading))
+    own = fresh(tmp_path)
+    (own / "any.name").write_bytes(pack((folder / "Posts.xml").read_bytes()))
+    make(own / "any.name", own / "pool", jobs=jobs, piece=piece)
+    assert same(folder / "pool", own / "pool")
 
-    def write() -> None:
-        with os.fdopen(writing, "wb") as pipe:
-            pipe.write(content)
 
-    writer = threading.Thread(target=write)
+@contextmanager
+def piped(content: bytes, path: Path) -> Iterator[Path]:
+    """A pipe that brings this."""
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(content,))
     writer.start()
-    make(Path("-"), tmp_path / "pool", piece=20_000, date=day)
+    yield path
     writer.join()
-    sys.stdin.close()
-    assert (folder / "pool" / POOL).read_bytes() == (tmp_path / "pool" / POOL).read_bytes()
-    assert {path.name for path in (tmp_path / "pool").iterdir()} == {"pool.jsonl", "build.json"}
 
 
-@pytest.mark.parametrize("piece", [1, 1 << 20])  # a row a block; all rows in one
-def test_of_two_rows_with_an_id_the_first_counts_from_a_pipe_too(tmp_path: Path, piece: int) -> None:
-    os.mkfifo(tmp_path / "fifo")
+@each_row(("", bytes), (DATE, bytes), (DATE, gzip.compress), (DATE, lzma.compress))
+def test_a_pipe_gives_the_same(day: str, pack: Any, *, folder: Path, tmp_path: Path) -> None:
+    own = fresh(tmp_path)
+    with (
+        piped(pack((folder / "Posts.xml").read_bytes()), own / "fifo") as fifo,
+        fifo.open() as stdin,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(sys, "stdin", stdin)
+        make(Path("-"), own / "pool", piece=20_000, date=day)
+    assert (folder / "pool" / POOL).read_bytes() == (own / "pool" / POOL).read_bytes()
+    assert {path.name for path in (own / "pool").iterdir()} == {"pool.jsonl", "build.json"}
+
+
+@each_row(1, 1 << 20)  # a row a block; all rows in one
+def test_of_two_rows_with_an_id_the_first_counts_from_a_pipe_too(piece: int, *, tmp_path: Path) -> None:
+    own = fresh(tmp_path)
     content = posts([*asked(100)[:2], question(100, views=1), *asked(100)[2:], *asked(200), question(200, views=1)])
-    writer = threading.Thread(target=(tmp_path / "fifo").write_bytes, args=(content,))
-    writer.start()
-    make(tmp_path / "fifo", tmp_path / "pool", date=DATE, piece=piece)
-    writer.join()
-    assert {one.id: len(one.answers) for one in read_pool(tmp_path / "pool")} == {100: 3, 200: 3}
-
-
-def test_a_pipe_that_brings_nothing_is_called_by_its_name(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "fifo")
-    writer = threading.Thread(target=(tmp_path / "fifo").write_bytes, args=(b"",))
-    writer.start()
-    with pytest.raises(DataError, match="fifo is empty"):
-        make(tmp_path / "fifo", tmp_path / "pool")
-    writer.join()
+    with piped(content, own / "fifo") as fifo:
+        make(fifo, own / "pool", date=DATE, piece=piece)
+    assert {one.id: len(one.answers) for one in read_pool(own / "pool")} == {100: 3, 200: 3}
 
 
 def test_in_a_folder_posts_xml_comes_before_tables_that_lie_deeper(tmp_path: Path) -> None:
     (tmp_path / "dump/other").mkdir(parents=True)
-    write_dump(tmp_path / "dump/Posts.xml", asked(100))
+    source = write_dump(tmp_path / "dump/Posts.xml", asked(100))
     pl.DataFrame({"x": [1]}).write_parquet(tmp_path / "dump/other/a.parquet")
     make(tmp_path / "dump", tmp_path / "pool")
     assert ids(tmp_path / "pool") == [100]
-
-
-def test_where_no_question_is_left_the_days_are_told(tmp_path: Path) -> None:
-    source = write_dump(tmp_path / "Posts.xml", asked(100))
     with pytest.raises(DataError, match=r"0 above the line.*; ages at 2100-01-01, the newest post is of 2022-06-15"):
-        make(source, tmp_path / "pool", date="2100-01-01")
+        make(source, tmp_path / "none", date="2100-01-01")
 
 
 def as_table(content: bytes) -> pl.DataFrame:
@@ -334,33 +297,28 @@ NO_DUMPS = [
 ]
 
 
-def test_what_is_no_dump_is_refused_in_words(tmp_path: Path) -> None:
-    with table() as case:
-        for content, says in NO_DUMPS:
-            with case(content[:40]):
-                folder = fresh(tmp_path)
-                (folder / "Posts.xml").write_bytes(content)
-                with pytest.raises(DataError, match=says):
-                    make(folder / "Posts.xml", folder / "pool")
-                assert not (folder / "pool").exists()
+@each_row(*NO_DUMPS)
+def test_what_is_no_dump_is_refused_in_words(content: bytes, says: str, *, tmp_path: Path) -> None:
+    folder = fresh(tmp_path)
+    (folder / "Posts.xml").write_bytes(content)
+    with pytest.raises(DataError, match=says):
+        make(folder / "Posts.xml", folder / "pool")
+    assert not (folder / "pool").exists()
+    if not content:
+        with piped(content, folder / "fifo"), pytest.raises(DataError, match="fifo is empty"):
+            make(folder / "fifo", folder / "pool")
 
 
-def test_a_folder_without_a_pool_is_told(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match="is no pool"):
-        read_pool(tmp_path)
-    with pytest.raises(MissingDataError, match="is no pool"):
-        read_build(tmp_path)
-
-
-def test_a_pool_is_read_only_whole(tmp_path: Path) -> None:
-    source = write_dump(tmp_path / "Posts.xml", asked(100))
-    make(source, tmp_path / "pool")
-    (tmp_path / "pool" / POOL).write_bytes(b'{"id": "x"}\n')
+def test_what_is_no_pool_is_told(tmp_path: Path) -> None:
+    for read in (read_pool, read_build):
+        with pytest.raises(MissingDataError, match="is no pool"):
+            read(tmp_path)
+    (tmp_path / POOL).write_bytes(b'{"id": "x"}\n')
+    (tmp_path / "build.json").write_bytes(b"[" * 100_000)
     with pytest.raises(DataError, match="line 1 is no question of a pool"):
-        read_pool(tmp_path / "pool")
-    (tmp_path / "pool" / "build.json").write_bytes(b"[" * 100_000)
+        read_pool(tmp_path)
     with pytest.raises(DataError, match="is damaged"):
-        read_build(tmp_path / "pool")
+        read_build(tmp_path)
 
 
 def test_a_gzip_bomb_takes_time_and_no_memory(tmp_path: Path) -> None:

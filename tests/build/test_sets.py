@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.handmade import record
+from cli.collected import read_csv, write_csv, write_jsonl
 from cli.told import command_of, ended, rows_of
 from pages.review.conftest import Visitor
 from rows import each_row, tabled
+from servers.fixtures import QUIET
+from servers.inprocess import Ended
 from viva.benchmarks.csbench.recordfiles import Raw, read_raw
 from viva.benchmarks.custom.questionloading import sound_questions
 from viva.build.translation.project import (
@@ -32,6 +36,7 @@ from viva.errors import DataError, VivaError
 from viva.pages.review.reviewpages import application
 from viva.pages.review.reviewsession import Settings
 from viva.pages.serving.guard import Access
+from viva.types import Sampling
 
 SAMPLE = Path(__file__).parents[2] / "src" / "viva" / "benchmarks" / "csbench" / "sample"
 
@@ -39,9 +44,8 @@ SAMPLE = Path(__file__).parents[2] / "src" / "viva" / "benchmarks" / "csbench" /
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
-def build(*arguments: object) -> tuple[int, str, str]:
-    told = ended(command_of("build"), *arguments)
-    return told.code, told.out, told.err
+def build(*arguments: object) -> Ended:
+    return ended(command_of("build"), *arguments)
 
 
 def ids(path: Path) -> list[object]:
@@ -54,8 +58,8 @@ def ids(path: Path) -> list[object]:
 def test_a_set_is_split_in_its_own_format() -> None:
     before, _ = read_raw(SAMPLE / "CSBench-EN" / "test.json")
     valid, _ = read_raw(SAMPLE / "CSBench-EN" / "valid.json")
-    code, out, _ = build("split", SAMPLE, "--language", "en", "--out", "made", "--seed", 3)
-    assert code == 0
+    told = build("split", SAMPLE, "--language", "en", "--out", "made", "--seed", 3)
+    assert (told.code, "in the files" in told.out) == (0, True)
     made = Path("made", "CSBench-EN")
     halves = [read_raw(made / name)[0] for name in ("test.json", "valid.json")]
     everything = {str(record["ID"]): {**record, "Split": ""} for record in [*before, *valid]}
@@ -64,7 +68,6 @@ def test_a_set_is_split_in_its_own_format() -> None:
     manifest = json.loads((made / "build.json").read_text())
     assert manifest["valid"] == len(halves[1]) == round(len(everything) / 10)
     assert sum(cell["questions"] for cell in manifest["cells"]) == len(everything)
-    assert "in the files" in out
     again = Path("again")
     build("split", SAMPLE, "--language", "en", "--out", again, "--seed", 3)
     for name in ("test.json", "valid.json", "build.json"):
@@ -142,8 +145,7 @@ def test_what_cannot_be_split_is_said() -> None:
 
 def test_the_published_set_is_split_by_every_dimension(published: Path) -> None:
     """CS-Bench's own halves are 242 − 6 questions, off by up to 3 in a domain; ours are exact."""
-    code, _, _ = build("split", published / "csbench", "--language", "en", "--out", "made")
-    assert code == 0
+    assert build("split", published / "csbench", "--language", "en", "--out", "made").code == 0
     records = read_raw(Path("made/CSBench-EN/valid.json"))[0]
     everything = [*records, *read_raw(Path("made/CSBench-EN/test.json"))[0]]
     assert (len(records), len(everything)) == (242, 2419)
@@ -153,31 +155,22 @@ def test_the_published_set_is_split_by_every_dimension(published: Path) -> None:
     pairs = Counter((record["Domain"], record["SubDomain"]) for record in everything)
     drawn_pairs = Counter((record["Domain"], record["SubDomain"]) for record in records)
     assert all(abs(drawn_pairs[pair] - count / 10) < 1 for pair, count in pairs.items())
-    published_valid = read_raw(published / "csbench" / "CSBench-EN" / "valid.json")[0]
-    assert len(published_valid) == 236
-    assert Counter(record["Domain"] for record in published_valid)["Operating System"] == 51  # of 541
 
 
 # --- translate
 
 
-def record(**over: Any) -> Raw:
-    base: Raw = {"ID": 1, "Split": "Test", "Domain": "Computer Network", "SubDomain": "Network Layer",
-                 "Format": "Multiple-choice", "Tag": "Knowledge", "Language": "English",
-                 "Question": "Which protocol maps 32 bit addresses ()?", "A": "the first one of them", "B": "ICMP",
-                 "C": "10.0.0.1", "D": "none", "Answer": "A"}  # fmt: skip
-    return {**base, **over}
+def asked(number: int, question: str, answer: object, **over: object) -> Raw:
+    return record(number, answer, Question=question, **over)
 
 
 RECORDS = [
-    record(),
-    record(ID=2, Format="Assertion", Answer=False, Question="A router has 2 layers."),
-    record(ID=3, Format="Fill-in-the-blank", Question="A ____ has 7 layers.", Answer="the model"),
-    record(ID=4, Format="Open-ended", Question="Why is it so?", Answer="Because of \\(x^2\\)."),
-]
-for _record in RECORDS[1:]:
-    for _letter in "ABCD":
-        _record.pop(_letter, None)
+    asked(1, "Which protocol maps 32 bit addresses ()?", "A", A="the first one of them", B="ICMP", C="10.0.0.1",
+           D="none"),
+    asked(2, "A router has 2 layers.", False, Format="Assertion"),
+    asked(3, "A ____ has 7 layers.", "the model", Format="Fill-in-the-blank"),
+    asked(4, "Why is it so?", "Because of \\(x^2\\).", Format="Open-ended"),
+]  # fmt: skip
 GERMAN: dict[str, dict[str, str]] = {
     "1": {"Question": "Welches Protokoll bildet 32-Bit-Adressen ab ()?", "A": "das erste von ihnen", "D": "keines"},
     "2": {"Question": "Ein Router hat 2 Schichten."},
@@ -186,39 +179,39 @@ GERMAN: dict[str, dict[str, str]] = {
 }
 
 
-def make(replies: dict[str, dict[str, str]] = GERMAN, rows: list[dict[str, Any]] | None = None) -> tuple[int, str, str]:
+TRANSLATING = ("translate", "set.json", "--to", "de", "--project", "p", "--model", "replay/r.jsonl", *QUIET)
+
+
+def make(replies: dict[str, dict[str, str]] = GERMAN, more: Iterable[dict[str, Any]] = (), *how: str) -> Ended:
+    """A translation of RECORDS by a model that replies so."""
     Path("set.json").write_text(json.dumps(RECORDS), encoding="utf-8")
-    rows = rows or [{"question": name, "sample": 0, "text": f"```json\n{json.dumps(fields)}\n```"} for name, fields in
-            replies.items()]  # fmt: skip
-    Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return build("translate", "set.json", "--to", "de", "--project", "p", "--model", "replay/r.jsonl", "--progress",
-                 "quiet")  # fmt: skip
+    rows = [
+        {"question": name, "sample": 0, "text": f"```json\n{json.dumps(fields)}\n```"}
+        for name, fields in replies.items()
+    ]
+    write_jsonl(Path("r.jsonl"), [*rows, *more])
+    return build(*TRANSLATING, *how)
 
 
 def decide(decisions: dict[str, str], reviewer: str = "Ada", **texts: str) -> str:
     Path("sheet.csv").unlink(missing_ok=True)
     build("translate", "approve", "p", "--write", "sheet.csv", "--everything")
-    rows = list(csv.DictReader(Path("sheet.csv").read_text(encoding="utf-8-sig").splitlines(keepends=True)))
+    rows = read_csv(Path("sheet.csv"))
     for row in rows:
         row["decision"] = decisions.get(row["question"], "")
         row["translation"] = texts.get(f"t{row['question']}", row["translation"])
-    with Path("filled.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, rows[0].keys())
-        table.writeheader()
-        table.writerows(rows)
-    return build("translate", "approve", "p", "--reviewer", reviewer, "--file", "filled.csv")[1]
+    filled = write_csv(Path("filled.csv"), rows, rows[0])
+    return build("translate", "approve", "p", "--reviewer", reviewer, "--file", filled).out
 
 
 def test_a_set_is_translated_decided_about_and_examined() -> None:
-    code, out, _ = make()
-    assert code == 0
-    assert "4 replies of 4 asked" in out
-    assert "errors in 1" in out
-    assert "4 Question: translator speaks" in out
-    assert "0 replies of 0 asked" in make()[1]
+    told = make()
+    assert told.code == 0
+    for said in ("4 replies of 4 asked", "errors in 1", "4 Question: translator speaks"):
+        assert said in told.out
+    assert "0 replies of 0 asked" in make().out
     assert "now 3 approved, 1 waiting" in decide({"1": "approve", "2": "approve", "3": "approve"})
-    code, out, err = build("translate", "export", "p", "--out", "de")
-    assert "held back: 4: not decided yet" in err
+    assert "held back: 4: not decided yet" in build("translate", "export", "p", "--out", "de").err
     records = read_raw(Path("de/CSBench-DE/test.json"))[0]
     assert [one["ID"] for one in records] == [1, 2, 3]
     assert records[0] == {**RECORDS[0], **GERMAN["1"], "Language": "German"}
@@ -227,20 +220,14 @@ def test_a_set_is_translated_decided_about_and_examined() -> None:
     manifest = json.loads(Path("de/CSBench-DE/build.json").read_text())
     assert manifest["held_back"] == {"not decided yet": 1}
     assert manifest["reviewers"] == ["Ada"]
-    from viva.cli.ask.run import run_command
-
-    arguments = ["csbench", "--data", "de", "--language", "de", "--model", "baseline/random", "--only", "comprehension",
-                 "--run", "run", "--progress", "quiet"]  # fmt: skip
-    assert run_command.main(arguments, standalone_mode=False) == 0
+    data = ("csbench", "--data", "de", "--language", "de", "--only", "comprehension")
+    assert ended(command_of("run"), *data, "--model", "baseline/random", "--run", "run", *QUIET).code == 0
     assert len(Path("run/scores.jsonl").read_text().splitlines()) == 2
 
 
 def test_golds_and_what_has_no_words_are_never_sent() -> None:
-    assert to_translate(RECORDS[0]).keys() == {"Question", "A", "D"}
-    assert to_translate(RECORDS[1]).keys() == {"Question"}
+    assert [[*to_translate(one)] for one in RECORDS[:2]] == [["Question", "A", "D"], ["Question"]]
     make()
-    from viva.types import Sampling
-
     for request in Project(Path("p")).requests(Sampling(), None, rejected=False):
         user = request.prompt[1].content  # type: ignore[union-attr]
         assert "10.0.0.1" not in user
@@ -279,16 +266,12 @@ def test_a_text_that_was_edited_must_be_approved_anew() -> None:
 
 
 def test_what_was_rejected_is_asked_again_with_the_remarks() -> None:
-    rows = [{"question": name, "sample": 0, "text": json.dumps(fields)} for name, fields in GERMAN.items()]
-    for sample in (1, 2):
-        text = json.dumps({**GERMAN["1"], "D": f"nichts {sample}"})
-        rows.append({"question": "1", "sample": sample, "text": text})
-    make(rows=rows)
+    texts = {sample: json.dumps({**GERMAN["1"], "D": f"nichts {sample}"}) for sample in (1, 2)}
+    make(GERMAN, ({"question": "1", "sample": sample, "text": text} for sample, text in texts.items()))
     decide({"1": "reject"})
-    command = ("translate", "set.json", "--to", "de", "--project", "p", "--model", "replay/r.jsonl")
-    assert "0 replies of 0 asked" in build(*command)[1]
-    for sample in (1, 2):
-        assert "1 reply of 1 asked" in build(*command, "--rejected")[1]
+    assert "0 replies of 0 asked" in build(*TRANSLATING).out
+    for sample in texts:
+        assert "1 reply of 1 asked" in build(*TRANSLATING, "--rejected").out
         first = Project(Path("p")).texts()[0]
         assert (first.state.status, f"nichts {sample}" in first.state.text) == ("waiting", True)
         decide({"1": "reject"})
@@ -316,11 +299,8 @@ def test_each_field_can_be_asked_by_itself() -> None:
         for name, fields in GERMAN.items()
         for field, text in fields.items()
     ]
-    Path("set.json").write_text(json.dumps(RECORDS), encoding="utf-8")
-    Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in replies), encoding="utf-8")
-    command = ("translate", "set.json", "--to", "de", "--project", "p", "--model", "replay/r.jsonl", "--each", "field")
-    assert "8 requests left of 8" in build(*command, "--estimate")[1]
-    assert "8 replies of 8 asked" in build(*command)[1]
+    assert "8 requests left of 8" in make({}, replies, "--each", "field", "--estimate").out
+    assert "8 replies of 8 asked" in build(*TRANSLATING, "--each", "field").out
     states = [question.state.text for question in Project(Path("p")).texts()]
     assert states == [headed(fields) for fields in GERMAN.values()]
     with pytest.raises(VivaError, match="holds another translation"):
@@ -409,18 +389,17 @@ def test_templates_are_replaced_by_name() -> None:
 
 
 def test_a_set_is_checked_by_itself_and_beside_its_source() -> None:
-    code, out, _ = build("translate", "check", SAMPLE, "--language", "en")
-    assert (code, "errors in 0" in out) == (0, True)
+    told = build("translate", "check", SAMPLE, "--language", "en")
+    assert (told.code, "errors in 0" in told.out) == (0, True)
     bad = [{**RECORDS[0], **GERMAN["1"], "Answer": '"A"', "A": "das erste von 7", "Language": "German"}, *RECORDS[1:]]
     Path("source.json").write_text(json.dumps(RECORDS), encoding="utf-8")
     Path("bad.json").write_text(json.dumps(bad), encoding="utf-8")
     languages = ["--language", "de", "--beside-language", "en"]
     checked = ["translate", "check", "bad.json", "--reference", "source.json", *languages]
-    code, out, _ = build(*checked, "--sheet", "findings.csv")
-    assert code == 3
-    assert "4 of 4 questions were paired by their ids" in out
-    rows = list(csv.DictReader(Path("findings.csv").read_text(encoding="utf-8-sig").splitlines(keepends=True)))
-    assert {row["kind"] for row in rows if row["question"] == "1"} >= {"gold is no letter", "gold changed"}
+    told = build(*checked, "--sheet", "findings.csv")
+    assert (told.code, "4 of 4 questions were paired by their ids" in told.out) == (3, True)
+    kinds = {row["kind"] for row in read_csv(Path("findings.csv")) if row["question"] == "1"}
+    assert kinds >= {"gold is no letter", "gold changed"}
     with pytest.raises(VivaError, match="there already"):
         build(*checked, "--sheet", "findings.csv")
 
@@ -430,8 +409,7 @@ def test_a_set_is_checked_by_itself_and_beside_its_source() -> None:
 
 def test_the_statistics_of_the_published_sets(published: Path, figures: Path) -> None:
     """The paper's chapters count both of its languages; the counts by half and format are the specification's."""
-    _, out, _ = build("stats", "csbench", "--data", published, "--language", "en,zh", "--format", "json")
-    content = json.loads(out)
+    content = build("stats", "csbench", "--data", published, "--language", "en,zh", "--format", "json").report
     counted: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
     for row in content["rows"]:
         if row["kind"] == "questions":
@@ -443,7 +421,7 @@ def test_the_statistics_of_the_published_sets(published: Path, figures: Path) ->
         assert {form: counted[name, "half", f"format {form}"]["test"] for form in formats} == formats
         assert len(counted[name, "subfield", ""]) == 26
     assert [row["measure"] for row in rows_of(content, "Sets")] == ["words", "characters"]
-    chapters = list(csv.DictReader((figures / "csbench_chapters.csv").read_text(encoding="utf-8").splitlines()))
+    chapters = read_csv(figures / "csbench_chapters.csv")
     both = counted["csbench-en", "subfield", ""] + counted["csbench-zh", "subfield", ""]
 
     def plain(name: str) -> str:
@@ -458,10 +436,12 @@ def test_the_statistics_of_the_published_sets(published: Path, figures: Path) ->
 
 def test_statistics_of_a_question_file_and_a_chart() -> None:
     Path("mine.yaml").write_text(QUESTION_FILE.replace("area: a", "area: outcomes"), encoding="utf-8")
-    assert "1.0    10        10   20" in build("stats", "mine.yaml", "--cross", "level,area")[1], "figures, flush right"
+    assert "1.0    10        10   20" in build("stats", "mine.yaml", "--cross", "level,area").out, (
+        "figures, flush right"
+    )
     for form in ("terminal", "markdown", "latex", "csv"):
-        code, out, _ = build("stats", "mine.yaml", "--group", "area", "--format", form)
-        assert (code, "area" in out) == (0, True)
+        told = build("stats", "mine.yaml", "--group", "area", "--format", form)
+        assert (told.code, "area" in told.out) == (0, True)
     build("stats", SAMPLE, "--language", "zh", "--field", "asked", "--chart", "lengths.json", "--out", "s.txt")
     assert "in characters" in Path("s.txt").read_text(encoding="utf-8")
     assert "length of the asked, characters" in Path("lengths.json").read_text(encoding="utf-8")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gzip
 import os
-import signal
 import subprocess
 import sys
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -17,9 +18,12 @@ from build.toy_generator import bracketed, generate
 from servers.fixtures import wait_until
 from thorough import THOROUGH
 from viva.benchmarks.basics import fingerprint
-from viva.benchmarks.syneval.facts import Fact, Item
+from viva.benchmarks.syneval import syneval
+from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, Fact, Item, read_items
 from viva.build.files import MANIFEST
 from viva.build.treebank.driver import BuildSettings, Manifest, Tally, build
+from viva.build.treebank.generate import generate as ask
+from viva.build.treebank.sampling import SamplingSettings
 from viva.build.treebank.treebank import Plan, Problem
 from viva.distributed import LostWorkerError
 from viva.errors import DataError, MissingDataError, StorageError, VivaError
@@ -31,6 +35,8 @@ from build.test_syneval_driver import make
 make(Path(sys.argv[1]), Path(sys.argv[2]), jobs=int(sys.argv[3]), force=True)
 """
 
+SAMPLE = Path(syneval.__file__).parent / "sample"
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
 TREES = 600
 """Of a treebank that is cut into two chunks and more: a single one is worked on in this process."""
 
@@ -85,17 +91,6 @@ def built(treebank: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
     return folder, build([treebank], folder, BuildSettings(jobs=2, name="mine"), generate, log), log
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["clean", "published"])
-def test_the_number_of_processes_changes_no_byte(tmp_path: Path, treebank: Path, scheme: str) -> None:
-    sampling = {"scheme": scheme, "per_stratum": 4, "min_stratum": 30}
-    made = {}
-    for jobs in (1, 3):
-        make(treebank, tmp_path / str(jobs), jobs=jobs, sampling=sampling)
-        made[jobs] = content(tmp_path / str(jobs))
-    assert made[1] == made[3]
-
-
 def test_a_set_says_what_it_is(built: tuple[Path, Manifest, Log]) -> None:
     folder, manifest, log = built
     assert manifest == manifest_of(folder)
@@ -115,6 +110,13 @@ def test_a_set_says_what_it_is(built: tuple[Path, Manifest, Log]) -> None:
     assert all(item.stratum and msgspec.structs.replace(item, stratum="") == by_id[item.id] for item in test)
     assert manifest.fingerprint == fingerprint((files["test.jsonl"], files["exemplars.jsonl"]))
     assert str(folder.parents[1]) not in files["build.json"].decode()
+
+
+def test_the_number_of_processes_changes_no_byte(
+    tmp_path: Path, treebank: Path, built: tuple[Path, Manifest, Log]
+) -> None:
+    make(treebank, tmp_path / "set", jobs=1, name="mine")
+    assert content(tmp_path / "set") == content(built[0])
 
 
 def test_what_is_malformed_is_told_in_order(built: tuple[Path, Manifest, Log]) -> None:
@@ -165,71 +167,34 @@ def test_a_killed_process_is_told_and_nothing_is_left(tmp_path: Path) -> None:
     assert not (tmp_path / "set").exists()
 
 
-def start(treebank: Path, out: Path, jobs: int) -> subprocess.Popen[str]:
-    """A build in a process group of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(treebank), str(out), str(jobs)],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-
-
 def lives(group: int) -> bool:
     """Whether a process of the group still runs."""
     for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
+        with suppress(OSError):
             state, _, its_group = status.read_text(encoding="utf-8").rpartition(")")[2].split()[:3]
-        except OSError:
-            continue
-        if int(its_group) == group and state != "Z":
-            return True
+            if int(its_group) == group and state != "Z":
+                return True
     return False
-
-
-def wait_for_the_end_of(group: int) -> None:
-    wait_until(lambda: not lives(group), "the end of the build's processes")
-
-
-def wait_for(path: Path) -> None:
-    wait_until(lambda: path.exists() and path.stat().st_size > 0, str(path))
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_all_processes_and_leaves_the_old_set(tmp_path: Path) -> None:
-    make(write(tmp_path / "old.mrg", 50), tmp_path / "set", jobs=1)
-    before = content(tmp_path / "set")
-    slow = write(tmp_path / "w.mrg", 3000, *[bracketed("a", "SLOW!")] * 300)
-    going = start(slow, tmp_path / "set", 2)
-    wait_for(tmp_path / "set" / ".partial" / "facts.jsonl")
-    os.killpg(going.pid, signal.SIGINT)
-    _, said = going.communicate(timeout=240)
-    assert said.count("Traceback") == 1, "the parent's own, which the command line turns into a word"
-    assert "KeyboardInterrupt" in said
-    wait_for_the_end_of(going.pid)
-    assert content(tmp_path / "set") == before
 
 
 def test_after_kill_9_nothing_passes_for_a_set_and_the_next_build_goes_through(tmp_path: Path) -> None:
     slow = write(tmp_path / "w.mrg", 3000, *[bracketed("a", "SLOW!")] * 300)
-    going = start(slow, tmp_path / "set", 2)
-    wait_for(tmp_path / "set" / ".partial" / "facts.jsonl")
+    out = tmp_path / "set"
+    going = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(slow), str(out), "2"], env=ENVIRONMENT, start_new_session=True
+    )
+    wait_until(lambda: any(out.glob(".partial/facts.jsonl")), "the first facts")
     with pytest.raises(StorageError, match="another process is building"):
-        make(slow, tmp_path / "set", jobs=1)
+        make(slow, out, jobs=1)
     going.kill()
-    going.communicate(timeout=240)
-    assert not (tmp_path / "set" / MANIFEST).exists()
+    going.wait(240)
+    assert not (out / MANIFEST).exists()
     with pytest.raises(MissingDataError, match="holds no syneval set"):
-        exam(tmp_path / "set")
-    wait_for_the_end_of(going.pid)
-    make(write(tmp_path / "w.mrg", 50), tmp_path / "set", jobs=1)
-    assert manifest_of(tmp_path / "set").trees == 50
-    assert ".partial" not in content_names(tmp_path / "set")
-
-
-def content_names(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir()}
+        exam(out)
+    wait_until(lambda: not lives(going.pid), "the end of the build's processes")
+    make(write(tmp_path / "w.mrg", 50), out, jobs=1)
+    assert manifest_of(out).trees == 50
+    assert ".partial" not in os.listdir(out)
 
 
 def test_a_set_is_replaced_only_when_asked_and_other_files_stay(tmp_path: Path) -> None:
@@ -245,9 +210,7 @@ def test_a_set_is_replaced_only_when_asked_and_other_files_stay(tmp_path: Path) 
     for name in ("facts.jsonl", "questions.jsonl"):
         assert gzip.decompress(packed.pop(f"{name}.gz")) == plain.pop(name)
     assert packed == plain
-    assert content_names(tmp_path / "set") == {
-        *("notes.txt", "build.json", "facts.jsonl", "questions.jsonl", "test.jsonl", "exemplars.jsonl")
-    }
+    assert plain["notes.txt"] == b"mine"
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -267,10 +230,29 @@ def test_memory_does_not_grow_with_the_treebank(tmp_path: Path) -> None:
         script = SCRIPT + "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
         ended = subprocess.run(
             [sys.executable, "-c", script, str(treebank), str(tmp_path / str(trees)), "1"],
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            env=ENVIRONMENT,
             capture_output=True,
             text=True,
             check=True,
         )
         peaks.append(int(ended.stdout))
     assert peaks[1] < 1.25 * peaks[0], f"{peaks} KiB"
+
+
+def test_the_bundled_set_is_what_its_treebank_gives(tmp_path: Path) -> None:
+    log, settings = Log(), BuildSettings(name="sample", sampling=SamplingSettings(per_stratum=40), jobs=1)
+    build([SAMPLE / "treebank"], tmp_path / "set", settings, ask, log)
+    assert log.problems == []
+    for name in ("test.jsonl", "exemplars.jsonl", "build.json"):
+        assert (tmp_path / "set" / name).read_bytes() == (SAMPLE / name).read_bytes(), f"{name}: `make sample` makes it"
+
+
+def test_the_bundled_set_asks_everything_and_has_exemplars_of_other_sentences_for_five_shots() -> None:
+    test, exemplars = (
+        [item for _, item in read_items(SAMPLE / name, (SAMPLE / name).read_bytes())]
+        for name in ("test.jsonl", "exemplars.jsonl")
+    )
+    asked, shown = (Counter((item.knowledge_point, item.format) for item in items) for items in (test, exemplars))
+    pairs = {(point, form) for point in KNOWLEDGE_POINTS for form in FORMATS} - {("MVP", "TF")}
+    assert {pair for pair in pairs if asked[pair] < 5 or shown[pair] < 5} == set()
+    assert not {item.sentence for item in exemplars} & {item.sentence for item in test}

@@ -124,18 +124,20 @@ def test_published_exemplars_are_no_test_questions_and_fifty_a_pool() -> None:
         assert name == f"{items[place].knowledge_point} {items[place].format}"
 
 
+def tagged(count: int, *tags: str) -> list[Item]:
+    """Blanks about one knowledge point, all with these tags."""
+    few = [item for item in treebank() if item.knowledge_point == "GS" and item.format == "FITB"][:count]
+    return [msgspec.structs.replace(item, tags=tags) for item in few]
+
+
 def test_a_published_question_may_be_asked_for_two_strata() -> None:
-    few = [item for item in treebank() if item.knowledge_point == "GS" and item.format == "FITB"][:60]
-    same = [msgspec.structs.replace(item, tags=("a", "b", "a")) for item in few]
-    found, _ = drawn(same, msgspec.structs.replace(PUBLISHED, per_stratum=40))
+    found, _ = drawn(tagged(60, "a", "b", "a"), msgspec.structs.replace(PUBLISHED, per_stratum=40))
     assert Counter(name for name, _ in found.test) == {"GS FITB a": 40, "GS FITB b": 40}
     assert 40 < len({place for _, place in found.test}) < 60, "drawn apart for each stratum"
 
 
 def test_draws_for_different_strata_are_independent_and_uniform() -> None:
-    few = [item for item in treebank() if item.knowledge_point == "GS" and item.format == "FITB"][:100]
-    tags = tuple(f"t{number}" for number in range(400))
-    found, items = drawn([msgspec.structs.replace(item, tags=tags) for item in few], PUBLISHED)
+    found, items = drawn(tagged(100, *(f"t{number}" for number in range(400))), PUBLISHED)
     often = Counter(items[place].id for _, place in found.test)
     assert len(found.test) == 2000
     assert len(often) == 100
@@ -144,10 +146,6 @@ def test_draws_for_different_strata_are_independent_and_uniform() -> None:
 
 @each_row(1, 2, 5, 40, 170, 600)
 def test_clean_sets_have_no_overlap_and_are_balanced(trees: int) -> None:
-    is_clean_and_balanced(trees)
-
-
-def is_clean_and_balanced(trees: int) -> None:
     found, items = drawn(treebank(trees), CLEAN)
     asked, shown = [items[place] for _, place in found.test], [items[place] for _, place in found.exemplars]
     assert asked

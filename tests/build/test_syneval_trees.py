@@ -8,12 +8,11 @@ import sys
 
 import msgspec
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from build.generated import asked, bundled, facts_and_items
 from rows import each_row, tables_beside
-from viva.build.treebank.categories import category
 from viva.build.treebank.generate import generate
 from viva.build.treebank.tree import Node, TreeError, parse
 
@@ -113,6 +112,12 @@ NO_TREES = [
     (deep(2000), 3 * 500, "500"),
     ("(" * 2000 + ")" * 2000, 500, "500"),
     ("(S (NN a)\x00)", 9, r"\x00"),
+    ("(S ( (NP-SBJ (NNP Ann)) (VP (VBD sang))))", 0, "no label"),
+    ("(S (=1 (VP (VBD sang))))", 0, "no label"),
+    ("( ( (S (NN a) (NN b))))", 0, "no label"),
+    ("( (S (NN a)) (S ()) )", 17, "empty bracket"),
+    (f"(S {'(NN a)' * 1001})", 0, "1,001 words are more than a sentence has"),
+    (f"(S (NN {'a' * 10_001}))", 0, "10,001 characters are more than a sentence has"),
 ]
 
 
@@ -124,15 +129,9 @@ def test_what_is_no_tree_is_refused_with_its_place(text: str, offset: int, said:
     assert said in str(refused.value)
 
 
-@each_row("(S (NN a))", "( (S (NN a)) )", "(S(NN a))", "(\nS\n(NN\na)\n)", deep(490))
+@each_row("(S (NN a))", "( (S (NN a)) )", "( (S (NN a)) (S (NN b)) )", "(S(NN a))", "(\nS\n(NN\na)\n)", deep(490))
 def test_what_is_one_is_read(text: str) -> None:
     assert parse(text).sentence == "a"
-
-
-def test_what_follows_the_first_phrase_of_the_outer_bracket_is_no_part_of_the_sentence() -> None:
-    assert parse("( (S (NN a)) (S (NN b)) )").sentence == "a"
-    with pytest.raises(TreeError):
-        parse("( (S (NN a)) (S ()) )")
 
 
 def holds_together(text: str) -> None:
@@ -141,7 +140,9 @@ def holds_together(text: str) -> None:
         try:
             tree = parse(text, published)
         except TreeError:
-            is_refused(text, published)
+            with pytest.raises(TreeError, match=r"\S") as refused:
+                generate(text, "f", 0, published=published)
+            assert 0 <= refused.value.offset <= len(text)
             continue
         assert tree.sentence == tree.root.text
         assert len({node.path for node in tree.nodes}) == len(tree.nodes)
@@ -158,36 +159,8 @@ def holds_together(text: str) -> None:
             assert asked(item).slot
 
 
-def is_refused(text: str, published: bool) -> None:
-    for refuse in (parse, lambda text, published: generate(text, "f", 0, published=published)):
-        with pytest.raises(TreeError, match=r"\S") as refused:
-            refuse(text, published)
-        assert 0 <= refused.value.offset <= len(text)
-
-
 def below(node: Node) -> list[Node]:
     return [leaf for leaf in node.walk() if leaf.word is not None]
-
-
-@given(st.text(alphabet="(() NPSVB-SJ=1a'`$%\n\t", max_size=60))
-def test_any_brackets_hold_together(text: str) -> None:
-    holds_together(text)
-
-
-@given(st.text(max_size=40))
-def test_any_text_holds_together(text: str) -> None:
-    holds_together(text)
-    holds_together(f"(S (NP-SBJ (NN {text})) (VP (VB {text}) (NP (NN a))))")
-
-
-@settings(max_examples=2 * settings.default.max_examples)
-@given(st.deferred(lambda: st.sampled_from(sorted(bundled().values()))), st.data())
-def test_damaged_trees_hold_together(text: str, data: st.DataObject) -> None:
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(text) - 1))
-        end = at + data.draw(st.integers(0, 8))
-        text = text[:at] + data.draw(st.sampled_from(["", "(", ")", " ", "(NP ", "VP", "-1", "x"])) + text[end:]
-    holds_together(text)
 
 
 PHRASES = """
@@ -201,7 +174,7 @@ WP_who WP$_whose WDT_which -NONE-_*T*-1 -NONE-_*-1 -NONE-_*-2 -NONE-_* -NONE-_0 
 ``_`` ''_'' -LRB-_-LRB- FW_sic UH_oh SYM_{slot}
 """
 word = st.sampled_from(WORDS.split()).map(lambda pair: "({0} {2})".format(*pair.partition("_")))
-tree = st.recursive(
+branch = st.recursive(
     word,
     lambda below: st.builds(
         lambda label, children: f"({label} {' '.join(children)})",
@@ -212,36 +185,35 @@ tree = st.recursive(
 )
 
 
-@settings(max_examples=2 * settings.default.max_examples)
-@given(st.lists(tree, min_size=1, max_size=4))
-def test_random_trees_hold_together(trees: list[str]) -> None:
-    text = f"( (S {' '.join(trees)}) )"
-    assume(not has_words_and_is_empty(text))
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    text = draw(st.sampled_from(sorted(bundled().values())))
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(text) - 1))
+        end = at + draw(st.integers(0, 8))
+        text = text[:at] + draw(st.sampled_from(["", "(", ")", " ", "(NP ", "VP", "-1", "x"])) + text[end:]
+    return text
+
+
+CLAUSE = "( (S {} (NP-SBJ-1 {}) (VP (VBD saw) {} {}) (. .)) )"
+"""Closer to sentences: subject, verb, what follows, and something at the beginning or the end."""
+TREES = st.one_of(
+    st.text(alphabet="(() NPSVB-SJ=1a'`$%\n\t", max_size=60),
+    st.text(max_size=40),
+    st.text(max_size=40).map(lambda word: f"(S (NP-SBJ (NN {word})) (VP (VB {word}) (NP (NN a))))"),
+    damaged(),
+    st.lists(branch, min_size=1, max_size=4).map(lambda branches: f"( (S {' '.join(branches)}) )"),
+    st.lists(branch, min_size=4, max_size=4).map(lambda branches: CLAUSE.format(*branches)),
+)
+
+
+@settings(max_examples=7 * settings.default.max_examples)
+@given(TREES)
+@example("(S (NP-SBJ (NNP U.S.)) (FRAG (. .) (NN tea)))")
+@example("(S (NP-SBJ (ADJP (JJ old)) (NP (-NONE- *))) (VP (VBP sing)))")
+@example("(S (NP-SBJ (PRP it) (-NONE- *EXP*-1)) (VP (VBZ hurts) (S-1 (NP-SBJ (-NONE- *)) (VP (TO to) (VP (VB go))))))")
+def test_whatever_is_written_holds_together(text: str) -> None:
     holds_together(text)
-
-
-@settings(max_examples=2 * settings.default.max_examples)
-@given(tree, tree, tree, tree)
-def test_random_clauses_hold_together(one: str, two: str, three: str, four: str) -> None:
-    """Closer to sentences: subject, verb, what follows, and something at the beginning or the end."""
-    text = f"( (S {one} (NP-SBJ-1 {two}) (VP (VBD saw) {three} {four}) (. .)) )"
-    assume(not has_words_and_is_empty(text))
-    holds_together(text)
-
-
-def has_words_and_is_empty(text: str) -> bool:
-    """The next test's trees."""
-    return any(node.tag == "NP" and node.text and category(node) == "empty" for node in parse(text).nodes)
-
-
-def test_noun_phrases_of_words_and_an_empty_element_hold_together() -> None:
-    hurts = "(VP (VBZ hurts) (S-1 (NP-SBJ (-NONE- *)) (VP (TO to) (VP (VB go)))))"
-    holds_together(f"(S (NP-SBJ (PRP it) (-NONE- *EXP*-1)) {hurts})")
-    holds_together("(S (NP-SBJ (ADJP (JJ old)) (NP (-NONE- *))) (VP (VBP sing)))")
-
-
-def test_a_phrase_that_begins_with_a_full_stop_left_out() -> None:
-    holds_together("(S (NP-SBJ (NNP U.S.)) (FRAG (. .) (NN tea)))")
 
 
 def test_nested_verbs_do_not_multiply() -> None:
@@ -254,12 +226,6 @@ def test_nested_verbs_do_not_multiply() -> None:
             generate(f"(S (NP-SBJ (NN tea)) {inner})", "f", 0, published=published)
 
 
-def test_a_bracket_without_a_label_within_a_tree_is_refused() -> None:
-    for text in ("(S ( (NP-SBJ (NNP Ann)) (VP (VBD sang))))", "(S (=1 (VP (VBD sang))))", "( ( (S (NN a) (NN b))))"):
-        with pytest.raises(TreeError, match="no label"):
-            parse(text)
-
-
 PLACEHOLDERS = "{slot} {answer} {0.__class__} %s %d 100% ____ “” \\ \\/ \\1 None none -"
 HOSTILE = [
     *PLACEHOLDERS.split(), "\x00", "\x1b", "\ud800", "\u202e", "\u200b", "né", "日本語", "<b>", "$", "a" * 2_000, "…"
@@ -269,10 +235,6 @@ HOSTILE = [
 @each_row(*itertools.product(HOSTILE, MODES))
 def test_hostile_words_and_names_come_through(hostile: str, published: bool) -> None:
     """In question, answer and id, and never taken for a field of a wording."""
-    comes_through(hostile, published)
-
-
-def comes_through(hostile: str, published: bool) -> None:
     place = f"(PP (IN in) (NP (NN u{hostile}u)))"
     text = f"(S (NP-SBJ (NNP x{hostile}y)) (VP (VBD s{hostile}t) (NP (NN v{hostile}w)) {place}))"
     facts, items = generate(text, f"f{hostile}", 3, published=published)
@@ -320,10 +282,3 @@ def test_another_name_gives_the_same_facts_and_other_draws() -> None:
             assert [msgspec.structs.replace(fact, file="elsewhere", tree=7) for fact in facts] == others
             drawn.add([item.options for item in items] == [item.options for item in renamed])
         assert drawn == {True, False}
-
-
-def test_what_is_longer_than_a_sentence_is_refused() -> None:
-    for count, length in ((1001, 1), (1, 10_001)):
-        words = " ".join(f"(NN {'a' * length})" for _ in range(count))
-        with pytest.raises(TreeError, match="more than a sentence has"):
-            parse(f"(S (NP-SBJ {words}) (VP (VBD sang)))")

@@ -53,7 +53,7 @@ def written(content: str | bytes, name: str = "t.csv") -> Path:
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as table:
+    with path.open(encoding="utf-8-sig", newline="") as table:
         return list(csv.DictReader(table))
 
 
