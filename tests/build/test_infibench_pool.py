@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 from xml.etree import ElementTree
@@ -19,7 +20,7 @@ import polars as pl
 import pytest
 
 from benchmarks.handmade import fresh
-from build.dumps import answer, asked, made_up, posts, question, row, write_dump
+from build.dumps import answer, asked, lies_above, made_up, posts, question, row, write_dump
 from rows import each_row
 from viva.build.stackexchange import dump as dumps
 from viva.build.stackexchange.pool import POOL, Build, read_build, read_pool
@@ -70,9 +71,33 @@ def folder(rows: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_each_step_leaves_fewer_and_the_draw_is_the_quota_and_as_many_in_reserve(folder: Path) -> None:
+def by_hand(content: bytes) -> dict[str, list[int]]:
+    """Ids of questions that pass the filters, read and decided in the plainest way."""
+    found = [entry.attrib for entry in ElementTree.fromstring(content)]
+    liked: dict[str, int] = {}
+    for one in found:
+        if one["PostTypeId"] == "2" and int(one["Score"]) > 0:
+            liked[one["ParentId"]] = liked.get(one["ParentId"], 0) + 1
+    newest = max(date.fromisoformat(one["CreationDate"][:10]) for one in found)
+    passed: dict[str, list[int]] = {"answered": [], "seen": []}
+    for one in found:
+        if one["PostTypeId"] == "1" and "AcceptedAnswerId" in one and liked.get(one["Id"], 0) >= 3:
+            passed["answered"].append(int(one["Id"]))
+            age = (newest - date.fromisoformat(one["CreationDate"][:10])).days
+            if lies_above(Line(), int(one["ViewCount"]), age):
+                passed["seen"].append(int(one["Id"]))
+    return passed
+
+
+def test_the_filters_are_the_papers_and_the_draw_is_the_quota_and_as_many_in_reserve(
+    rows: list[bytes], folder: Path
+) -> None:
     build, pool = read_build(folder / "pool"), read_pool(folder / "pool")
     assert (build.questions, build.answers, build.date) == (400, 1600, DATE)
+    passed = by_hand(posts(rows).removeprefix(b"\xef\xbb\xbf"))
+    assert sum(one.answered for one in build.languages) == len(passed["answered"])
+    assert sum(one.seen for one in build.languages) == len(passed["seen"])
+    assert {one.id for one in pool} < set(passed["seen"])
     for one in build.languages:
         assert one.questions >= one.accepted >= one.answered >= one.seen >= one.seed >= one.drawn >= 0
         own = [asked for asked in pool if asked.language == one.language]
