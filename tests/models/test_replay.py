@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import strategies as st
 
 from models.asking import answer, refusal, request
 from rows import table as rows_of
@@ -68,9 +67,6 @@ def test_every_form_of_file_gives_the_same_answers(tmp_path: Path) -> None:
                 assert model.samples == 2
                 assert {key: reply.text for key, reply in model.answers.items()} == wanted
                 assert answer(model, request(sample=1)) == Response(text=str(ROWS[1]["text"]))
-
-
-NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10)
 
 
 def test_the_columns_may_be_called_as_others_call_them_and_failures_be_null(tmp_path: Path) -> None:

@@ -96,7 +96,9 @@ def falcon() -> Any:
 def mamba() -> Any:
     from transformers import MambaConfig, MambaForCausalLM
 
-    size = {name: value for name, value in tiny().items() if not name.startswith(("intermediate", "num_att", "num_key"))}
+    size = {
+        name: value for name, value in tiny().items() if not name.startswith(("intermediate", "num_att", "num_key"))
+    }
     return MambaForCausalLM(MambaConfig(**size, state_size=4, expand=2))
 
 
