@@ -181,19 +181,16 @@ def test_a_folder_of_text_files_is_read_by_their_names(tmp_path: Path) -> None:
                 assert opened(folder).answers == {(question, sample): Response(text=" ein\nzwei\ndrei \n")}
 
 
-def test_two_files_for_one_answer_are_refused(tmp_path: Path) -> None:
-    for name in ("q_1.txt", "q/1.txt"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("A")
-    with pytest.raises(DataError, match="second answer to question q, sample 1"):
-        opened(tmp_path)
-
-
-def test_a_folder_without_answers_and_one_with_other_bytes_are_refused(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no answers"):
         opened(tmp_path)
     (tmp_path / "q.txt").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DataError, match=r"q\.txt is not UTF-8"):
+        opened(tmp_path)
+    (tmp_path / "q").mkdir()
+    for name in ("q.txt", "q_1.txt", "q/1.txt"):
+        (tmp_path / name).write_text("A")
+    with pytest.raises(DataError, match="second answer to question q, sample 1"):
         opened(tmp_path)
 
 
