@@ -1,8 +1,8 @@
 """Baseline models score exactly what chance and their rules imply."""
 
-import asyncio
 from collections import Counter
 
+import msgspec
 import pytest
 
 from models.asking import answer, ask
@@ -62,26 +62,29 @@ def test_random_is_the_same_on_every_machine_and_in_every_version() -> None:
 GOLDEN = "CDCDCCACABBAACCD"
 
 
-def test_first_and_last_take_the_first_and_the_last() -> None:
-    assert drawn([question(1), question(2, legal=("True", "False"))], "first") == ["A", "True"]
-    assert drawn([question(1), question(2, legal=("True", "False"))], "last") == ["D", "False"]
+TURNS = (Message("system", "BE BRIEF"), Message("user", "one"), Message("assistant", "two"), Message("user", "WHY?"))
+TRUTH = ("True", "False")
+SAID: tuple[tuple[str, Generate, str], ...] = (
+    ("first", question(1), "A"),
+    ("first", question(2, legal=TRUTH), "True"),
+    ("last", question(1), "D"),
+    ("last", question(2, legal=TRUTH), "False"),
+    ("longest", question(1, options=("a", "bbb", "cc", "d")), "B"),
+    ("longest", question(1, options=("aa", "bb", "cc", "dd")), "A"),  # of equals the first
+    ("longest", question(1, legal=TRUTH), "True"),
+    ("longest", question(1, legal=("A", "B", "A, B"), options=("a", "bbb")), "B"),
+    *((name, question(1, legal=()), "I do not know.") for name in ("random", "first", "last", "longest")),
+    ("silent", question(1), ""),
+    ("silent", question(2, legal=()), ""),
+    ("echo", question(1), "?"),
+    ("echo", question(2, legal=()), "?"),
+    ("echo", msgspec.structs.replace(question(1), prompt=TURNS), "WHY?"),
+)
 
 
-def test_longest_takes_the_longest_option_and_of_equals_the_first() -> None:
-    assert drawn([question(1, options=("a", "bbb", "cc", "d"))], "longest") == ["B"]
-    assert drawn([question(1, options=("aa", "bb", "cc", "dd"))], "longest") == ["A"]
-    assert drawn([question(1, legal=("True", "False"))], "longest") == ["True"]
-    assert drawn([question(1, legal=("A", "B", "A, B"), options=("a", "bbb"))], "longest") == ["B"]
-
-
-@each_row("random", "first", "last", "longest")
-def test_with_nothing_to_choose_from_they_say_that_they_do_not_know(name: str) -> None:
-    assert drawn([question(1, legal=())], name) == ["I do not know."]
-
-
-def test_silent_says_nothing_and_nothing_costs_anything() -> None:
-    assert drawn([question(1), question(2, legal=())], "silent") == ["", ""]
-    assert answer(connect("baseline/silent", Endpoint()), question(1)).usage == Usage()
+@each_row(*SAID)
+def test_what_each_baseline_says(name: str, asked: Generate, said: str) -> None:
+    assert drawn([asked], name) == [said]
 
 
 def test_an_unknown_baseline_says_which_there_are() -> None:
@@ -89,17 +92,8 @@ def test_an_unknown_baseline_says_which_there_are() -> None:
         connect("baseline/clever", Endpoint())
 
 
-def test_echo_says_the_question_back_and_chooses_nothing() -> None:
-    echo = connect("baseline/echo", Endpoint())
-    assert drawn([question(1), question(2, legal=())], "echo") == ["?", "?"]
-    turns = (
-        Message("system", "BE BRIEF"),
-        Message("user", "one"),
-        Message("assistant", "two"),
-        Message("user", "WHY?"),
-    )
-    asked = Generate(question="q", sample=0, prompt=turns, sampling=Sampling(), choices=FOUR)
-    assert answer(echo, asked).text == "WHY?"
+def test_nothing_costs_anything_and_echo_chooses_nothing() -> None:
+    assert answer(connect("baseline/silent", Endpoint()), question(1)).usage == Usage()
     choose = Choose(question="q", sample=0, prompt="?", continuations=("A", "B"), by="likelihood")
-    likelihoods = asyncio.run(echo.choose(choose)).likelihoods
-    assert [each.bound for each in likelihoods] == [True, True]
+    (reply,) = ask(connect("baseline/echo", Endpoint()), choose)
+    assert [each.bound for each in reply.likelihoods] == [True, True]

@@ -88,38 +88,31 @@ def test_anything_is_read_or_left_out(vendor: str, rows: tuple[bytes, ...]) -> N
             assert read(deep) is None
 
 
-PARTS = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "A"}, {"type": "text", "text": "B"}]
-
-
 @of_each_vendor(
-    openai=(
-        {
-            "choices": [{"message": {"content": "AB", "reasoning": "hm"}, "finish_reason": "length"}],
-            "usage": {"prompt_tokens": 3, "completion_tokens": 4},
-        },
-    ),
-    anthropic=({"content": PARTS, "stop_reason": "max_tokens", "usage": {"input_tokens": 3, "output_tokens": 4}},),
+    openai=lambda text: {
+        "choices": [{"message": {"content": text, "reasoning": "hm"}, "finish_reason": "length"}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 4},
+    },
+    anthropic=lambda text: {
+        "content": [{"type": "thinking", "thinking": "hm"}, *({"type": "text", "text": sign} for sign in text)],
+        "stop_reason": "max_tokens",
+        "usage": {"input_tokens": 3, "output_tokens": 4},
+    },
 )
-def test_a_reply_is_read_as_of_one_asked_alone(vendor: str, rows: tuple[Any, ...]) -> None:
-    read = Response(text="AB", reasoning="hm", stop_reason="length", usage=Usage(3, 4))
-    assert reader(vendor)(line(vendor, *rows)) == ("n", read)
-
-
-@of_each_vendor(
-    openai=lambda text: {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]},
-    anthropic=lambda text: {"content": [{"type": "text", "text": text}], "stop_reason": "end_turn"},
-)
-def test_a_reply_is_cut_and_a_judges_quotation_kept_as_of_one_asked_alone(
+def test_a_reply_is_read_cut_and_a_judges_quotation_kept_as_of_one_asked_alone(
     vendor: str, rows: Callable[[str], Any]
 ) -> None:
     known = Adaptation(parameters={"stop": ("cut here", "no stop"), "stop_sequences": ("cut here", "no stop")})
     asked = request(stop=("\nQuestion:",))
-    for text, of, expected in (
-        ("B\nQuestion: next", asked, "B"),
-        ("An </think>, then B.", msgspec.structs.replace(asked, aspect="all"), "An </think>, then B."),
+    judging = msgspec.structs.replace(asked, aspect="all")
+    for (text, of, said, stop), row in tabled(
+        ("AB", None, "AB", "length"),
+        ("B\nQuestion: next", asked, "B", "stop"),
+        ("An </think>, then B.", judging, "An </think>, then B.", "length"),
     ):
-        result = reader(vendor, of, known)(line(vendor, rows(text)))
-        assert result[1].text == expected
+        with row:
+            read = Response(text=said, reasoning="hm", stop_reason=stop, usage=Usage(3, 4))
+            assert reader(vendor, of, known)(line(vendor, rows(text))) == ("n", read)
 
 
 def of_openai(status: int, body: Any, error: Any = None) -> bytes:

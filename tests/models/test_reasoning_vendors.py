@@ -111,9 +111,10 @@ ALWAYS: dict[str, dict[str, Any]] = {"google": {"temperature": 0}, "openai-respo
 
 
 @of_each_vendor(openai_responses=OF_OPENAI, anthropic=OF_ANTHROPIC, google=OF_GOOGLE)
-def test_models_are_asked_as_each_of_them_is(vendor: str, rows: list[Row], put: Put) -> None:
+def test_models_are_asked_as_each_of_them_is(vendor: str, rows: list[Row], put: Put, server: LocalServer) -> None:
     for (name, said, body), row in tabled(*rows):
         with row:
+            before = len(server.events("answered"))
             reply, sent, known = put(f"{vendor}/{name}", said)
             given = sent.get("generationConfig") or {
                 key: value for key, value in sent.items() if key not in ("model", "messages", "input")
@@ -124,7 +125,9 @@ def test_models_are_asked_as_each_of_them_is(vendor: str, rows: list[Row], put: 
             assert (reply.text, reply.stop_reason) == ("A", "stop")
             shown = re.search("'summar|include_thoughts|enabled|adaptive", str(body))
             assert reply.reasoning.startswith("At first") == bool(shown)
-            assert bool(reply.usage and reply.usage.reasoning) == bool(known.reasons) == (limit >= ROOM)
+            thought = sum(event["thinking"] for event in server.events("answered")[before:])
+            assert (reply.usage.reasoning or 0, reply.usage.output) == (thought, thought + 1)
+            assert bool(thought) == bool(known.reasons) == (limit >= ROOM)
 
 
 REFUSED_BY_OPENAI: list[tuple[str, dict[str, Any], str]] = [

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import strategies as st
 
 from models.asking import answer, refusal, request
 from rows import table as rows_of
@@ -68,9 +67,6 @@ def test_every_form_of_file_gives_the_same_answers(tmp_path: Path) -> None:
                 assert model.samples == 2
                 assert {key: reply.text for key, reply in model.answers.items()} == wanted
                 assert answer(model, request(sample=1)) == Response(text=str(ROWS[1]["text"]))
-
-
-NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10)
 
 
 def test_the_columns_may_be_called_as_others_call_them_and_failures_be_null(tmp_path: Path) -> None:
@@ -188,19 +184,16 @@ def test_a_folder_of_text_files_is_read_by_their_names(tmp_path: Path) -> None:
                 assert opened(folder).answers == {(question, sample): Response(text=" ein\nzwei\ndrei \n")}
 
 
-def test_two_files_for_one_answer_are_refused(tmp_path: Path) -> None:
-    for name in ("q_1.txt", "q/1.txt"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("A")
-    with pytest.raises(DataError, match="second answer to question q, sample 1"):
-        opened(tmp_path)
-
-
-def test_a_folder_without_answers_and_one_with_other_bytes_are_refused(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no answers"):
         opened(tmp_path)
     (tmp_path / "q.txt").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DataError, match=r"q\.txt is not UTF-8"):
+        opened(tmp_path)
+    (tmp_path / "q").mkdir()
+    for name in ("q.txt", "q_1.txt", "q/1.txt"):
+        (tmp_path / name).write_text("A")
+    with pytest.raises(DataError, match="second answer to question q, sample 1"):
         opened(tmp_path)
 
 

@@ -57,17 +57,12 @@ def test_a_family_with_a_system_text_of_its_own_does_not_lose_ours() -> None:
         assert "Instruction\nBE BRIEF\nWHY?\n" in render(family, both("BE BRIEF", "WHY?"))
 
 
-@each_row(*{"llama2": "<s>", "mistral": "<s>", "llama3": "<|begin_of_text|>", "qwen": ""}.items())
+@each_row(*{"llama2": "<s>", "mistral": "<s>", "llama3": "<|begin_of_text|>", "qwen": "", "starcoder2": ""}.items())
 def test_a_server_puts_the_first_mark_there_itself(family: str, mark: str) -> None:
     text = render(family, both("S", "U"))
     assert text.startswith(mark)
     assert for_server(family, text) == text[len(mark) :]
     assert for_server(family, "<s>" * 2 if mark == "<s>" else "x") in ("<s>", "x"), "one mark, not more"
-
-
-def test_starcoders_first_mark_is_part_of_its_text() -> None:
-    text = render("starcoder2", "U")
-    assert for_server("starcoder2", text) == text
 
 
 @each_row("", "Qwen", "no such", "\x1b[31m")

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from rows import tabled
 from tiers import absent
 from viva.errors import VivaError
 from viva.sandbox import Sandbox
 from viva.types import Execute, Execution
 
 Run = Callable[..., list[Execution]]
+NOT_PASSED = "failed|limit|timeout"
 
 
 def request(language: str, program: str, test: str = "", **more: Any) -> Execute:
@@ -37,6 +39,16 @@ def run_all(*requests: Execute, **settings: Any) -> list[Execution]:
             await sandbox.close()
 
     return asyncio.run(work())
+
+
+def assert_verdicts(run: Run, *cases: tuple[Execute, str, str, str]) -> None:
+    """Run programs: each has this verdict (or one of several, "failed|limit"), isolation ("" for any), and words."""
+    found = run(*(asked for asked, *_ in cases))
+    for ((asked, verdict, isolation, said), ran), row in tabled(*zip(cases, found, strict=True)):
+        with row:
+            assert ran.verdict in verdict.split("|"), (asked.program, ran.detail)
+            assert isolation in ("", ran.isolation), ran.detail
+            assert said in ran.detail
 
 
 @pytest.fixture(scope="module")

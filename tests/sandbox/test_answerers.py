@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET, Struct
 
-from rows import tabled
-from sandbox.conftest import Run, request
+from sandbox.conftest import NOT_PASSED, Run, assert_verdicts, request
 from viva.sandbox.drivers import DRIVERS
 from viva.types import Call
 
@@ -296,8 +295,8 @@ def asked(language: str) -> Asked:
 )
 def test_a_program_answers_calls(language: str, run: Run) -> None:
     program = asked(language)
-    (right,) = run(request(language, program.program, calls=tuple(program.right), seconds=30))
-    assert (right.verdict, right.isolation) == ("passed", "separate"), right.detail
+    asked_for = request(language, program.program, calls=tuple(program.right), seconds=30)
+    assert_verdicts(run, (asked_for, "passed", "separate", ""))
 
 
 @pytest.mark.slow
@@ -305,11 +304,8 @@ def test_a_program_answers_calls(language: str, run: Run) -> None:
 @pytest.mark.parametrize("language", [*ANSWERS, *FILES])
 def test_a_call_that_comes_to_something_else_or_cannot_be_made_fails(language: str, run: Run) -> None:
     program = asked(language)
-    found = run(*(request(language, program.program, calls=(call,), seconds=30) for call in program.wrong))
-    for (_call, ran, why), row in tabled(*zip_longest(program.wrong, found, program.said, fillvalue="")):
-        with row:
-            assert ran.verdict == "failed", ran.detail
-            assert why in ran.detail
+    asked_for = (request(language, program.program, calls=(call,), seconds=30) for call in program.wrong)
+    assert_verdicts(run, *((one, "failed", "", why) for one, why in zip_longest(asked_for, program.said, fillvalue="")))
 
 
 @pytest.mark.slow
@@ -318,11 +314,8 @@ def test_a_call_that_comes_to_something_else_or_cannot_be_made_fails(language: s
 def test_no_forged_reply_passes(language: str, run: Run) -> None:
     programs = tomllib.loads((HERE / "hostile_calls.toml").read_text(encoding="utf-8"))[language]
     calls = (to("solve", 3, returns=2117), to("solve", 4, returns=2125))
-    found = run(*(request(language, program, calls=calls, seconds=5) for program in programs.values()))
-    for (_name, ran), row in tabled(*zip(programs, found, strict=True)):
-        with row:
-            assert ran.verdict in ("failed", "limit", "timeout"), ran.detail
-            assert ran.isolation == "separate"
+    asked_for = (request(language, program, calls=calls, seconds=5) for program in programs.values())
+    assert_verdicts(run, *((one, NOT_PASSED, "separate", "") for one in asked_for))
 
 
 @pytest.mark.slow
@@ -330,8 +323,8 @@ def test_no_forged_reply_passes(language: str, run: Run) -> None:
 def test_a_cpp_program_includes_what_it_needs_itself(run: Run) -> None:
     program = "std::string answer(const std::string &text) { return text; }"
     calls = (Call(call="answer", args=("a",), returns="a"),)
-    without, right = run(*(request("cpp", text + program, calls=calls) for text in ("", "#include <string>\n")))
-    assert (without.verdict, right.verdict) == ("compile", "passed"), right.detail
+    without, right = (request("cpp", text + program, calls=calls) for text in ("", "#include <string>\n"))
+    assert_verdicts(run, (without, "compile", "", ""), (right, "passed", "", ""))
 
 
 TAGGED = st.recursive(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from rows import each_row, tabled, tables_beside
-from sandbox.conftest import Run, request, run_all
+from sandbox.conftest import Run, assert_verdicts, request, run_all
 from sandbox.hostile.test_attacks import DEAR
 from viva.sandbox.languagetables import canonical, install_command, languages
 
@@ -76,23 +76,21 @@ def test_a_program_that_fails_says_the_same_each_time(language: str, run: Run) -
     [pytest.param(one, id=one[0], marks=pytest.mark.slow if one[0] in COMPILED else ()) for one in SWALLOWING],
 )
 def test_a_program_cannot_swallow_its_test(swallowing: tuple[str, str, str], run: Run) -> None:
-    (found,) = run(request(*swallowing, seconds=20))
-    assert found.verdict in {"failed", "compile"}
+    assert_verdicts(run, (request(*swallowing, seconds=20), "failed|compile", "", ""))
 
 
 @pytest.mark.sandbox
 def test_a_test_that_goes_on_asynchronously_is_waited_for(run: Run) -> None:
     program = "const later = (n) => new Promise((done) => setTimeout(() => done(2 * n), 50));"
     test = "const check = require('assert'); later(4).then((found) => check.strictEqual(found, %d));"
-    right, wrong = run(request("js", program, test % 8), request("js", program, test % 9))
-    assert (right.verdict, wrong.verdict) == ("passed", "failed")
+    right, wrong = (request("js", program, test % number) for number in (8, 9))
+    assert_verdicts(run, (right, "passed", "", ""), (wrong, "failed", "", ""))
 
 
 @pytest.mark.sandbox
 def test_files_given_with_a_program_lie_beside_it(run: Run) -> None:
     program, test = "text = open('data.csv').read()", "assert text == 'a,é\\n'"
-    (found,) = run(request("python", program, test, files=(("data.csv", "a,é\n"),)))
-    assert found.verdict == "passed", found.detail
+    assert_verdicts(run, (request("python", program, test, files=(("data.csv", "a,é\n"),)), "passed", "", ""))
 
 
 @pytest.mark.sandbox

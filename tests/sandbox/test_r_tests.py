@@ -3,7 +3,7 @@
 import pytest
 
 from rows import tabled, tables_beside
-from sandbox.conftest import Run, request
+from sandbox.conftest import Run, assert_verdicts, request
 from viva.sandbox.separable import shared_reason
 
 PROGRAM = r"""
@@ -67,18 +67,14 @@ def test_what_looks_at_a_process_as_a_whole_is_shared() -> None:
 @pytest.mark.parametrize("every", [60, pytest.param(1, marks=pytest.mark.slow)])
 def test_an_r_test_means_what_it_meant_beside_its_program(every: int, run: Run) -> None:
     tests = *HOLDS[::every], *FAILS[::every], *DECIDED[::every]
-    found = run(*(request("r", PROGRAM, test, seconds=60) for test in tests))
-    for (test, ran), row in tabled(*zip(tests, found, strict=True)):
-        with row:
-            assert ran.verdict == ("failed" if test in FAILS else "passed"), ran.detail
-            assert ran.isolation == ("shared" if test in DECIDED else "separate")
+    fates = {
+        test: ("failed" if test in FAILS else "passed", "shared" if test in DECIDED else "separate") for test in tests
+    }
+    assert_verdicts(run, *((request("r", PROGRAM, test, seconds=60), *fate, "") for test, fate in fates.items()))
 
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize("every", [60, pytest.param(1, marks=pytest.mark.slow)])
 def test_no_program_in_r_learns_what_is_expected(every: int, run: Run) -> None:
     tried = [*[(program, test) for program in FAKES for test in ASKED][::every], LEARNING]
-    found = run(*(request("r", program, test, seconds=60) for program, test in tried))
-    for (_, ran), row in tabled(*zip(tried, found, strict=True)):
-        with row:
-            assert (ran.verdict, ran.isolation) == ("failed", "separate"), ran.detail
+    assert_verdicts(run, *((request("r", *one, seconds=60), "failed", "separate", "") for one in tried))

@@ -8,7 +8,7 @@ import pytest
 from msgspec import convert
 
 from rows import tabled, tables_beside
-from sandbox.conftest import Run, request, run_all
+from sandbox.conftest import NOT_PASSED, Run, assert_verdicts, request, run_all
 from viva.sandbox.separable import shared_reason
 from viva.types import Execute
 
@@ -68,17 +68,13 @@ def test_a_test_that_hands_the_program_to_its_own_function_is_about_the_program(
 @pytest.mark.sandbox
 def test_no_program_gets_at_a_separate_test(run: Run) -> None:
     attacks = DATA["attacks"]
-    for (_name, found), row in tabled(
-        *zip(attacks, run(*(request("python", one, TEST) for one in attacks.values())), strict=True)
-    ):
-        with row:
-            assert found.verdict in ("failed", "limit", "timeout"), found
-    for found, row in tabled(*run(*(request("python", one["program"], one["test"]) for one in DATA["learning"]))):
-        with row:
-            assert (found.verdict, found.isolation) == ("failed", "separate"), found
-    for ended in ("assert answer(2) != 2117 or True", *DATA["ended"]):
-        (found,) = run(request("python", attacks["equals everything"], ended))
-        assert (found.verdict, found.isolation) == ("passed", "separate"), "no code of the program's is asked"
+    unasked = ("assert answer(2) != 2117 or True", *DATA["ended"])  # no code of the program's is asked
+    assert_verdicts(
+        run,
+        *((request("python", one, TEST), NOT_PASSED, "", "") for one in attacks.values()),
+        *((request("python", one["program"], one["test"]), "failed", "separate", "") for one in DATA["learning"]),
+        *((request("python", attacks["equals everything"], one), "passed", "separate", "") for one in unasked),
+    )
 
 
 @pytest.mark.sandbox
@@ -93,8 +89,6 @@ def test_without_walls_there_are_two_processes_as_well() -> None:
 def test_what_solves_nothing_fails_by_whatever_mechanism_or_the_verdict_says_who_decided(every: int, run: Run) -> None:
     fakes = tomllib.loads(Path(__file__).with_name("told_fakes.toml").read_text(encoding="utf-8"))["fake"][::every]
     asked = [{key: one[key] for key in ("language", "program", "test", "calls") if key in one} for one in fakes]
-    found = run(*(convert({"question": "q", "sample": 0, "seconds": 30.0} | one, Execute) for one in asked))
-    for (one, ran), row in tabled(*zip(fakes, found, strict=True)):
-        with row:
-            wanted = ("passed", "shared") if one.get("flagged") else ("failed", "separate")
-            assert (ran.verdict, ran.isolation) == wanted, (one["name"], ran.detail)
+    requests = (convert({"question": "q", "sample": 0, "seconds": 30.0} | one, Execute) for one in asked)
+    fates = (("passed", "shared") if one.get("flagged") else ("failed", "separate") for one in fakes)
+    assert_verdicts(run, *((each, *fate, "") for each, fate in zip(requests, fates, strict=True)))

@@ -65,7 +65,7 @@ class Stand(PlannedServer):
         elif plan.limits and asked.method == "POST":
             reply = self.count(cost(asked))
         reply = reply or self.provider(plan, asked)
-        if plan.limits and plan.limit_headers:
+        if plan.limits:
             reply.headers |= self.limiter.headers()
         if reply.said is None:
             self.note("refused" if reply.status >= 400 else "told", status=reply.status, body=reply.body)

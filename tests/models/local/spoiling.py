@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,15 @@ LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1234\n"
 
 def change(path: Path, **values: Any) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+def reweigh(file: Path, turn: Callable[[dict[str, Any]], object]) -> None:
+    """Change the tensors of a file of weights."""
+    from safetensors.torch import load_file, save_file
+
+    held = load_file(file)
+    turn(held)
+    save_file(held, file, {"format": "pt"})
 
 
 def refused(place: Path | str, weights: Weights = PLAIN, *, early: bool | None = None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from models.local.spoiling import LFS, PLAIN, assert_said, change, refused
+from models.local.spoiling import LFS, PLAIN, assert_said, change, refused, reweigh
 from rows import each_row, table, tabled
 from viva.errors import VivaError
 from viva.models import weightfiles
@@ -134,14 +134,6 @@ def test_pickled_weights_are_never_run(copy: Path, tmp_path: Path) -> None:
 # --- what is wrong with what it holds
 
 
-def tensors(folder: Path, turn: Callable[[dict[str, Any]], object]) -> None:
-    from safetensors.torch import load_file, save_file
-
-    held = load_file(folder / "model.safetensors")
-    turn(held)
-    save_file(held, folder / "model.safetensors", {"format": "pt"})
-
-
 def lose(held: dict[str, Any]) -> None:
     for name in list(held):
         if "layers.1." in name:
@@ -163,7 +155,7 @@ def test_weights_that_do_not_fit_are_found_out_and_not_made_up(copies: Copies) -
     for (turn, config, said), row in tabled(*spoils):
         with row:
             copy = copies()
-            tensors(copy, turn)
+            reweigh(copy / "model.safetensors", turn)
             change(copy / "config.json", **config)
             assert_said(refused(copy, early=False), said)
     for file, row in tabled("config.json", "tokenizer.json"):

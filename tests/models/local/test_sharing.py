@@ -1,5 +1,7 @@
 """Shared prefixes of rows: split into groups, arranged as trees, packed into batches."""
 
+import random
+
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -16,27 +18,24 @@ some_rows = st.lists(row, max_size=8) | rows_in_common | st.builds(list.__add__,
 overheads = st.sampled_from([0, 3, 48])
 
 
-@given(some_rows, overheads)
-@example([[1, 2, 3], [1, 2], [1, 2, 3]], 0)  # a row that is a prefix of another, and a row twice
-def test_every_row_is_in_one_group_whose_prefix_it_has_and_keeps_a_token(rows: list[list[int]], overhead: int) -> None:
-    parted = groups(rows, overhead=overhead)
-    assert sorted(number for group in parted for number in group.rows) == list(range(len(rows)))
-    for group in parted:
-        assert len({tuple(rows[number][: group.prefix]) for number in group.rows}) == 1
-        assert all(group.prefix < len(rows[number]) for number in group.rows)
+@given(some_rows, overheads, st.randoms())
+@example([[1, 2, 3], [1, 2], [1, 2, 3]], 0, random.Random(1))  # a row that is a prefix of another, and a row twice
+def test_every_row_is_in_one_group_whose_prefix_it_has_without_what_is_asked_about(
+    rows: list[list[int]], overhead: int, chance: random.Random
+) -> None:
+    own = [chance.randrange(len(each)) for each in rows]
+    for given_own in (own, None):
+        parted = groups(rows, given_own, overhead=overhead)
+        assert sorted(number for group in parted for number in group.rows) == list(range(len(rows)))
+        for group in parted:
+            assert len({tuple(rows[number][: group.prefix]) for number in group.rows}) == 1
+            assert all(group.prefix <= (own[number] if given_own else len(rows[number]) - 1) for number in group.rows)
 
 
 @given(some_rows, overheads)
 def test_no_more_is_computed_than_without_sharing(rows: list[list[int]], overhead: int) -> None:
     parted = groups(rows, overhead=overhead)
     assert cost(rows, parted, overhead) <= sum(map(len, rows))
-
-
-@given(some_rows, st.data())
-def test_what_is_asked_about_is_in_no_prefix(rows: list[list[int]], data: st.DataObject) -> None:
-    own = [data.draw(st.integers(0, len(each) - 1)) for each in rows]
-    for group in groups(rows, own, overhead=0):
-        assert all(group.prefix <= own[number] for number in group.rows)
 
 
 @given(some_rows, overheads)

@@ -20,10 +20,13 @@ def spelt(vocabulary: Sequence[bytes]) -> Callable[[Sequence[int]], str]:
     return lambda ids: b"".join(vocabulary[number] for number in ids).decode("utf-8", "replace")
 
 
+def encoded(pieces: Sequence[str | bytes]) -> list[bytes]:
+    return [piece if isinstance(piece, bytes) else piece.encode() for piece in pieces]
+
+
 def run(pieces: Sequence[str | bytes], stops: Sequence[str]) -> tuple[str, int, bool]:
     """The text, the tokens taken, and whether a stop string ended it, where each piece is a token."""
-    vocabulary = [piece if isinstance(piece, bytes) else piece.encode() for piece in pieces]
-    return fed(spelt(vocabulary), range(len(vocabulary)), stops)
+    return fed(spelt(encoded(pieces)), range(len(pieces)), stops)
 
 
 def fed(decode: Callable[[Sequence[int]], str], ids: Sequence[int], stops: Sequence[str]) -> tuple[str, int, bool]:
@@ -61,7 +64,7 @@ def test_stop_strings() -> None:
     )
     for (pieces, stops, text, count), row in tabled(*replies):
         with row:
-            whole = b"".join(piece if isinstance(piece, bytes) else piece.encode() for piece in pieces).decode()
+            whole = b"".join(encoded(pieces)).decode()
             assert run(pieces, stops) == ((whole, len(pieces), False) if text is None else (text, count, True))
 
 
@@ -85,9 +88,8 @@ def test_a_character_that_was_cut_in_two_is_held_back() -> None:
     )
     for (pieces, cut_off, ended), row in tabled(*replies):
         with row:
-            vocabulary = [piece if isinstance(piece, bytes) else piece.encode() for piece in pieces]
-            reply = Reply(spelt(vocabulary))
-            for number in range(len(vocabulary)):
+            reply = Reply(spelt(encoded(pieces)))
+            for number in range(len(pieces)):
                 reply.add(number)
             assert reply.text(complete=False) == cut_off
             assert reply.text() == ended

@@ -77,8 +77,15 @@ def viva(folder: Path, requests: list[Execute], mark: str = "") -> Iterator[subp
             each.kill()
 
 
-def ended(process: subprocess.Popen[bytes]) -> Ended:
-    return msgspec.json.decode(process.stdout.read(), type=Ended)
+def assert_ended(folder: Path, requests: list[Execute], marks: list[Marks], early: str = "") -> float:
+    """Close the sandbox of a Viva of its own: how many seconds its runs lasted after that; nothing else may be left."""
+    with viva(folder, requests, early) as process:
+        said = msgspec.json.decode(process.stdout.read(), type=Ended)
+    assert said.left == []
+    assert "passed" not in said.verdicts
+    assert not any(mark.processes() for mark in marks)
+    assert list(folder.iterdir()) == []
+    return said.lasted
 
 
 def test_killing_viva_ends_every_program_and_every_process_it_had_started(
@@ -100,25 +107,15 @@ def test_killing_viva_ends_every_program_and_every_process_it_had_started(
 def test_closing_the_sandbox_early_ends_what_still_runs(world: World, installed: Callable[[str], None]) -> None:
     installed("python")
     marks = Marks()
-    with viva(world.folder / "early", [lasting("python", marks), lasting("python", Marks())], marks.number) as process:
-        said = ended(process)
-    assert said.lasted < SOON
-    assert "passed" not in said.verdicts
-    assert said.left == []
-    assert marks.processes() == []
-    assert list((world.folder / "early").iterdir()) == []
+    requests = [lasting("python", marks), lasting("python", Marks())]
+    assert assert_ended(world.folder / "early", requests, [marks], marks.number) < SOON
 
 
 def test_closing_the_sandbox_leaves_neither_process_nor_file(world: World, installed: Callable[[str], None]) -> None:
     installed("python")
     marks = [Marks() for _ in LEAVING]
     requests = [named("python", name).request(world.places(mark)) for name, mark in zip(LEAVING, marks, strict=True)]
-    with viva(world.folder / "closed", requests) as process:
-        said = ended(process)
-    assert said.left == []
-    assert "passed" not in said.verdicts
-    assert not any(mark.processes() for mark in marks)
-    assert list((world.folder / "closed").iterdir()) == []
+    assert_ended(world.folder / "closed", requests, marks)
 
 
 def pair(name: str, trace: str, wait: float) -> Execute:

@@ -53,7 +53,6 @@ class Plan:
     # limits, of OpenAI
     limits: dict[str, int] = dataclasses.field(default_factory=dict)  # of requests, tokens
     window: float = 60.0  # seconds in which a limit refills
-    limit_headers: bool = True
     retry_after: bool = True
     # failures
     status: int = 0  # every reply has it

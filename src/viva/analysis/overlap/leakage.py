@@ -97,11 +97,6 @@ def estimated(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> float:
     return float(np.mean(first == second))
 
 
-def jaccard(first: U64, second: U64) -> float:
-    """Return the exact Jaccard index of two texts' shingles; 0 where both have none."""
-    return jaccard_of_sets(np.unique(first), np.unique(second))
-
-
 def jaccard_of_sets(left: U64, other: U64) -> float:
     """Return the exact Jaccard index of shingles that are sorted and unique."""
     if not len(left) or not len(other):
