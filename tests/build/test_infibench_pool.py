@@ -255,13 +255,18 @@ def test_rows_of_parquet_can_be_broken_too(tmp_path: Path) -> None:
         frame[0].with_columns(Id=pl.lit("x")),
         frame[1].with_columns(ParentId=pl.lit(None, pl.String), Id=pl.lit("7")),
         frame[0].with_columns(ViewCount=pl.lit("many"), Id=pl.lit("8")),
+        frame[1].with_columns(Id=pl.lit(None, pl.String)),
     )
-    pl.concat([frame, *bad]).write_parquet(tmp_path / "posts.parquet")
+    written = frame.with_columns(
+        pl.col("AcceptedAnswerId", "ParentId").fill_null("nan")
+    )  # where no figure is asked for
+    pl.concat([written, *bad]).write_parquet(tmp_path / "posts.parquet")
     log = Log()
     build = make(tmp_path / "posts.parquet", tmp_path / "pool", log=log)
     kinds = ["an answer without ParentId", "no Id", "no ViewCount"]
-    assert [(one.kind, one.count) for one in build.broken] == [(kind, 1) for kind in kinds]
-    assert [one.place for one in log.rows] == ["row 5", "row 6", "row 7"]
+    assert [(one.kind, one.count) for one in build.broken] == list(zip(kinds, (1, 2, 1), strict=True))
+    assert [one.place for one in log.rows] == ["row 5", "row 6", "row 7", "row 8"]
+    assert [len(one.answers) for one in read_pool(tmp_path / "pool")] == [3]
     frame.with_columns(CreationDate=pl.lit(1655242972)).write_parquet(tmp_path / "posts.parquet")
     with pytest.raises(DataError, match=r"no row could be read in the dump \(4 no date\)$"):
         make(tmp_path / "posts.parquet", tmp_path / "other")
@@ -275,6 +280,8 @@ def test_broken_rows_are_told_with_their_place_and_the_rest_is_read(tmp_path: Pa
         b'  <row Id="&bomb;" />\n',
         b"x" * 3_000_000 + b"\n",
         *asked(100),
+        answer(104, 100, CreationDate=None),
+        answer(105, 100, Id=None),
     ]
     source = write_dump(tmp_path / "Posts.xml", rows)
     log = Log()
@@ -282,12 +289,16 @@ def test_broken_rows_are_told_with_their_place_and_the_rest_is_read(tmp_path: Pa
     assert [(one.kind, one.count) for one in build.broken] == [
         ("an Id that was there before", 4),
         ("longer than 1 MiB", 1),
+        ("no Id", 1),
+        ("no date", 1),
         ("not well-formed XML", 2),
     ]
     assert [(one.place, one.kind) for one in log.rows] == [
         ("line 7", "not well-formed XML"),
         ("line 12", "not well-formed XML"),
         ("line 13", "longer than 1 MiB"),
+        ("line 18", "no date"),
+        ("line 19", "no Id"),
     ]
     assert ids(tmp_path / "pool") == [100, 200]
     told = [msgspec.json.decode(line) for line in (tmp_path / "pool" / "broken.jsonl").read_bytes().splitlines()]

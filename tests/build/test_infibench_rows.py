@@ -87,6 +87,7 @@ BROKEN = [
     (row(Id=4, PostTypeId=1), "no date"),
     (row(Id=4, PostTypeId=1, CreationDate="2022-02-30T00:00:00"), "no date"),
     (row(Id=4, PostTypeId=1, CreationDate="1066-10-14T00:00:00"), "no date"),
+    (row(Id=4, PostTypeId=1, CreationDate="2022-1-1"), "no date"),
     (row(Id=4, PostTypeId=1, CreationDate="9999-10-14T00:00:00"), "no date"),
     (question(4, views="many"), "no ViewCount"),
     (question(4, views=-1), "no ViewCount"),

@@ -84,7 +84,7 @@ def test_numbers_and_what_is_none(reply: str, number: str | None) -> None:
     ("The answer is \\text{east}", "east"), ("The answer is 5 apples.", "5"), ("Hence the probability is $\\frac{1}{3}$.", "1/3"), ("The answer is not $\\boxed{5}$", None),
     ("So the roots are $x = 0.5$ and $x = -1$.", "-1, 1/2"), ("By the formula the answer is $x = 1 \\pm \\sqrt{2}$.", "1+\\sqrt2, 1-\\sqrt2"),
     ("So they sold $3250$ tickets.", "3,250"), ("We know that $x > 2$ holds.", None), ("So $x = 2$, and 3 is no root.", None), ("Die Antwort ist $\\{0, 4\\}$.", "0, 4"), ("The answer is one million.", "1,000,000"), ('{"answer": "\\frac{1}{2}"}', "0.5"), ('{"answer": "7\\pi"}', "7\\pi"), ("So the value of $6.7 - 4.6$ is $2.1$.", "2.1"), ("So the domain is $(-\\infty, \\infty)$.", "\\mathbb{R}"),
-    ("The answer is 5. But that is wrong.", None), ("The solution to the inequality is \\( x \\in (-6, 10) \\).", "(-6,10)"), ("So the period is 2π.", "2\\pi"), ("Therefore the line is $$y = 2x + 3.$$", "y=2x+3"), ("Hence the line is y = 2x + 3.", "y=2x+3"), ("**Answer: x² + 5x + 6**", "x^2+5x+6"), ("So, $56.78 - 43.6 = 13.18$.", "13.18"),
+    ("The answer is 5. But that is wrong.", None), ("The answer is 3.14…", "3.14"), ("The solution to the inequality is \\( x \\in (-6, 10) \\).", "(-6,10)"), ("So the period is 2π.", "2\\pi"), ("Therefore the line is $$y = 2x + 3.$$", "y=2x+3"), ("Hence the line is y = 2x + 3.", "y=2x+3"), ("**Answer: x² + 5x + 6**", "x^2+5x+6"), ("So, $56.78 - 43.6 = 13.18$.", "13.18"),
 )  # fmt: skip
 def test_formulas_and_what_is_none(reply: str, formula: str | None) -> None:
     said, reading = read_formula(reply)

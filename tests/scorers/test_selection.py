@@ -32,7 +32,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
            "C. a heap, sorted or not\nA. a stack", "a stack\na heap, sorted or not", "a stack, a heap, sorted or not",
            "a stack; a heap, sorted or not", '["a stack", "a heap, sorted or not"]', "a stack and a heap, sorted or not",
            "A. last in, first out\nC. keeps its least on top", "A: true, C: true", "A, C because both keep an order", "A and C, since they do.",
-           "A, C. Both keep an order.", "A\nC\n", "A, C,", "A\tC", "A\u00a0C", "A and C only", "only A and C", "A as well as C", "A plus C", "Answer: A. a stack, C. a heap, sorted or not", "The structures are **A** and **C**.",
+           "A, C. Both keep an order.", "选AC。B项…", "A, C…", "A\nC\n", "A, C,", "A\tC", "A\u00a0C", "A and C only", "only A and C", "A as well as C", "A plus C", "Answer: A. a stack, C. a heap, sorted or not", "The structures are **A** and **C**.",
            "The correct options are (A) and (C). Option (B) is incorrect because it is first in, first out."),
     "ACDE": ("all but B", "all except B", "All options except B are correct."),
     "BD": ("B, D", "b) and d)", "a queue, A tree; balanced", "B. a queue\nD. A tree; balanced", "a queue\na tree; balanced"),
@@ -45,7 +45,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
     UNPARSED: (
         "None", "None of the above", "none", "[]", "{}", "No option is correct", "Neither", "not A", "Not A and C",
         "A and B but not C", "A, C (not B)", "A, C and not D", "A or C", "either A or C", "A and/or C", "A, maybe C", "A or both", "F", "A, F",
-        "A, C, F", "AF", "Z", "A-C", "A–C", "A to C", "A through C", "A...C", "A - E", "BAD", "CAB", "ACCA", "ace", "dab", "Abe", "ad hoc",
+        "A, C, F", "AF", "Z", "A-C", "A–C", "A to C", "A through C", "A...C", "A…C", "A - E", "BAD", "CAB", "ACCA", "ace", "dab", "Abe", "ad hoc",
         "1, 3", "1", "2.", "A1", "C++", "C#", "C++, C", "stack", "a stack and B", "A and a stack", "a list", "B. a stack", "A. a stack, C. a queue",
         "A: a queue", "A. true B. false C. true", "A: true, B: false, C: true", "A. right. B. wrong.", "A is wrong, C is right", "A ✗ C ✓", "✓A ✗B ✓C",
         "[x] A\n[ ] B\n[x] C", "I think so", "I", "II and III", "It depends.", "A because B is wrong", "A. It implies C.", "A. see B. above",

@@ -21,7 +21,9 @@ from msgspec import Struct
 
 from viva.files import shipped_table
 
-ANOTHER_FOLLOWS = re.compile(r"[\s,*]*(?:\b(?:or|oder|ou)|或)(?:\s+(?:maybe|perhaps|possibly|even))?[\s.…]*\Z|(?<=项)…")
+ANOTHER_FOLLOWS = re.compile(
+    r"[\s,*]*(?:\b(?:or|oder|ou)|或)(?:\s+(?:maybe|perhaps|possibly|even))?[\s.…]*\Z|(?<=项)(?<![是选为].项)…"
+)
 """Behind an answer that a reply breaks off after: "A or maybe", "选B。A项…"."""
 BOX = "\x01"
 """Mark for the beginning of `\\boxed{…}` or `<answer>…</answer>`. Raw control characters become blanks, so that no

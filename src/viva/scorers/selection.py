@@ -72,7 +72,7 @@ _ALL_EXCEPT = re.compile(
     r"(?: (?:are|is)(?: correct| right| true)?| apply| hold)?[.!]?",
     re.IGNORECASE,
 )
-_EITHER = re.compile(r"\b(?:or|oder|ou|to)\b|[或还>]|\.\.", re.IGNORECASE)
+_EITHER = re.compile(r"\b(?:or|oder|ou|to)\b|[或还>]|\.\.|…\s*\S|(?<=[A-Z]{2})。[A-Z]", re.IGNORECASE)
 _CAPITAL = re.compile(r"\b[A-Z]{1,10}\b")
 _SELECTED = re.compile(r"(?:[LPMO&,.n=+dfFNVpXo/]|l(?=[f+F]*[NO])|(?<![^n])-|(?<![LP]):)*")
 _LISTED = re.compile(r"[\n;]+|\",\s*\"|',\s*'|, |,? and ")

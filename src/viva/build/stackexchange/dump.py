@@ -89,8 +89,8 @@ class ParquetFiles:
         mine = (pl.col("PostTypeId") == 1) & pl.col("Id").is_in(asked)
         mine |= (pl.col("PostTypeId") == 2) & pl.col("ParentId").is_in(asked)
         for path in self._paths:
-            sound = pl.all_horizontal(pl.col(*FIGURES).fill_null(0) != INVALID)
-            rows = _collected(_scan(path, (*NARROW, "Title", "Body")).filter(mine, sound), path)
+            posts = _scan(path, (*NARROW, "Title", "Body")).with_columns(pl.col(*FIGURES).replace(INVALID, None))
+            rows = _collected(posts.filter(mine, pl.all_horizontal(pl.col("Id", "CreationDate").is_not_null())), path)
             yield list(map(row_of, rows.iter_rows(named=True)))
             self.done += path.stat().st_size
 
@@ -206,7 +206,7 @@ def rows_about(lines: Iterable[bytes], wanted: frozenset[int]) -> Iterator[Row]:
             identity, parent = belonging(line)
             if (parent or identity) in wanted:
                 yield row_of(attributes(line))
-        except (BrokenRowError, ValueError):
+        except (BrokenRowError, KeyError, ValueError):
             continue
 
 

@@ -142,6 +142,7 @@ LAST_DAY = 65_535
 _TOGETHER = 100
 """Lines that are parsed together."""
 _NUMBER = "^(-?[0-9]{1,9}|[0-9]{10})$"
+_DATE = "^([0-9]{4}-[0-9]{2}-[0-9]{2})"
 _SPLIT = re.compile(r"><|\|")
 _SAYS = re.compile(rb"<\?xml|<posts[ \t/>]|</posts>|<!--(?:(?!--).)*-->\s*$")
 _ENCODING = re.compile(rb"""<\?xml[^>]*encoding=["']([A-Za-z0-9._-]{1,40})""")
@@ -251,7 +252,7 @@ def block_of_lines(lines: Iterable[bytes], tree: TagTree) -> Block:
 
 
 def _day() -> pl.Expr:
-    return pl.col("CreationDate").str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    return pl.col("CreationDate").str.extract(_DATE).str.to_date("%Y-%m-%d", strict=False)
 
 
 def figure(text: pl.Expr) -> pl.Expr:

@@ -314,7 +314,7 @@ _BELOW = re.compile(r"[:：][ \t]*\n\s*(?:[>*+-] )?(?P<said>[^\n]{1,200}?)\s*\Z"
 _BREAKS = re.compile(r"[.!?;:。,\n]|(?<=\s)[–-](?=\s)")
 _STOP = re.compile(
     r"(?:(?<![\d)n])!|(?<!\.[A-Za-z])(?<!\b(?i:dr|mr|ms|st|mt|jr|sr))(?<!\b(?i:mrs|vol|fig))\."
-    r"(?!(?<=\b[A-Z]\.)\s(?:[A-Z]\.\s)*[A-Z][\w'-]+[.!*_\s]*(?:\n|\Z))|\?)(?:[\"'”’)*_]{0,3}(?=[\s\u3000-\uffff]|$)|(?=[#<A-Z][A-Za-z#]{1,12}[\s:>]))|[。\n]|!(?=\s[A-Z])"
+    r"(?!(?<=\b[A-Z]\.)\s(?:[A-Z]\.\s)*[A-Z][\w'-]+[.!*_\s]*(?:\n|\Z))|\?|(?<![,\s])…)(?:[\"'”’)*_]{0,3}(?=[\s\u3000-\uffff]|$)|(?=[#<A-Z][A-Za-z#]{1,12}[\s:>]))|[。\n]|!(?=\s[A-Z])"
 )
 _SENTENCE = re.compile(r"(?:[.!?](?:[\"'”’)*_]{0,3}(?=[\s\u3000-\uffff])|(?=[#<A-Z][A-Za-z#]{1,12}[\s:>]))|[。\n])")
 _NEGATED = re.compile(r"(?:\bnot|n't|\bnever|不[是为]?|\bnicht|\bpas|\bне)[\s$\x01(:]{0,4}$", re.IGNORECASE)
