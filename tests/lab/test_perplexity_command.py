@@ -24,6 +24,8 @@ from rows import each_row, tables_beside
 from servers.fixtures import LocalServer, Serve, Viva, wait_until
 from servers.language import Language
 from viva.api.examining import UnansweredWarning
+from viva.engine.asking import Run
+from viva.engine.sendingslots import Policy
 from viva.errors import ModelError, StorageError, VivaError
 from viva.lab.surprisal.item_file import Items
 from viva.lab.surprisal.tables import _signature
@@ -321,6 +323,25 @@ def test_a_server_that_stumbles_is_asked_again() -> None:
 
     found = measured(Uniform(fake), a_set("a", "b"))
     assert (found.failed, len(found.of("set"))) == (0, 2)
+
+
+def test_a_server_that_has_replied_is_not_absent_and_one_that_asks_for_a_day_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Policy, "pause", lambda policy, attempt, retry_after: retry_after or 2 * policy.server)
+    monkeypatch.setattr(Run, "sleep", lambda *_: asyncio.sleep(0))
+
+    def gone(text: str) -> list[float]:
+        if len(model.asked) in (3, 4):
+            raise ModelError("connection", "gone", retry=True, unreachable=True)
+        return [-2.0]
+
+    def busy(text: str) -> list[float]:
+        raise ModelError("status", "429", retry=True, overload=True, retry_after=86_400.0)
+
+    model = Uniform(gone)
+    assert len(measured(model, a_set("1", "2", "3")).of("set")) == 3
+    assert "longer than a question may take" in measured(Uniform(busy), a_set("1", "2", "3")).refused
 
 
 def test_a_model_that_refuses_gets_no_more() -> None:

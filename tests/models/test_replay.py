@@ -113,7 +113,7 @@ def bad_files() -> dict[str, tuple[str, bytes, str]]:
         "a torn line": ("a.jsonl", GOOD * 1 + b'{"question": "r", "te', r"line 2"),
         "a list": ("a.jsonl", GOOD + b'["q", "A"]\n', r"line 2"),
         "no question": ("a.jsonl", GOOD + b'{"text": "A"}\n', r"line 2.*'question'.*'text'"),
-        "no text": ("a.jsonl", GOOD + b'{"question": "r"}\n', r"line 2.*'text'"),
+        "no text": ("a.jsonl", GOOD + b'{"question": "r", "error": null}\n', r"line 2.*'text'"),
         "a sample that is none": ("a.jsonl", b'{"question": "q", "text": "A", "sample": "two"}\n', r"line 1.*'two'"),
         "a negative sample": ("a.jsonl", b'{"question": "q", "text": "A", "sample": -1}\n', r"line 1.*-1"),
         "half a sample": ("a.jsonl", b'{"question": "q", "text": "A", "sample": 0.5}\n', r"line 1.*0\.5"),

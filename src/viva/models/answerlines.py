@@ -217,7 +217,7 @@ def answer_row(row: Mapping[str, object], where: str) -> AnswerRow:
     """Return the answer in a row. Raises DataError, naming `where`, for an invalid row."""
     question = _column(row, _QUESTION, where)
     reply = reply_column(row)
-    text = _column(row, (reply or REPLIES[0],), where) if reply or "error" not in row else None
+    text = _column(row, (reply or REPLIES[0],), where) if reply or not row.get("error") else None
     sample = row.get("sample") or 0
     if isinstance(sample, bool) or (not isinstance(sample, int) and not str(sample).isdecimal()):
         raise DataError(f"{where}: sample {sample!r} is no whole number from 0")

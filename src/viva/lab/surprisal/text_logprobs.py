@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, cast, runtime_checkable
 
 import msgspec
 from msgspec import Struct
 
 from viva.contracts import Model, TextOnly
-from viva.engine.asking import Run, Task
+from viva.engine.asking import Task, gated
 from viva.engine.budget import Budget
 from viva.engine.groups import Source, carry_out
 from viva.engine.journal import Entry, Journal
-from viva.engine.sendingslots import Fixed
+from viva.engine.sendingslots import Fixed, Policy
 from viva.errors import ModelError, VivaError, option
 from viva.lab.surprisal.item_file import Items, Row, identity_hash, text_hash
 from viva.lab.surprisal.measures import Reading, read
 from viva.lab.text_sets import TextSet
-from viva.runs.ask import YEAR, group_plan, new_run
+from viva.runs.ask import group_plan, new_run
 from viva.runs.config import LimitOptions
 from viva.runs.progress import Mode, Stage, watched
 from viva.types import Generate, Likelihood, Response, Sampling
@@ -146,8 +146,11 @@ class _Measuring:
         self._found = Measured(model=model.name, identity=dict(model.identity))
         self._places = _different(wish)
         self._texts = {text_hash(text): text for text in self._places}
+        self._first: list[Entry] | None = []
         self._limits = LimitOptions(
-            concurrency=(str(wish.concurrency or _MOST),), timeout=wish.timeout, question_timeout=YEAR
+            concurrency=(str(wish.concurrency or _MOST),),
+            timeout=wish.timeout,
+            question_timeout=max(Policy().question, Policy().attempts * wish.timeout),
         )
         self._asking = new_run(self._limits, cast("Journal", self), Budget(), len(self._places))
 
@@ -183,33 +186,33 @@ class _Measuring:
         """Measure one text alone, so that a model that can measure none fails once; then test whether first tokens are
         scored; then measure the others.
         """
-        first: list[Entry] = []
-        await self._ask(self._asking, pending[:1], first.append)
-        try:
-            if not self._asking.refused:
-                probe = new_run(self._limits, cast("Journal", self), Budget(), 1, beside=self._asking)
-                await self._ask(probe, [PROBE], self._probed)
-        finally:
-            for entry in first:
-                self._record(entry)
-        await self._ask(self._asking, pending[1:], self._record)
+        run, group = self._asking, self._model.rate_limit_group
+        probe = new_run(self._limits, cast("Journal", self), Budget(), 1, beside=run)
 
-    async def _ask(self, run: Run, texts: Sequence[str], take: Callable[[Entry], None]) -> None:
-        """Have the engine ask for texts, and `take` what it would journal."""
-        self._take = take
-        tasks = (
-            Task(
-                key=bytes.fromhex(name := text_hash(text)),
-                benchmark="",
-                request=Generate(question=name, sample=0, prompt=text, sampling=Sampling()),
-                model=self._scorer,
-            )
-            for text in texts
+        def rest() -> Iterator[Task]:
+            self._record_first()
+            others.succeeded = self.known > 0
+            return self._tasks(pending[1:])
+
+        first = Source(run, self._tasks(pending[:1]))
+        probing = Source(
+            probe, gated(first.ended.is_set, lambda: self._tasks(() if run.refused else (PROBE,), "probe"))
         )
-        plan = group_plan(self._model.rate_limit_group, [Source(run, tasks)], self._limits)
+        others = Source(run, gated(probing.ended.is_set, rest))
+        plan = group_plan(group, [first, probing, others], self._limits)
         if self._wish.concurrency:
             plan.ceiling = Fixed(self._wish.concurrency)
-        await carry_out(run, {self._model.rate_limit_group: plan})
+        try:
+            await carry_out(run, {group: plan})
+        finally:
+            self._record_first()
+
+    def _tasks(self, texts: Sequence[str], sort: str = "") -> Iterator[Task]:
+        """Yield a request for each text."""
+        for text in texts:
+            name = text_hash(text)
+            request = Generate(question=name, sample=0, prompt=text, sampling=Sampling())
+            yield Task(key=bytes.fromhex(name), benchmark=sort, request=request, model=self._scorer)
 
     def read(self, key: bytes) -> None:
         """Return None: failures are not kept."""
@@ -221,12 +224,19 @@ class _Measuring:
         """Take a text's log-probabilities, or why it has none; return that no served model is new."""
         if entry.error is not None:
             self._found.why = entry.error.message
+        elif entry.benchmark:  # the probe's
+            self._found.first = bool(entry.likelihoods)
+        elif self._first is not None:
+            self._first.append(entry)
         else:
-            self._take(entry)
+            self._record(entry)
         return False
 
-    def _probed(self, entry: Entry) -> None:
-        self._found.first = bool(entry.likelihoods)
+    def _record_first(self) -> None:
+        """Record the first text, which waits until it is known whether first tokens are scored."""
+        waiting, self._first = self._first or (), None
+        for entry in waiting:
+            self._record(entry)
 
     def _record(self, entry: Entry) -> None:
         text = self._texts[entry.question]
