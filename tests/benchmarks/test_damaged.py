@@ -56,7 +56,8 @@ LINES: dict[str, tuple[Callable[[Path, list[Any]], Path], list[Any]]] = {
     CUSTOM: (_yaml, [QUESTION]),
     f"{CUSTOM} as JSON": (lambda folder, rows: _yaml(folder, rows, json.dumps), [QUESTION]),
 }  # fmt: skip
-PIECES = ["A", "true", "[blank]", "context[-1]", "item 1 matched", "(a+)+$", "[", "(?P<x>", "\\", "\x00", "\u202e", "{a}"]
+PIECES = ("A", "true", "[blank]", "context[-1]", "item 1 matched", "(a+)+$", "[", "(?P<x>", "\\", "\x00", "\u202e",
+          "{a}")  # fmt: skip
 KEYS = [*{key for level in tables()["levels"].values() for key in level["keys"]},
         *("content", "or", "cond", "neg", "unit_test", "customized", "answers", "options", "id")]  # fmt: skip
 VALUES = st.recursive(
