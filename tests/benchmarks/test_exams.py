@@ -42,12 +42,13 @@ def kinds(benchmark: str) -> tuple[Question, ...]:
 
 
 EXAMS = [*((name, False) for name in BENCHMARKS), *((name, True) for name in PUBLISHED)]
+SAID = ("```python\n", "```", "def f():\n", "x = 1\n", "> ", "<think>", "</think>", "\\begin{code}", "\\end{code}",
+        "<button ", "[blank]", "True”", "(A)", "{", "}", "\r", "\0", "答案是", "1. ")  # fmt: skip
+REPLIES = st.text() | st.lists(st.sampled_from(SAID), max_size=20).map("".join)
 VERDICTS = st.text() | st.integers(-3, 20).map(lambda mark: f"So.\nVERDICT: {mark}")
 
 
-@given(
-    st.sampled_from(EXAMS), st.data(), st.text(), st.lists(VERDICTS, max_size=3), st.sampled_from(["stop", "length"])
-)
+@given(st.sampled_from(EXAMS), st.data(), REPLIES, st.lists(VERDICTS, max_size=3), st.sampled_from(["stop", "length"]))
 def test_any_reply_has_a_score_within_bounds_and_always_the_same(
     which: tuple[str, bool], data: st.DataObject, reply: str, verdicts: list[str], stop: Any
 ) -> None:
