@@ -50,6 +50,15 @@ def test_one_answer_a_question_has_the_interval_of_scores_of_0_and_1(n: int, dat
     assert (found.shares[0].low, found.shares[0].high) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
 
 
+def test_more_answers_to_the_same_questions_are_no_more_questions() -> None:
+    once, often = (
+        only([typed(n, ("K1",) if n % 3 else ("K2",)) for n in range(30) for _ in range(times)]).shares[0]
+        for times in (1, 8)
+    )
+    assert (often.share, once.low < once.share < once.high) == (pytest.approx(once.share), True)
+    assert often.high - often.low == pytest.approx(once.high - once.low, rel=0.15)
+
+
 def test_models_kinds_of_question_and_values_of_a_tag_are_apart() -> None:
     answers = [
         typed(1, ("K1",), tags={"domain": "OS"}),

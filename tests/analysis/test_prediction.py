@@ -134,6 +134,17 @@ def test_any_sample(rows: list[tuple[float | None, float | None]]) -> None:
             assert high <= 1
 
 
+def test_the_plan_is_what_the_interval_becomes() -> None:
+    planned = labels_needed(0.08, 600, variance=0.24, correlation=0.7)
+    generator, widths = np.random.default_rng(8), []
+    for _ in range(30):
+        marks = (generator.random(600) < 0.6).astype(float)
+        verdicts = np.where(generator.random(600) < 0.15, 1 - marks, marks)  # correlation 0.7
+        found = whole(powered(verdicts.tolist(), [*marks[:planned].tolist(), *[None] * (600 - planned)]))
+        widths.append(np.ptp(found.combined.questions) / 2)
+    assert np.mean(widths) == pytest.approx(0.08, rel=0.05)
+
+
 def test_planning() -> None:
     alone = labels_needed(0.05, 1000, reading="run")
     helped = labels_needed(0.05, 1000, correlation=0.8, reading="run")
@@ -142,6 +153,7 @@ def test_planning() -> None:
     assert labels_needed(1e-9, 50, reading="run") == 50, "all of them, and then it is known"
     assert labels_needed(0.01, 1000) is None, "a thousand questions never tell that much of all questions"
     assert labels_needed(50, 1) == 1
+    assert labels_needed(0.3, 1000, variance=0.0) == 2, "of one label there is no interval"
     for bad in ((0.0, 10), (math.nan, 10), (0.1, 0)):
         with pytest.raises(ValueError, match="half-width"):
             labels_needed(*bad)

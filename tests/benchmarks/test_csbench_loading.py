@@ -83,6 +83,15 @@ def test_a_lost_letter_stays_lost_when(
     assert counted(exam) == {("no usable gold", "unsound"): here.count("?")}
 
 
+@each_row((["A", "?", "C"], ["A", "B", "C"], "B"), (["A", "A", "?", "D"], ["D", "A", "A", "A"], "A"))
+def test_the_one_letter_that_a_cell_lacks_is_recovered(
+    here: list[str], there: list[str], letter: str, *, tmp_path: Path
+) -> None:
+    exam = opened("csbench", german(fresh(tmp_path), here, there), language="de")
+    assert list(golds(exam).values()) == [letter if gold == "?" else gold for gold in here]
+    assert [(found.kind, found.action) for found in exam.defects][:1] == [("translated letter", "repaired")]
+
+
 def test_chinese_is_a_sibling_where_english_is_missing_and_english_is_chineses(tmp_path: Path) -> None:
     csbench(tmp_path, "de", [record(1, "Eine")])
     alone = opened("csbench", tmp_path, language="de").fingerprint
@@ -207,6 +216,12 @@ def test_the_published_set_is_whole_and_sound(published: Path, language: str) ->
     assert Counter(defect.kind for defect in exam.defects if defect.action == "repaired") == REPAIRED[language]
     assert all(defect.action != "unsound" for defect in exam.defects)
     assert len({question.tags["subfield"] for question in questions}) == 26
+    english, here = (
+        Counter((*(one.tags[name] for name in ("domain", "subfield", "format", "tag")), one.answer) for one in sat
+                if one.kind in ("choice", "truth"))
+        for sat in (opened("csbench", published).questions(), questions)
+    )  # fmt: skip
+    assert here == english, "the golds of every language are the same in every cell"
 
 
 @pytest.mark.parametrize(

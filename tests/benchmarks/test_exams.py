@@ -21,7 +21,7 @@ from viva.runs.answers import FINER, finer
 from viva.runs.checks import failures, sample
 from viva.scorers.choice import read_choice
 from viva.scorers.reading import grade_reading
-from viva.types import SCORED, ExamSpec, Failure, Question, Response, Sampling, Score
+from viva.types import SCORED, ExamSpec, Failure, Generate, Question, Response, Sampling, Score
 
 BENCHMARKS = ("csbench", "cmmlu", "clrbench", "syneval", "infibench")
 PUBLISHED = ("csbench", "cmmlu", "syneval", "infibench")
@@ -42,12 +42,13 @@ def kinds(benchmark: str) -> tuple[Question, ...]:
 
 
 EXAMS = [*((name, False) for name in BENCHMARKS), *((name, True) for name in PUBLISHED)]
+SAID = ("```python\n", "```", "def f():\n", "x = 1\n", "> ", "<think>", "</think>", "\\begin{code}", "\\end{code}",
+        "<button ", "[blank]", "True”", "(A)", "{", "}", "\r", "\0", "答案是", "1. ")  # fmt: skip
+REPLIES = st.text() | st.lists(st.sampled_from(SAID), max_size=20).map("".join)
 VERDICTS = st.text() | st.integers(-3, 20).map(lambda mark: f"So.\nVERDICT: {mark}")
 
 
-@given(
-    st.sampled_from(EXAMS), st.data(), st.text(), st.lists(VERDICTS, max_size=3), st.sampled_from(["stop", "length"])
-)
+@given(st.sampled_from(EXAMS), st.data(), REPLIES, st.lists(VERDICTS, max_size=3), st.sampled_from(["stop", "length"]))
 def test_any_reply_has_a_score_within_bounds_and_always_the_same(
     which: tuple[str, bool], data: st.DataObject, reply: str, verdicts: list[str], stop: Any
 ) -> None:
@@ -63,6 +64,25 @@ def test_any_reply_has_a_score_within_bounds_and_always_the_same(
         assert score.outcome == {1.0: "right", 0.0: "wrong"}.get(score.value, "partly")
     if question.kind == "span" and score.parts:
         assert score.value == (score.parts["exact"] + score.parts["f1"]) / 2
+
+
+AWKWARD = ("{question}", "{options}", "{0}", "{", "{{answer}}", "%s", "$\\frac{a}{b}$", "a\\nb", "<b>", "\\",
+           "(A) A\n(B) B", "f'{x!r:>{width}}'", "题目：{question}")  # fmt: skip
+TEXTS = (st.sampled_from(AWKWARD) | st.text(min_size=1)).filter(str.strip)
+
+
+@given(
+    st.sampled_from(["csbench", "cmmlu", "clrbench", "infibench"]), st.data(), TEXTS, st.sampled_from(["chat", "base"])
+)
+def test_whatever_a_question_holds_is_asked_verbatim(name: str, data: st.DataObject, text: str, form: Any) -> None:
+    question = data.draw(st.sampled_from(kinds(name)))
+    options = tuple(data.draw(TEXTS) for _ in question.options)
+    exam = opened(name, form=form, shots=int(name != "infibench"))
+    request = exam.request(replace(question, text=text, options=options), 3, Sampling(seed=5))
+    assert isinstance(request, Generate)
+    prompt = request.prompt if isinstance(request.prompt, str) else request.prompt[-1].content
+    assert all(part in prompt for part in (text, *options))
+    assert (request.question, request.sample, request.sampling.seed) == (question.id, 3, 5)
 
 
 def test_an_outage_and_a_question_without_gold_have_no_score_and_silence_is_told_apart() -> None:

@@ -71,6 +71,7 @@ def graded_by(grading: str) -> str:
     ("grading as a list", "- keywords: [a]", 5, "a list where a mapping belongs"),
     ("the same key twice", "keywords: [a]\nkeywords: [b]", 6, "already, in line 5"),
     ("an unquoted bracket", "keywords:\n  - text: [blank]", 6, "needs quotes"),
+    ("a mapping for a text", "keywords:\n  - text: {a: b}", 6, "a mapping where a text belongs"),
     ("a comment for a text", "keywords:\n  - text: #main", 6, "is empty"),
     ("null for a text", "keywords:\n  - null", 6, "is null"),
     # --- values ---

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.handmade import opened
 from benchmarks.handmade_syneval import exam, write
 from rows import each_row, tabled
 from viva.benchmarks.syneval.facts import Item
@@ -140,3 +141,17 @@ def test_what_stands_behind_the_quote_is_part_of_one_line(text: str) -> None:
 )
 def test_the_phrase_that_a_question_shows(question: str, shown: str) -> None:
     assert shown_phrase(question) == shown
+
+
+DRESSES = (
+    "{0}", "{0}.", "“{0}”", '"{0}"', "**{0}**", "Answer: {0}", "Answer: The answer is “{0}”", "The answer is “{0}”.",
+    "It is “{0}”.", "“{0}”, because it is so.", "{0}”.", "“{0}” is the answer.", "<answer>{0}</answer>",
+)  # fmt: skip
+
+
+def test_gold_phrases_of_the_sample_are_read_in_every_dress() -> None:
+    sat = opened("syneval")
+    asked = [question for question in sat.questions() if question.kind == "span"][::5]
+    said = [(one, dress.format(one.answer)) for one in asked for dress in DRESSES]
+    missed = [reply for one, reply in said if sat.score(one, Response(text=reply)).value != 1.0]
+    assert len(missed) <= 0.005 * len(said), missed

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchmarks.handmade import cmmlu, csbench, record, rows
 from benchmarks.test_card_layouts import written
@@ -66,6 +68,17 @@ def test_what_is_changed_is_shown_and_asked(tmp_path: Path) -> None:
     assert "\u202e" not in again
     assert (parse_toml(again)["lead"], parse_toml(again)["breaks"]) == ('So\u202e, "C:\\x": ', {"lead": ""})
     assert json.loads(show("cmmlu", "--prompt", "--json", "--prompts", str(file)))[0]["content"].endswith('"C:\\x": ')
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(['"""', '"', "\\", "\r\n", "a\n\n", "\x7f"])
+KEYS = TEXTS.filter(lambda key: "\n" not in key)
+
+
+@given(st.recursive(st.dictionaries(KEYS, TEXTS), lambda below: st.dictionaries(st.text('ab-_.é "'), TEXTS | below)))
+def test_any_texts_are_read_back(data: dict[str, Any]) -> None:
+    lines = "\n".join(toml_lines(data))
+    assert parse_toml(lines) == data
+    assert not set(lines) & {"\x1b", "\x7f", "\r", "\u202e"}
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,11 @@ def test_the_first_signal_finishes_what_is_in_flight_and_says_how_to_go_on(
     assert len(server.answered()) == asked == len(viva.answered()) == len(viva.entries())
     assert ended.overall["n"] == SAMPLE
     assert ended.overall["outcomes"]["not asked"] == SAMPLE - asked
+    assert "go on with: viva resume run" in ended.err.splitlines()[-1]
+    assert ended.err.count("viva resume") == 1
+    printed = viva("score", "run").exits(3).out
+    assert len([line for line in printed.splitlines() if line.startswith("cmmlu-zh ")]) == 1, "a line a model"
+    assert "By subject" not in printed, "of a part it would mislead"
 
     server.control(latency=0.0)
     assert viva.resume().code == 0

@@ -11,13 +11,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
 
 from benchmarks.handmade import csbench, opened, record
 from cli.collected import dangerous, refused, write_jsonl
 from judging.attacks import attacks, woven
 from judging.reading import Sheet, read, visible
 from judging.serving import Body, JudgeServer
-from judging.test_attacks import HALF
+from judging.test_attacks import EVIL, HALF
 from rows import tabled
 from servers.fixtures import QUIET, Ended, Viva, wait_until
 from viva.api.examining import UnansweredWarning
@@ -125,6 +126,15 @@ def test_a_program_gets_what_the_command_prints(
     assert capfd.readouterr() == ("", "")
     assert json.loads(found.to_json()) == errors(viva, server, "all-13").report
     assert (sum(server.asked.values()), found.chart() is None) == (WRONG, False)
+
+
+def test_other_formats_are_labelled_only_on_request(viva: Viva, server: Labelling) -> None:
+    data = csbench(viva.folder / "data", "en", [record(1), record(2, "True", Format="Assertion")])
+    answers = write_jsonl(viva.folder / "a.jsonl", [{"question": "1", "text": "B"}, {"question": "2", "text": "False"}])
+    viva("run", "csbench", "--data", data, "--model", f"replay/{answers}", "--run", "run", *QUIET).exits()
+    assert counts(errors(viva, server, "all-1"))["K1"] == 1
+    both = tuple(part for name in ("Multiple-choice", "Assertion") for part in ("--question-format", name))
+    assert counts(errors(viva, server, "all-1", more=both))["K1"] == 2
 
 
 def test_killed_in_the_middle_it_goes_on_and_asks_nobody_twice(viva: Viva, server: Labelling) -> None:
@@ -279,6 +289,12 @@ def test_no_attack_gets_a_label_or_loses_one(most: int) -> None:
             for target in targets()[:2] if "fill" in attack else targets()[:most]:
                 kind = "R" if target.tags["tag"] == "Reasoning" else "K"
                 hold(target, as_labels(woven(attack, target), kind))
+
+
+@given(EVIL)
+def test_whatever_is_answered_fences_and_labels_hold(text: str) -> None:
+    for target in targets()[:2]:
+        hold(target, as_labels(text, "K"))
 
 
 def test_the_attacks_do_order_labels_here() -> None:

@@ -181,7 +181,10 @@ def test_two_models_and_a_tag(llama: Path, bare: Path) -> None:
     assert len(table) == 12 + 2
     assert table[2]["tag"] == "'=1+1"
     assert float(table[0]["per_token"]) == pytest.approx(content["rows"][0]["per_token"], rel=1e-5)
-    assert (table[-1]["against"], rows_of(content, "Sets beside each other")[-1]["common"]) == ("u", 1)
+    beside = rows_of(content, "Sets beside each other")[-1]
+    assert (table[-1]["set"], table[-1]["against"], beside["common"]) == ("s", "u", 1)
+    of_set = {row["set"]: row["per_token"] for row in content["rows"] if not row["tag"] and not row["against"]}
+    assert (beside["ratio"] < 1) == (of_set["s"] < of_set["u"]), "the first by the other"
     assert float(table[-1]["auc"]) == content["rows"][-1]["auc"]
     assert any("s, u: 1 texts stand in both" in note for note in content["notes"])
     shown = perplexity(*both)

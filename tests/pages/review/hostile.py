@@ -15,7 +15,8 @@ def hostile(text: str) -> Item:
     opinions = {text: 0.5, "b" + text: 1.0}
     drafts = (replace(draft, value=0.5, decided="judge", reasons=text, opinions=opinions) for draft in made.drafts)
     about = dict.fromkeys((*made.about,), text)
-    return replace(made, key=item_key(*[text] * 3, 0, text), about=about, drafts=(*drafts,), disagreement=0.5)
+    key = item_key(*[text] * 3, 0, text)
+    return replace(made, key=key, about=about, drafts=(*drafts,), disagreement=0.5, thought=text)
 
 
 HOSTILE = tuple(hostile(text) for text in TEXTS.values())
