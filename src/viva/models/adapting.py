@@ -149,15 +149,16 @@ class Adapting:
         """Return a parameter's treatment; "" where it is sent unchanged."""
         return self.known.parameters.get(name, "")
 
-    def refused(self, names: Iterable[str], words: str, tried: Tried) -> Tried:
+    def refused(self, names: Iterable[str], words: str, sent: Mapping[str, str], tried: Tried) -> Tried:
         """Return the parameters to try without after a refusal with these `words`, about `names`: those tried, and one
         more.
 
+        `sent`: the treatments of the refused request: others that were sent with it may have taught new ones since.
         Raises ModelError, a fatal one, where the user wants nothing adapted. Empty where nothing is left to try.
         """
         for name in names:
             how = _HOW.get(name, LEFT_OUT)
-            before = tried[name][0] if name in tried else self.becomes(name)
+            before = sent.get(name, "")
             if before == RENAMED:
                 how = LEFT_OUT
             if before != how:

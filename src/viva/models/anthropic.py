@@ -396,7 +396,7 @@ class AnthropicModel(ApiModel):
         if self._most(words):
             return True
         names = ["stop" if name == "stop_sequences" else name for name in named(words.encode(), _DROPPABLE, "")]
-        self.adapting.keep(self.adapting.refused(names, words, {}))
+        self.adapting.keep(self.adapting.refused(names, words, self.adapting.known.parameters, {}))
         return any(map(self.adapting.becomes, names))
 
     def _params(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> dict[str, Any]:

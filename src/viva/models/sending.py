@@ -252,11 +252,12 @@ async def adapted(adapting: Adapting, attempt: Callable[[Mapping[str, str]], Awa
     """
     tried: Tried = {}
     while True:
-        result = await attempt(adapting.known.parameters | {name: how for name, (how, _) in tried.items()})
+        sent = adapting.known.parameters | {name: how for name, (how, _) in tried.items()}
+        result = await attempt(sent)
         if not isinstance(result, Refusal):
             adapting.keep(tried)
             return result
-        tried = adapting.refused(result.names, result.error.message, tried)
+        tried = adapting.refused(result.names, result.error.message, sent, tried)
         if not tried:
             raise result.error
 
@@ -319,7 +320,7 @@ def leave_out(adapting: Adapting, name: str, why: str) -> None:
     Raises ModelError if the user wants nothing left out.
     """
     if not adapting.becomes(name):
-        adapting.keep(adapting.refused([name], why, {}))
+        adapting.keep(adapting.refused([name], why, {}, {}))
 
 
 def chat_turns(request: Generate, parameters: Mapping[str, str], api: str) -> tuple[str | None, list[Message]]:
