@@ -12,7 +12,7 @@ import pytest
 
 from models.asking import ADDRESSES, CHAT, KEY, KEYS, answer, ask, lead_vendors_to, of_each_vendor, refusal, request
 from rows import tabled, tables_beside
-from servers.fixtures import QUIET, LocalServer, Serve, Viva, wait_until
+from servers.fixtures import QUIET, LocalServer, Serve, Viva
 from viva.contracts import Adaptation, Model
 from viva.errors import VivaError
 from viva.providers import Endpoint, RequestOptions, connect
@@ -125,8 +125,7 @@ def test_models_are_asked_as_each_of_them_is(vendor: str, rows: list[Row], put: 
             assert (reply.text, reply.stop_reason) == ("A", "stop")
             shown = re.search("'summar|include_thoughts|enabled|adaptive", str(body))
             assert reply.reasoning.startswith("At first") == bool(shown)
-            wait_until(server.quiet, "the log of the last reply")
-            thought = sum(event["thinking"] for event in server.events("answered")[before:])
+            thought = sum(event["thinking"] for event in server.answered()[before:])
             assert (reply.usage.reasoning or 0, reply.usage.output) == (thought, thought + 1)
             assert bool(thought) == bool(known.reasons) == (limit >= ROOM)
 

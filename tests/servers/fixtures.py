@@ -67,10 +67,6 @@ class LocalServer:
         found = [json.loads(line) for line in whole.splitlines()]
         return [event for event in found if not kinds or event["event"] in kinds]
 
-    def quiet(self) -> bool:
-        """Whether the end of every request is in the log: it is written when the reply has been sent."""
-        return len(self.events("asked")) == len(self.events("answered", "refused", "told", "cut"))
-
     @property
     def bodies(self) -> list[dict[str, Any]]:
         """The bodies of all requests that have one."""
