@@ -122,6 +122,7 @@ def test_models_are_chosen_and_drawn_side_by_side(visit: Visit) -> None:
 def test_a_model_is_opened_and_its_neighbours(visit: Visit) -> None:
     page = visit("index.html")
     page.get_by_role("link", name="CS-Bench", exact=True).first.click()
+    page.get_by_role("heading", level=1, name="CS-Bench").wait_for()
     first, second = names(page)[:2]
     page.locator("#t1").get_by_role("link", name=first).click()
     assert page.get_by_role("heading", level=1).inner_text() == first
