@@ -28,11 +28,11 @@ def asked(viva: Viva, of: int, *arguments: object) -> list[Ended]:
     ]
 
 
-def asked_here(folder: Path, of: int, *numbers: int, limit: int | None = None) -> None:
-    """The same of baseline/random on CMMLU, without a process for each."""
+def asked_here(folder: Path, of: int, *numbers: int, limit: int, model: str = "baseline/random") -> None:
+    """The same of a model, or of several, on CMMLU, without a process for each."""
     for number in numbers or range(1, of + 1):
         shard = f"{number}/{of}"
-        library.run("cmmlu", model="baseline/random", limit=limit, shard=shard, run=folder / "runs" / str(number))
+        library.run("cmmlu", model=model.split(), limit=limit, shard=shard, run=folder / "runs" / str(number))
 
 
 def left_behind(viva: Viva, *known: str) -> list[str]:
@@ -87,17 +87,18 @@ def test_the_tables_of_a_shard_say_what_they_are_of(viva: Viva) -> None:
 
 
 def test_missing_shards_are_named_and_the_merged_run_asks_for_them(viva: Viva) -> None:
-    asked_here(viva.folder, 7, 2, 5, 6, limit=30)
+    two = "baseline/random baseline/first"
+    asked_here(viva.folder, 7, 2, 5, 6, limit=30, model=two)
     viva("merge", *(f"runs/{number}" for number in (6, 5, 2)), "--out", "merged").exits(
-        3, "of 7 shards these are missing: 1, 3-4, 7", "17 answers are not there; ask for them with: viva resume merged"
+        3, "of 7 shards these are missing: 1, 3-4, 7", "34 answers are not there; ask for them with: viva resume merged"
     )
-    whole = library.run("cmmlu", model="baseline/random", limit=30, run=viva.folder / "whole")
+    whole = library.run("cmmlu", model=two.split(), limit=30, run=viva.folder / "whole")
     assert library.resume(viva.folder / "merged").report.results == whole.report.results
-    asked_here(viva.folder, 7, 1, 3, 4, 7, limit=30)
-    library.run("cmmlu", model="baseline/random", limit=30, shard="1/7", run=viva.folder / "runs" / "twice")
+    asked_here(viva.folder, 7, 1, 3, 4, 7, limit=30, model=two)
+    library.run("cmmlu", model=two.split(), limit=30, shard="1/7", run=viva.folder / "runs" / "twice")
     everything = viva("merge", "runs", "--out", "everything", "--tables")
     assert (everything.code, everything.out) == (0, f"{whole.table()!r}\n")
-    assert "5 answers were there twice" in everything.err
+    assert "10 answers were there twice" in everything.err
 
 
 def test_shards_that_asked_at_addresses_of_their_own(viva: Viva, serve: Serve) -> None:
