@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from sandbox.conftest import Run, assert_verdicts, request
 from viva.errors import VivaError
 from viva.sandbox import prepared
 from viva.sandbox.languagetables import Preparation, languages
@@ -81,3 +82,27 @@ def test_the_archive_of_the_compiler_is_read_by_every_run_from_its_beginning(
     for _ in range(2):
         with os.fdopen(os.open(f"/proc/self/fd/{archive}", os.O_RDONLY), "rb") as file:
             assert len(file.read()) > 1 << 20
+
+
+LOADS = """
+declare var require: any;
+const { Script } = require('vm');
+const { readFileSync } = require('fs');
+const path = require.resolve('typescript');
+const text = require('module').wrap(readFileSync(path, 'utf8'));
+const { cachedDataRejected } = new Script(text, { filename: path, cachedData: readFileSync('/viva/typescript.cache') });
+"""
+
+
+@pytest.mark.slow
+def test_typescripts_compiler_is_taken_as_v8_made_it_and_no_program_writes_or_chooses_that(run: Run) -> None:
+    changes = "require('fs').writeFileSync('/viva/typescript.cache', '')"
+    nothing = "throw Error('no test of mine')\nmodule.exports = { transpileModule: () => ({ outputText: '' }) }"
+    plants = (("typescript.cache", "no cache"), ("typescript.js", nothing), ("package.json", '{"main": "typescript.js"}'))
+    planted = request("ts", "const one: number = 1;", "if (one !== 1) throw 1", files=plants)
+    assert_verdicts(
+        run,
+        (request("ts", LOADS, "if (cachedDataRejected !== false) throw cachedDataRejected"), "passed", "separate", ""),
+        (request("ts", f"declare var require: any;\n{changes}", "throw 1"), "failed", "", "EROFS"),
+        (planted, "passed", "separate", ""),
+    )

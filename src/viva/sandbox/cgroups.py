@@ -68,11 +68,9 @@ def children(pid: int) -> list[int]:
 
 def tree(root: int) -> list[int]:
     """Return the process and all its descendants; those that end meanwhile are left out."""
-    pids, queue = [], [root]
-    while queue:
-        pid = queue.pop()
-        pids.append(pid)
-        queue += children(pid)
+    pids = [root]
+    for pid in pids:  # and those that are added meanwhile
+        pids += children(pid)
     return pids
 
 
@@ -97,8 +95,7 @@ def footprint(roots: Sequence[int], *, memory_limit: int) -> Footprint:
             count += int(fields[17])
             resident[pid] = int(fields[21]) * _PAGE + _bytes(pid, "status", b"VmPTE:")
             runnable = runnable or fields[0] == b"R"
-            tasks = [str(pid)] if fields[17] == b"1" else _tasks(pid)
-            for task in tasks:
+            for task in [str(pid)] if fields[17] == b"1" else _tasks(pid):
                 words = Path(f"/proc/{pid}/task/{task}/schedstat").read_bytes().split()
                 waited[int(task)] = int(words[1]) / 1e9
     if sum(resident.values()) > memory_limit and len(resident) > 1:
@@ -106,8 +103,7 @@ def footprint(roots: Sequence[int], *, memory_limit: int) -> Footprint:
             with suppress(OSError, ValueError, IndexError):
                 fair = _bytes(pid, "smaps_rollup", b"Pss:")
                 resident[pid] = fair + _bytes(pid, "status", b"VmPTE:") if fair else size
-    memory = sum(resident.values())
-    return Footprint(count, memory, cpu, waited, runnable, tuple(sorted(resident, reverse=True)))
+    return Footprint(count, sum(resident.values()), cpu, waited, runnable, tuple(sorted(resident, reverse=True)))
 
 
 class Clock:

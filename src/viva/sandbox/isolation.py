@@ -150,9 +150,8 @@ def syscall_filter(language: str, machine: str = "") -> bytes:
     ]
     if arch["x32"]:
         program += [_instruction(_GREATER_EQUAL, arch["x32"], 0, 1), _ending("ENOSYS")]
-    rules = {
-        name: [_ending("")] for name in names if name in numbers
-    }  # older architectures have calls that newer ones lack
+    # older architectures have calls that newer ones lack
+    rules = {name: [_ending("")] for name in names if name in numbers}
     for name, rule in table["looked_into"].items():
         values = rule["values"]
         tests = [_instruction(_TESTS[rule["test"]], value, len(values) - number) for number, value in enumerate(values)]

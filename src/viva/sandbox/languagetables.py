@@ -159,10 +159,10 @@ def missing_parts(name: str) -> tuple[str, ...]:
     row = languages()[name]
     gone = [need for need in row.needs if not Path(need).exists()]
     folder = package_folder()
-    for package in row.node_packages:
-        index = package.rfind("@")
-        if folder is None or not (folder / "node_modules" / package[:index]).is_dir():
-            gone.append(package[:index])
+    for wanted in row.node_packages:
+        package, _, _ = wanted.rpartition("@")
+        if folder is None or not (folder / "node_modules" / package).is_dir():
+            gone.append(package)
     return tuple(gone)
 
 

@@ -2,7 +2,7 @@
 
 They are Viva's own text, hence compiled outside of any sandbox, under a name that is as long as the one-time name of a
 run: that then takes its place in the bytes. Class files and object files keep their lengths by that, and all else. An
-archive (Java: of the classes that its compiler itself consists of) has no such name and is the same for all.
+archive (of the classes of Java's compiler, of what V8 makes of TypeScript's) has no such name and is the same for all.
 
 The results are kept in the user's cache with a hash: a Java machine crashes on a truncated archive.
 """
@@ -22,7 +22,7 @@ import msgspec
 
 from viva.errors import VivaError
 from viva.files import UNREADABLE, cache_folder, read_regular, write_whole
-from viva.sandbox.languagetables import Preparation, harness_file
+from viva.sandbox.languagetables import Preparation, harness_file, package_folder
 from viva.sandbox.launch import in_memory
 
 _PLACEHOLDER = "v" + 24 * "0"
@@ -56,35 +56,40 @@ def _prepared(encoded: bytes) -> Prepared:
         name.replace("{entry}", _PLACEHOLDER): harness_file(source).replace("{entry}", _PLACEHOLDER)
         for name, source in preparation.sources.items()
     }
-    compiler = Path(preparation.compile[0]).resolve()
-    identity = (str(compiler), compiler.stat().st_mtime_ns, preparation.compile, sorted(sources.items()))
-    path = cache_folder() / f"harness-{hashlib.sha256(repr(identity).encode()).hexdigest()[:32]}"
+    folder = str(package_folder())
+    command = [word.replace("{entry}", _PLACEHOLDER).replace("{packages}", folder) for word in preparation.compile]
+    read = [_digest(Path(word).read_bytes()) for word in command[1:] if word.startswith("/")]
+    identity = (Path(command[0]).stat().st_mtime_ns, command, read, sorted(sources.items()))
+    path = cache_folder() / f"harness-{_digest(repr(identity).encode())[:32].decode()}"
     made = _kept(path)
     if made is None:
-        made = _compiled(preparation, sources)
+        made = _compiled(command, sources)
         content = msgspec.msgpack.encode(made)
         with suppress(OSError):  # where nothing can be kept, every process compiles for itself
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, hashlib.sha256(content).hexdigest().encode() + content)
+            write_whole(path, _digest(content) + content)
     named = {name: text for name, text in made.items() if _PLACEHOLDER in name}
     return Prepared(named, {name: in_memory(text) for name, text in made.items() if name not in named})
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()
 
 
 def _kept(path: Path) -> dict[str, bytes] | None:
     """Return the cached results; None where they are missing or damaged."""
     with suppress(OSError, *UNREADABLE):
         content = read_regular(path, _MOST)
-        if hashlib.sha256(content[_DIGEST:]).hexdigest().encode() == content[:_DIGEST]:
+        if _digest(content[_DIGEST:]) == content[:_DIGEST]:
             return msgspec.msgpack.decode(content[_DIGEST:], type=dict[str, bytes])
     return None
 
 
-def _compiled(preparation: Preparation, sources: Mapping[str, str]) -> dict[str, bytes]:
+def _compiled(command: list[str], sources: Mapping[str, str]) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory(prefix="viva-harness-") as name:
         folder = Path(name)
         for source, text in sources.items():
             (folder / source).write_text(text, encoding="utf-8")
-        command = [word.replace("{entry}", _PLACEHOLDER) for word in preparation.compile]
         environment = {"PATH": "/usr/bin:/bin", "HOME": name, "TMPDIR": name, "LANG": "C.UTF-8"}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)  # noqa: S603
         if done.returncode != 0:

@@ -24,9 +24,8 @@ class RemoteSandbox:
     """Sandbox that runs programs one after the other, all on one event loop."""
 
     def __init__(self, place: int, unsafe_host_execution: bool) -> None:
-        self._sandbox = Sandbox(
-            jobs=1, unsafe_host_execution=unsafe_host_execution, first_slot=2 * (place % SLOTS)
-        )  # a slot for programs, and one for the warm interpreter
+        slot = 2 * (place % SLOTS)  # for programs; the next is the warm interpreter's
+        self._sandbox = Sandbox(jobs=1, unsafe_host_execution=unsafe_host_execution, first_slot=slot)
         self._loop = asyncio.new_event_loop()
 
     def report(self) -> dict[str, tuple[tuple[str, ...], str]]:

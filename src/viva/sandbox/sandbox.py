@@ -56,11 +56,8 @@ class Sandbox:
         if not name:
             return not_there(language)
         gone = missing_parts(name)
-        return (
-            f"no toolchain for {name}: {', '.join(gone)} missing; install with: {install_command((name,))}"
-            if gone
-            else ""
-        )
+        missing = f"no toolchain for {name}: {', '.join(gone)} missing; install with: "
+        return missing + install_command((name,)) if gone else ""
 
     async def run(self, request: Execute) -> Execution:
         """Compile and run one program. Raises DataError for a request that makes no sense, VivaError when isolation

@@ -46,9 +46,7 @@ def _python(test: str) -> str:
     if len(test) > MOST:
         return "the test is too long"
     tree = parse(test)
-    if tree is None:
-        return "the test does not parse"
-    return next(_reasons(tree), "")
+    return "the test does not parse" if tree is None else next(_reasons(tree), "")
 
 
 def _reasons(tree: ast.Module) -> Iterator[str]:
@@ -83,10 +81,7 @@ def _of_node(node: ast.AST, own: set[str | None]) -> Iterator[str]:
             if name in words.attributes:
                 yield f"it uses .{name}"
             owner = value.id if isinstance(value, ast.Name) and not isinstance(ctx, ast.Load) else ""
-            if owner in ("sys", "builtins") and name not in (
-                "stdout",
-                "stderr",
-            ):  # the test sets it for the program
+            if owner in ("sys", "builtins") and name not in ("stdout", "stderr"):  # set for the program
                 yield f"it sets {owner}.{name}"
         case ast.Constant(str(text)) if text.startswith("__") and text in words.attributes | words.names:
             yield f"it speaks of {text}"

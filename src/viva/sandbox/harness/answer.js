@@ -245,12 +245,9 @@
         serve();
     });
 
-    const typescript = process.argv.includes('typescript') && require('typescript');
+    const typescript = process.argv.includes('typescript');
     let program = fs.readFileSync(typescript ? 'main.ts' : 'main.js', 'utf8');
-    if (typescript) {
-        const compilerOptions = { target: 'ES2022', module: 'CommonJS', esModuleInterop: true };
-        program = typescript.transpileModule(program, { compilerOptions }).outputText;
-    }
+    if (typescript) program = require('./typescript.js').transpiled(program);
     vm.compileFunction(program, parameters, { filename: 'main.js' });  // a syntax error is the program's own
     const text = `(function(${parameters}){${program}\n;return function(){return eval(arguments[0])}})`;
     const body = new vm.Script(text, { filename: 'main.js' }).runInThisContext();

@@ -54,13 +54,10 @@
     }
 
     if (process.argv.includes('typescript')) {
-        const typescript = require('typescript');
+        const typescript = require('./typescript.js');
         const mark = 'viva ' + crypto.randomBytes(16).toString('hex');
         const transpiled = (first, noEmitHelpers) => {
-            const { outputText } = typescript.transpileModule(`${first}\n;"${mark}";\n${test}\n`, {
-                compilerOptions: { target: 'ES2022', module: 'CommonJS', esModuleInterop: true, noEmitHelpers },
-            });
-            const parts = outputText.split(`"${mark}";`);
+            const parts = typescript.transpiled(`${first}\n;"${mark}";\n${test}\n`, { noEmitHelpers }).split(`"${mark}";`);
             if (parts.length !== 2) complain('the program does not parse on its own');
             return parts;
         };

@@ -1,7 +1,5 @@
 'use strict';
 // As published: main.ts to main.js with the compiler's defaults, type errors ignored.
 const fs = require('fs');
-const typescript = require('typescript');
-const compilerOptions = { target: 'ES5', module: 'CommonJS' };
-const { outputText } = typescript.transpileModule(fs.readFileSync('main.ts', 'utf8'), { compilerOptions });
-fs.writeFileSync('main.js', outputText);
+const text = fs.readFileSync('main.ts', 'utf8');
+fs.writeFileSync('main.js', require('./typescript.js').transpiled(text, { target: 'ES5', esModuleInterop: undefined }));
