@@ -115,22 +115,7 @@ def test_a_better_answer_or_rationale_is_never_worth_less(a: float, r: float) ->
     assert combine(1, r) == r
 
 
-# Who decides
-
-
-@each_row(  # more of it in scorers/test_deciding.py
-    ({}, None, None),
-    ({"alike": {RATIONALE: 0.90}}, 1.0, "similarity"),
-    ({"alike": {ANSWER: 0.99}}, None, None),
-    ({"rationale": ["2"]}, None, None),
-    ({"answer": ["1"]}, None, None),
-    ({"marks": [Mark("ada", RATIONALE, 1.0), Mark("bob", RATIONALE, 0.5)], "rationale": ["0"]}, 0.75, "expert"),
-)
-def test_expert_beats_judge_beats_similarity(given_: object, r: float | None, by: str | None) -> None:
-    score = clr().score(a_choice(), reply(WHY, right(a_choice())), evidence(**given_))
-    assert (score.parts.get(Q_R), score.decided.get(RATIONALE), score.value) == (r, by, r)
-    assert score.outcome == ("ungraded" if r is None else "right" if r == 1 else "partly")
-    assert score.parts[Q_A] == 1.0, "the answer is graded, whatever the rationale waits for"
+# Who decides: more of it in scorers/test_deciding.py
 
 
 @each_row(*KINDS)

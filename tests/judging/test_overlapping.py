@@ -100,7 +100,7 @@ def test_answers_do_not_run_far_ahead_of_a_judge_that_says_nothing(viva: Viva, j
         going = viva.start(*judged(data, examinee.url, judges.url, "--concurrency", 8))
         wait_until(lambda: lines(viva, "responses") >= FIRST, "as many answers as may wait")
         with pytest.raises(AssertionError, match="waited"):
-            wait_until(lambda: lines(viva, "responses") > FIRST + 40, "more answers, which must not come", 1.0)
+            wait_until(lambda: lines(viva, "responses") > FIRST + 40, "more answers, which must not come", 0.4)
         going.signal(signal.SIGINT)
         judges.release()
         assert going.ended().code == 130
