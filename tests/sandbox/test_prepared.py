@@ -98,7 +98,11 @@ const { cachedDataRejected } = new Script(text, { filename: path, cachedData: re
 def test_typescripts_compiler_is_taken_as_v8_made_it_and_no_program_writes_or_chooses_that(run: Run) -> None:
     changes = "require('fs').writeFileSync('/viva/typescript.cache', '')"
     nothing = "throw Error('no test of mine')\nmodule.exports = { transpileModule: () => ({ outputText: '' }) }"
-    plants = (("typescript.cache", "no cache"), ("typescript.js", nothing), ("package.json", '{"main": "typescript.js"}'))
+    plants = (
+        ("typescript.cache", "no cache"),
+        ("typescript.js", nothing),
+        ("package.json", '{"main": "typescript.js"}'),
+    )
     planted = request("ts", "const one: number = 1;", "if (one !== 1) throw 1", files=plants)
     assert_verdicts(
         run,
