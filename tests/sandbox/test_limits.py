@@ -1,12 +1,11 @@
 """Limits and endings of runs, which leave nothing behind."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
 from rows import tabled, tables_beside
-from sandbox.conftest import opened, request, run_all
+from sandbox.conftest import request, run_all
 from viva.errors import DataError
 from viva.sandbox import NoIsolationError, Sandbox
 from viva.sandbox.launch import wall_seconds
@@ -40,16 +39,9 @@ def test_a_program_sees_neither_the_environment_nor_other_processes(monkeypatch:
 
 @pytest.mark.sandbox
 def test_a_file_name_that_leaves_the_folder_is_refused() -> None:
-    async def work(name: str) -> None:
-        sandbox = opened()
-        try:
-            with pytest.raises(DataError, match="plain file name"):
-                await sandbox.run(request("python", "", files=((name, ""),)))
-        finally:
-            await sandbox.close()
-
     for name in ("../a", "/etc/a", "", ".", "a/b"):
-        asyncio.run(work(name))
+        with pytest.raises(DataError, match="plain file name"):
+            run_all(request("python", "", files=((name, ""),)))
 
 
 @pytest.mark.sandbox

@@ -86,11 +86,9 @@ def test_the_archive_of_the_compiler_is_read_by_every_run_from_its_beginning(
 
 LOADS = """
 declare var require: any;
-const { Script } = require('vm');
 const { readFileSync } = require('fs');
-const path = require.resolve('typescript');
-const text = require('module').wrap(readFileSync(path, 'utf8'));
-const { cachedDataRejected } = new Script(text, { filename: path, cachedData: readFileSync('/viva/typescript.cache') });
+const text = require('module').wrap(readFileSync(require.resolve('typescript'), 'utf8'));
+const { cachedDataRejected } = new (require('vm').Script)(text, { cachedData: readFileSync('/viva/typescript.cache') });
 """
 
 

@@ -56,10 +56,7 @@ def test_the_reasons_name_who_decided_or_what_is_missing() -> None:
     assert decide(RATIONALE, replies=2).why == "no judge came to a decision"
     assert "0.8999 is below 0.9" in decide(RATIONALE, similarity=0.8999).why
     assert decide(RATIONALE, opinions={"a": (1.0, 0.0)}, panel="majority").why == "no majority of 2 verdicts"
-
-
-def test_a_panel_that_is_tied_is_not_overruled_by_similarity() -> None:
-    """Judges were heard and disagree: what is like the gold in words does not settle that."""
+    # judges were heard and disagree: what is like the gold in words does not settle that
     decision = decide(RATIONALE, opinions={"a": (0.0,), "b": (1.0,)}, replies=2, panel="majority", similarity=0.95)
     assert (decision.value, decision.by) == (None, None)
     assert decision.verdicts == (0.0, 1.0)

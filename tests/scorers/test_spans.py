@@ -124,10 +124,7 @@ def test_a_hostile_text_is_split_in_no_time(part: str):
 
 @pytest.mark.slow
 def test_published_texts_are_split_as_nltk_splits_them(published: Path, monkeypatch: pytest.MonkeyPatch):
-    """100,000 texts of all sets and replies: 100 characters of each, for rules look at neighbours and at the end.
-
-    Four are one line, in half of the time: it has the ends of the last, and neighbours of all.
-    """
+    """100,000 texts of all sets and replies, four a line, 100 characters of each: rules look at neighbours and ends."""
     monkeypatch.setattr("nltk.redos.DEFAULT_TIMEOUT", None)  # a third of the time
     texts = sorted({text[:100] for text in published_texts(published)})
     assert len(texts) >= 100_000
