@@ -250,6 +250,7 @@ def test_what_cannot_be_examined_is_refused(viva: Viva, server: Weak) -> None:
     assert not server.asked
 
 
+@pytest.mark.usefixtures("impatient")
 def test_what_lacks_a_verdict_is_said_with_its_reason(viva: Viva, server: Weak) -> None:
     examined(viva, server, judge="")
     asked = ("judge-bias", "run", "--answers", 5, "--judge-base-url", server.url, *QUIET)
@@ -287,6 +288,7 @@ def test_a_judge_that_contradicts_itself_is_said_to(viva: Viva, server: Weak) ->
     assert f"asked again about the same answer, it changes {share} % of its marks" in str(unsteady.report["notes"])
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_judge_that_nobody_reaches_names_the_option_of_this_command(viva: Viva, server: Weak) -> None:
     examined(viva, server, judge="")
     dead = ("--judge", "openai/x", "--judge-base-url", "http://127.0.0.1:9/v1")
