@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import random
 import statistics
 from collections.abc import Sequence
 from fractions import Fraction
@@ -53,18 +52,6 @@ def test_a_question_with_a_missing_answer_counts_however_good_its_known_ones_are
     nobody = cell(answers("a", [0.5, "error"]) + answers("b", [1.0, "ungraded"]), BEST)
     assert (nobody.mean, nobody.floor, nobody.ceiling) == (None, 0.75, 1.0), "no question has two answers"
     assert nobody.outcomes == {"error": 1, "ungraded": 1}
-
-
-@each_row("best@10", "pass@10")
-def test_answers_lost_at_random_move_no_number_by_much(attempts: str) -> None:
-    """Membership that depends on the outcome moved best@10 from 42 to 54 where 5 % of the answers were lost."""
-    dice = random.Random(7)
-    rates = [dice.betavariate(0.3, 3) for _ in range(300)]
-    scores = [[float(dice.random() < rate) for _ in range(10)] for rate in rates]
-    whole, holed = (suite_of([[s if dice.random() > lost else None for s in each] for each in scores], attempts)
-                    for lost in (0, 0.05))  # fmt: skip
-    assert holed.mean == pytest.approx(whole.mean, abs=0.02)
-    assert holed.floor <= min(holed.mean, whole.mean) <= max(holed.mean, whole.mean) <= holed.ceiling
 
 
 def test_what_cannot_be_read_is_never_the_best_and_points_below_zero_are_better_than_no_answer() -> None:

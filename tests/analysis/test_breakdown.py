@@ -55,38 +55,6 @@ def test_a_published_quarter_for_an_unparsed_reply_counts_in_the_mean() -> None:
     assert found.complete
 
 
-def test_the_bounds_of_a_macro_average_by_hand() -> None:
-    rows = [
-        row("law/0", "right", tags={"subject": "law"}),
-        row("law/1", "error", tags={"subject": "law"}),
-        row("arts/0", "unparsed", tags={"subject": "arts"}),
-        row("arts/1", "wrong", tags={"subject": "arts"}),
-    ]
-    found = cell(rows, MACRO)
-    assert found.mean == pytest.approx((1 + 0) / 2)
-    assert found.floor == pytest.approx((0.5 + 0) / 2)
-    assert found.ceiling == pytest.approx((1 + 0) / 2), "what cannot be read stays wrong"
-    lost = cell([*rows, row("maths/0", "error", tags={"subject": "maths"})], MACRO)
-    assert (lost.groups, lost.scored_groups) == (3, 2)
-    assert (lost.floor, lost.ceiling) == (pytest.approx((0.5 + 0 + 0) / 3), pytest.approx((1 + 0 + 1) / 3))
-
-
-def test_the_same_answers_give_the_same_number_to_the_last_digit() -> None:
-    rows = [
-        row(
-            f"{subject}/{n}",
-            "partly",
-            (7 * n + 3 * subject) % 10 / 10 + 0.05,
-            repeat=n % 2,
-            tags={"subject": f"s{subject}"},
-        )
-        for subject in range(9)
-        for n in range(4 + subject)
-    ]
-    for line in (Aggregate("micro"), MACRO):
-        assert len({repr(cell(rows, line)) for _ in range(20)}) == 1
-
-
 # Repeats
 
 

@@ -138,9 +138,6 @@ def test_any_rows_have_a_mean_within_its_interval_and_bounds(rows, line: Aggrega
             assert found.floor == pytest.approx(found.mean) == pytest.approx(found.ceiling)
 
 
-EXACT = Aggregate("exact", part="exact")
-
-
 def test_a_question_counts_as_often_as_it_is_listed() -> None:
     found = cell([row(1, "right", weight=3), row(2, "wrong"), row(3, "error", weight=2)])
     assert (found.n, found.mean) == (6, pytest.approx(3 / 4))
@@ -172,20 +169,6 @@ def test_a_weight_is_as_good_as_the_same_answer_again(rows: list[tuple[Outcome, 
         assert weighted.outcomes == listed.outcomes
         for name in ("n", "mean", "floor", "ceiling", "low", "high"):
             assert getattr(weighted, name) == pytest.approx(getattr(listed, name)), name
-
-
-def test_a_part_takes_the_place_of_the_value() -> None:
-    rows = [
-        row(1, "partly", 0.25, parts={"exact": 0.0, "f1": 0.5}),
-        row(2, "right", parts={"exact": 1.0, "f1": 1.0}),
-        row(3, "empty"),
-        row(4, "error"),
-    ]
-    assert cell(rows).mean == pytest.approx(1.25 / 3)
-    assert cell(rows, EXACT).mean == pytest.approx(1 / 3)
-    f1 = cell(rows, Aggregate("f1", part="f1"))
-    assert f1.mean == pytest.approx(1.5 / 3)
-    assert (f1.floor, f1.ceiling) == (pytest.approx(1.5 / 4), pytest.approx(2.5 / 4))
 
 
 def test_rows_of_earlier_versions_are_read_and_written_as_they_were() -> None:

@@ -114,19 +114,6 @@ def test_the_clustered_interval_by_hand() -> None:
     assert cell([row(n, "right", cluster="one") for n in range(9)]).low == cell([row(0, "right")]).low, "one, as 1"
 
 
-def test_questions_asked_once_get_wilsons_interval_and_poissons_limits_near_the_ends() -> None:
-    import scipy.stats
-
-    with table() as case:
-        for right, wrong in [(1, 0), (0, 1), (7, 5), (30, 0), (0, 30), (19, 37), (19, 1), (3, 97), (58, 10), (6, 6)]:
-            with case((right, wrong)):
-                rows = [row(number, "right" if number < right else "wrong") for number in range(right + wrong)]
-                n = right + wrong
-                theirs = scipy.stats.binomtest(right, n).proportion_ci(method="wilson")
-                expected = extended(right / n, n, theirs.low, theirs.high)
-                assert (cell(rows).low, cell(rows).high) == pytest.approx(expected, abs=1e-5)
-
-
 def grouped(groups: dict[str, list[float]], samples: int = 1) -> list[ScoreRow]:
     """Rows of several subjects, every answer `samples` times."""
     return [

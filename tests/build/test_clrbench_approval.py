@@ -415,7 +415,7 @@ def test_an_author_needs_no_model_but_an_approval(tmp_path: Path) -> None:
 
 def test_a_killed_draft_goes_on(tmp_path: Path, serve: Serve, viva: Viva) -> None:
     rows = [{**GOOD["OE"], "question": f"Why does number {n} wait?"} for n in range(24)]
-    project, server = make_project(tmp_path / "p", rows), serve(latency=0.05)
+    project, server = make_project(tmp_path / "p", rows), serve(latency=0.02)
     command = ("build", "clrbench", "draft", project, "--model", "openai/m", "--base-url", server.url,
                "--concurrency", "2", "--progress", "quiet")  # fmt: skip
     for mark, number in ((3, signal.SIGKILL), (9, signal.SIGINT)):

@@ -85,7 +85,7 @@ def test_wrong_use_is_one_sentence_and_leaves_nothing(viva: Viva) -> None:
     for (arguments, said), row in tabled(
         (["missing.mrg"], "there is no treebank missing.mrg"),
         (["own.mrg", "own.mrg"], "same treebank"),
-        (["words.txt"], "no tree could be read in words.txt"),
+        (["words.txt"], "no tree could be read in words.txt (words.txt:1: "),
         (["own.mrg", "--encoding", "utf-16"], "utf-16"),
         (["own.mrg", "--encoding", "klingon"], "klingon"),
         (["folder"], "no tree could be read in folder"),

@@ -112,17 +112,6 @@ def test_questions_of_several_languages_can_be_left_out() -> None:
     assert names == [SEVERAL, "html", "json", "python"]
 
 
-def test_the_tree_covers_the_papers_areas() -> None:
-    assert {area.name: area.share for area in bundled().areas} == {
-        "front-end": 25,
-        "back-end": 25,
-        "DS & ML": 25,
-        "mobile & desktop": 15,
-        "IT operations": 10,
-    }
-    assert {"json", "regex", "markdown", "yaml", "csv", "sql"} <= {one.name for one in bundled().excluded}
-
-
 AREA = 'areas = [{ name = "a", share = 100 }]\n'
 PYTHON = '[[languages]]\nname = "python"\narea = "a"\ntags = ["python"]\n'
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from build.generated import GOLDEN, asked, facts_and_items, gold, wrong
+from build.generated import GOLDEN, asked, facts_and_items
 from rows import each_row, table, tabled, tables_beside
 from viva.benchmarks.syneval.facts import Item
 from viva.build.treebank.findings import Reading
@@ -122,26 +122,6 @@ def test_a_choice_needs_three_wrong_phrases(text: str, point: str, offered: bool
     assert questions(text, True, point, "MC")
 
 
-@each_row(
-    ("GS", {"it", "they", "them", "he", "she", "him", "her", "i", "we"}),
-    ("MVP", {"will play", "say", "said", "think", "find", "found", "like", "liked", "love", "loved", "eat"}),
-)
-def test_as_published_fillers_make_up_what_a_sentence_lacks(point: str, fillers: set[str]) -> None:
-    offered = {option for item in drawn(SINGS, True, point, 60) for option in wrong(item)}
-    assert offered - {"none of the above"} <= fillers
-    assert offered
-
-
-@each_row(
-    ("of Rome", "the mayor", {"spoke"}, {"Rome", "the mayor of Rome"}),
-    ("with a glass", "spoke", {"the mayor", "Rome", "the mayor of Rome"}, {"a glass"}),
-)
-def test_attachment_offers_its_rival(slot: str, answer: str, rivals: set[str], never: set[str]) -> None:
-    choices = [item for item in drawn(HOSTED, False, "PPA", 60) if asked(item).slot == slot]
-    assert {gold(item) for item in choices} == {answer}
-    assert all(rivals & set(item.options) and not never & set(item.options) for item in choices)
-
-
 STATEMENTS = {  # statements about a sentence: knowledge point → published, default
     "GS": (4, 4),  # one fact: right and wrong, affirmed and denied
     "DO": (4, 4),
@@ -199,24 +179,6 @@ def test_trees_that_are_odd_lose_no_questions() -> None:
     alone = "(NP-PRD (NP (DT a) (NN dog)) (PP (IN with) (NP (DT a) (NN hat))))"
     assert questions(leaf, True, "CO", "MC")
     assert [item.answer for item in blank(alone, "ADJ")] == ["with a hat"]
-
-
-NAMES = "(S (NP-SBJ (DT The) (NN mayor)) (VP (VBD met) (NP (NP (NNP Ann) (NNP Lee)) (CC and) (NP (DT the) (NNP Fed)))))"
-
-
-def test_names_keep_their_capitals_and_a_sentences_first_word_none() -> None:
-    shown = {(point, item.answer) for point in ("GS", "DO", "MVP", "CO") for item in blank(NAMES, point)}
-    assert shown == {
-        ("GS", "the mayor"),
-        ("DO", "Ann Lee and the Fed"),
-        ("MVP", "met"),
-        ("CO", "Ann Lee"),
-        ("CO", "the Fed"),
-    }
-    stated = [item.question for item in questions(NAMES, False, "CO", "TF")]
-    assert any("“Ann Lee”" in question for question in stated)
-    assert not any("ann lee" in question for question in stated)
-    assert {"ann lee and the fed"} == {item.answer for item in questions(NAMES, True, "DO")}, "as published"
 
 
 def test_a_verb_that_leans_on_another_word_is_neither_shown_nor_asked_for() -> None:

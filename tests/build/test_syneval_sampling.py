@@ -113,17 +113,6 @@ def test_published_strata_are_knowledge_point_format_and_single_tag() -> None:
         assert set(chosen) <= strata[name]
 
 
-def test_published_exemplars_are_no_test_questions_and_fifty_a_pool() -> None:
-    found, items = drawn(treebank(), PUBLISHED)
-    asked = {place for _, place in found.test}
-    assert not asked & {place for _, place in found.exemplars}
-    pools = Counter(name for name, _ in found.exemplars)
-    assert max(pools.values()) == 50
-    assert len({place for _, place in found.exemplars}) == len(found.exemplars)
-    for name, place in found.exemplars:
-        assert name == f"{items[place].knowledge_point} {items[place].format}"
-
-
 def tagged(count: int, *tags: str) -> list[Item]:
     """Blanks about one knowledge point, all with these tags."""
     few = [item for item in treebank() if item.knowledge_point == "GS" and item.format == "FITB"][:count]

@@ -153,30 +153,6 @@ def test_estimates_are_unbiased_and_intervals_cover(part: int | None) -> None:
     assert 0.92 <= float(np.mean(means)) <= 1.0
 
 
-def test_one_seed_for_all_questions_is_no_independent_draw() -> None:
-    """A server that draws from a generator of the seed gives the first token of every question the same number: whether
-    the letter that it likes is drawn depends on the seed, for all questions at once."""
-    random = np.random.default_rng(41)
-    questions, seeds = 100, 8
-    covered: dict[str, list[bool]] = {"questions": [], "everything": [], "independent": []}
-    for _ in range(200):
-        chances = random.beta(4, 2, questions)[:, None]
-        shared = random.random((1, seeds)) < chances
-        own = random.random((questions, seeds)) < chances
-        found = [estimate(np.asarray(one, np.float64)[:, :, None], [(at,) for at in range(seeds)], ["seed"])
-                 for one in (shared, own)]  # fmt: skip
-        for name, low, high in (
-            ("questions", *found[0].interval(everything=False)),
-            ("everything", *found[0].interval()),
-            ("independent", *found[1].interval(everything=False)),
-        ):
-            covered[name].append(low <= 4 / 6 <= high)
-    held = {name: float(np.mean(one)) for name, one in covered.items()}
-    assert held["questions"] < 0.6
-    assert held["everything"] >= 0.92
-    assert held["independent"] >= 0.92
-
-
 def test_shares_are_of_the_error_that_is_reported() -> None:
     """A letter's preference makes the question's own component negative; under all orders it leaves no error."""
     always = np.zeros((96, 4, 1))
@@ -198,17 +174,6 @@ def test_shares_are_of_the_error_that_is_reported() -> None:
         assert shares["order"] == (pytest.approx(order.in_mean / found.error**2) if moved else None)
         assert math.isclose(found.error_with(96, 4), found.error if moved else found.questions_error)
         assert found.error_with(96, 8) > 0.7 * found.questions_error
-
-
-def test_factors_that_differ_less_than_their_combinations_are_not_said_to_be_nothing() -> None:
-    random = np.random.default_rng(4)
-    cells = [*factorial([4, 4])]
-    swing = np.array([[1, -1, -1, 1], [-1, 1, -1, 1], [-1, 1, 1, -1], [1, -1, 1, -1]]).reshape(1, 16, 1)
-    values = 0.5 + 0.25 * swing + random.normal(0, 0.4, (96, 16, 1))
-    found = {one.name: one for one in estimate(values, cells, NAMES).components}
-    for name in NAMES:
-        assert found[name].variance < 0
-        assert (found[name].low, found[name].high > found[CELL].variance) == (0.0, True), name
 
 
 def test_factors_that_always_change_together_are_refused() -> None:

@@ -26,6 +26,7 @@ def test_a_command_that_needs_an_extra_names_it(tmp_path: Path) -> None:
             assert done.err.splitlines()[-1].startswith(said)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_server_that_is_not_there_is_named(viva: Viva) -> None:
     url = f"http://127.0.0.1:{closed_port()}/v1"
     (viva.folder / "texts.jsonl").write_text(json.dumps({"text": "some words"}))

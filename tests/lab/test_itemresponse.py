@@ -13,7 +13,6 @@ from rows import each_row
 from viva.errors import DataError
 from viva.lab.items.quadrature import State, Work, derivatives, posterior_of
 from viva.lab.items.response import SPREAD, Fitted, Floats, Logistic, fit
-from within import within
 
 GRID = np.linspace(-8, 8, 1601)
 
@@ -115,15 +114,6 @@ def test_a_question_with_a_wrong_gold_answer_is_erratic() -> None:
     assert found.converged
     assert found.items.infit.argmax() == best
     assert found.items.surprise[best] > 3
-
-
-@pytest.mark.slow
-def test_fifty_models_on_two_thousand_questions_take_seconds() -> None:
-    made = world(50, 2000, 1)  # on 10,000 questions: 3 to 7 seconds, 120 MB
-    with within(12):
-        found = fit(made.scores, "2pl")
-    assert found.converged
-    assert np.corrcoef(found.ability, made.ability)[0, 1] > 0.997
 
 
 @each_row(

@@ -22,7 +22,7 @@ from judging.serving import Body, JudgeServer
 from rows import each_row, tabled
 from servers.fixtures import QUIET, Ended, Viva
 from viva.benchmarks import open_exam
-from viva.lab.judges.effects import Effect, Pair, asked_again, corrected, effect, negative_control, self_preference
+from viva.lab.judges.effects import Pair, asked_again, corrected, effect, negative_control, self_preference
 from viva.lab.judges.probes import (
     control_of,
     listed,
@@ -250,6 +250,7 @@ def test_what_cannot_be_examined_is_refused(viva: Viva, server: Weak) -> None:
     assert not server.asked
 
 
+@pytest.mark.usefixtures("impatient")
 def test_what_lacks_a_verdict_is_said_with_its_reason(viva: Viva, server: Weak) -> None:
     examined(viva, server, judge="")
     asked = ("judge-bias", "run", "--answers", 5, "--judge-base-url", server.url, *QUIET)
@@ -287,6 +288,7 @@ def test_a_judge_that_contradicts_itself_is_said_to(viva: Viva, server: Weak) ->
     assert f"asked again about the same answer, it changes {share} % of its marks" in str(unsteady.report["notes"])
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_judge_that_nobody_reaches_names_the_option_of_this_command(viva: Viva, server: Weak) -> None:
     examined(viva, server, judge="")
     dead = ("--judge", "openai/x", "--judge-base-url", "http://127.0.0.1:9/v1")
@@ -386,24 +388,6 @@ def test_a_list_has_a_sentence_an_item(text: str, expected: str) -> None:
     assert listed(text) == expected
 
 
-SEVERAL = 6
-
-
-def marks_of(dice: np.random.Generator, questions: int, answers: int, noise: float, lift: float) -> list[Pair]:
-    """A judge that draws a new mark with probability `noise`; `lift`: how often it gives the other form full marks."""
-    worth = dice.choice([0.0, 0.5, 1.0], questions)
-
-    def mark(question: int, lifted: float) -> float:
-        if dice.random() < lifted:
-            return 1.0
-        return float(dice.choice([0.0, 0.5, 1.0]) if dice.random() < noise else worth[question])
-
-    return [
-        Pair(f"q{place % questions}", mark(place % questions, 0), mark(place % questions, lift))
-        for place in range(answers)
-    ]
-
-
 def test_a_change_by_hand() -> None:
     pairs = [Pair("a", 0.0, 1.0), Pair("b", 0.5, 1.0), Pair("c", 1.0, 0.5), Pair("d", 1.0, 1.0), Pair("e", None, 1.0)]
     found = effect("length", pairs)
@@ -460,19 +444,3 @@ def test_self_preference_goes_from_one_regression_to_the_reverse() -> None:
     assert found.change == pytest.approx(np.mean(changes))
     assert (found.low, found.high) == (pytest.approx(min(ends)), pytest.approx(max(ends)))
     assert (corrected([found])[0].adjusted, found.biased) == (None, False), "it is no test"
-
-
-def named(dice: np.random.Generator, questions: int, answers: int, noise: float, lift: float = 0.0) -> list[Effect]:
-    """The probes of one judge that are called biased; `lift` is of the first alone."""
-    effects = [
-        effect(str(place), marks_of(dice, questions, answers, noise, lift if not place else 0.0))
-        for place in range(SEVERAL)
-    ]
-    return [one for one in corrected(effects) if one.biased]
-
-
-def test_an_unbiased_judge_is_rarely_called_biased() -> None:
-    """At most 5 % of 60 judges whose noise alone changes marks, plus three standard errors."""
-    dice = np.random.default_rng([30, 60])
-    called = sum(bool(named(dice, 30, 60, 0.2)) for _ in range(60))
-    assert called <= 60 * 0.05 + 3 * math.sqrt(60 * 0.05 * 0.95)

@@ -315,24 +315,16 @@ def test_one_text_that_cannot_be_measured_is_counted() -> None:
     assert len(model.asked) == 1 + 4
 
 
-def test_a_server_that_stumbles_is_asked_again() -> None:
-    seen: set[str] = set()
-
-    def fake(text: str) -> list[float]:
-        if text not in seen:
-            seen.add(text)
-            raise ModelError("status", "503", retry=True, overload=True)
-        return [-2.0]
-
-    found = measured(Uniform(fake), a_set("a", "b"))
-    assert (found.failed, len(found.of("set"))) == (0, 2)
-
-
-def test_a_server_that_has_replied_is_not_absent_and_one_that_asks_for_a_day_is_given_up(
+def test_a_server_that_stumbles_or_was_there_once_is_asked_again_and_one_that_asks_for_a_day_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Policy, "pause", lambda policy, attempt, retry_after: retry_after or 2 * policy.server)
     monkeypatch.setattr(Run, "sleep", lambda *_: asyncio.sleep(0))
+
+    def stumbling(text: str) -> list[float]:
+        if model.asked.count(text) == 1:
+            raise ModelError("status", "503", retry=True, overload=True)
+        return [-2.0]
 
     def gone(text: str) -> list[float]:
         if len(model.asked) in (3, 4):
@@ -342,8 +334,10 @@ def test_a_server_that_has_replied_is_not_absent_and_one_that_asks_for_a_day_is_
     def busy(text: str) -> list[float]:
         raise ModelError("status", "429", retry=True, overload=True, retry_after=86_400.0)
 
-    model = Uniform(gone)
-    assert len(measured(model, a_set("1", "2", "3")).of("set")) == 3
+    for fake in (stumbling, gone):
+        model = Uniform(fake)
+        found = measured(model, a_set("1", "2", "3"))
+        assert (found.failed, len(found.of("set"))) == (0, 3)
     assert "longer than a question may take" in measured(Uniform(busy), a_set("1", "2", "3")).refused
 
 

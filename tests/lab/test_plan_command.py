@@ -110,12 +110,13 @@ def test_what_a_design_moves_is_not_taken_for_chance() -> None:
 
     viva.run("cmmlu", model=second, run="plain")
     viva.lab.variance_run("cmmlu", model=second, vary="order=4", run="varied")
-    plain, varied = plan("plain", *SIZE), plan("varied", *SIZE)
+    five = ("--difference", 5, *SIZE)
+    plain, varied = plan("plain", *five), plan("varied", *five)
     assert {each["name"]: each["value"] for each in varied["assumptions"]}["share of chance in an answer"] == "0 %"
     timeless = [[{**each, "seconds": None} for each in found["differences"]] for found in (varied, plain)]
     assert timeless[0] == timeless[1]
     assert varied["assumptions"][-1]["value"] == "the first of 4 combinations of 4 orders of options"
-    assert "a second answer" not in told(command_of("plan"), "varied")
+    assert "a second answer" not in told(command_of("plan"), "varied", *five)
 
 
 def test_cost_and_time_are_those_of_the_run(serve: Serve, viva: Viva) -> None:
@@ -138,31 +139,6 @@ def test_cost_and_time_are_those_of_the_run(serve: Serve, viva: Viva) -> None:
     assert asked == [20, 100, 200, 500, 1000, 2000, 5000]
 
 
-@pytest.mark.slow
-def test_few_clusters_that_were_measured_do_not_raise_the_error_of_a_small_set_as_that_of_a_large_one() -> None:
-    """Fourteen large clusters: a hundred questions have few of each."""
-    random = np.random.default_rng(5)
-    size, count = 500, 14
-    easy = np.repeat(random.normal(0, 0.13, count), size)
-    rows = [
-        {"model": model, "question": f"q{number}", "sample": 0, "tags": {"field": str(number // size)},
-         "score": int(random.random() < min(0.98, max(0.02, 0.6 + gap + easy[number])))}
-        for model, gap in (("a", 0.0), ("b", 0.1)) for number in range(size * count)
-    ]  # fmt: skip
-    path = write_jsonl(Path("fields.jsonl"), rows)
-    sizes = ("--difference", 5, "--questions", 100, "--questions", 7000, "--questions", 70_000)
-    small, whole, more = plan(path, "--cluster", "field", *sizes)["shown"]
-    assert 0.09 < small["half_width"] < 0.16
-    assert whole["half_width"] < small["half_width"]
-    assert more["half_width"] < whole["half_width"] / 10**0.5  # ten times the clusters, and a smaller t as well
-    _, _, same = plan(path, "--cluster", "field", "--clusters", 14, *sizes)["shown"]
-    assert same["half_width"] == pytest.approx(whole["half_width"], rel=0.05), "the clusters are no more"
-    text = " ".join(told(command_of("plan"), path, "--cluster", "field", "--clusters", 14, "--interval", 2).split())
-    assert "none: what differs between so few clusters stays" in text
-    assert "Few clusters (14 of equal size tell as much)" in text
-    assert "over 50" in told(command_of("plan"), path, "--cluster", "field", "--clusters", 2, "--questions", 10)
-
-
 def test_clusters_without_a_run_are_assumed() -> None:
     five = ("--difference", 5, *SIZE)
     plain, none = plan(*five), plan(*five, "--icc", 0, "--cluster-size", 5)
@@ -173,6 +149,10 @@ def test_clusters_without_a_run_are_assumed() -> None:
     assert some["apart"] == pytest.approx(2 * none["differences"][0]["apart"], rel=0.02)
     few = plan(*five, "--icc", 0.25, "--clusters", 40)["differences"][0]
     assert few["same"] is None or few["same"] > some["same"]
+    text = " ".join(told(command_of("plan"), *five, "--icc", 0.1, "--clusters", 14).split())
+    assert "none: what differs between so few clusters stays" in text
+    assert "Few clusters (14 of equal size tell as much)" in text
+    assert "over 50" in told(command_of("plan"), *five, "--icc", 0.1, "--clusters", 2)
 
 
 def test_repeats_are_more_answers_to_each_question_and_gain_nothing_where_all_are_the_same() -> None:

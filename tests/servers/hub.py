@@ -98,7 +98,7 @@ def serving(hub: Hub) -> Iterator[Hub]:
     """Serve the hub on this machine."""
     handler = type("Handler", (_Handler,), {"hub": hub})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     hub.url = f"http://127.0.0.1:{server.server_port}"
     try:
         yield hub

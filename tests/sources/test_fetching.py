@@ -44,6 +44,7 @@ def _machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hub: Hub) -> None:
     monkeypatch.setenv("VIVA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("VIVA_SOURCES", str(tmp_path / "own.toml"))
     monkeypatch.setenv("HF_ENDPOINT", hub.url)
+    monkeypatch.setattr("viva.sources.fetching.asyncio.sleep", lambda _, sleep=asyncio.sleep: sleep(0))
     pin(tmp_path, PIN)
 
 
