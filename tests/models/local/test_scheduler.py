@@ -252,13 +252,16 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved_and_it_is_said(folder: 
 
 
 def test_no_memory_for_a_model_is_said_and_no_defect() -> None:
+    import torch
+
     problem = VivaError("the model x cannot be opened")
     problem.__cause__ = RuntimeError("DefaultCPUAllocator: can't allocate memory")
-    for one in (problem, OutOfMemory("x"), MemoryError()):
+    for one in (problem, OutOfMemory("x"), MemoryError(), torch.OutOfMemoryError("CUDA out of memory. Tried 2 GiB")):
         said = refused("hf/x", one)
         assert (said.kind, said.fatal) == ("memory", True)
         assert "--bits" in said.message
-    assert [refused("hf/x", one).kind for one in (VivaError("no"), ValueError("no"))] == ["weights", "defect"]
+    others = (VivaError("no"), ValueError("out of memory"), RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
+    assert [refused("hf/x", one).kind for one in others] == ["weights", "defect", "defect"]
 
 
 def test_a_model_that_is_closed_while_it_is_opened_is_released(folder: Path) -> None:
