@@ -134,17 +134,6 @@ def _assert_as_transformers(opened: Opened) -> None:
     assert {one.stop for one in written} == {"stop", "length"}
 
 
-def test_greedy_and_drawn_rows_in_one_batch(opener: Opener) -> None:
-    opened = opener(dtype="float64")
-    kinds = [GREEDY, DRAWN, Sampling(temperature=None, max_tokens=5), Sampling(temperature=0.3, max_tokens=9)]
-    prompts = [
-        Asked(ids=one.ids, sampling=kinds[index % 4], seeds=one.seeds) for index, one in enumerate(asked(opened))
-    ]
-    together = generate(opened, Numbered(), prompts)
-    assert together == alone(opened, Numbered(), prompts)
-    assert [row[0].tokens for row in together] == [NEW, NEW, 5, 9, NEW, NEW, 5]
-
-
 def test_samples_and_equal_prompts_are_drawn_from_one_reading(
     opener: Opener, widths: Callable[[Opened], list[tuple[int, int]]]
 ) -> None:
