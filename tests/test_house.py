@@ -16,8 +16,6 @@ import yaml
 
 import viva
 from benchmarks.handmade import opened
-from forks import forked
-from rows import tabled
 from viva.benchmarks import BENCHMARKS, find_benchmark
 from viva.benchmarks.csbench.recordfiles import read_set
 from viva.cli.main import COMMANDS
@@ -74,18 +72,6 @@ def test_help_and_what_lies_below_import_nothing_heavy() -> None:
 def test_what_lies_below_needs_no_command_line() -> None:
     code = f"import sys, {', '.join(SMALL)}; sys.exit('click' in sys.modules)"
     subprocess.run((sys.executable, "-c", code), timeout=240, check=True)
-
-
-@pytest.mark.slow  # `make check` runs it
-def test_every_command_can_be_the_first_that_is_imported(tmp_path: Path) -> None:
-    """Other tests run commands where all of Viva is imported already (see servers/warm.py)."""
-    before = "import importlib, aiohttp, click, jinja2, msgspec, numpy, polars, rich.console; import viva.cli.main"
-    modules = [(place.partition(":")[0],) for place, _ in COMMANDS.values()]
-    for (_name, ended), row in tabled(
-        *zip(COMMANDS, forked(before, "importlib.import_module(sys.argv[0])", modules, tmp_path), strict=True)
-    ):
-        with row:
-            assert ended.code == 0, ended.err
 
 
 @pytest.mark.slow  # `make check` runs it

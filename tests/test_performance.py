@@ -5,9 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from forks import forked
 from rows import tabled
 
 FOLDER = Path(__file__).parents[1] / "performance"
@@ -28,27 +25,6 @@ def started(*arguments: str | Path, **environment: str) -> subprocess.CompletedP
     return subprocess.run(
         command, capture_output=True, text=True, timeout=240, check=False, env=kept | {"COLUMNS": "200"} | environment
     )
-
-
-def scripts() -> list[Path]:
-    """What is started by hand; tiny.py has the same rule."""
-    guarded = [path for path in FOLDER.glob("*.py") if 'if __name__ == "__main__":' in path.read_text("utf-8")]
-    return [path for path in guarded if not path.stem.endswith("_work")]
-
-
-@pytest.mark.slow
-def test_every_script_can_be_started_and_offers_tiny_inputs(tmp_path: Path) -> None:
-    """Imports break first when Viva's own names move; no extra package is needed to read the help."""
-    found = scripts()
-    assert {"engine", "grading", "local", "report", "tiny"} <= {path.stem for path in found}
-    before = f"import runpy, aiohttp, msgspec, numpy, polars, rich.console, scipy.stats; sys.path[0] = {str(FOLDER)!r}"
-    run = "runpy.run_path(sys.argv[0], run_name='__main__')"
-    for (path, ended), row in tabled(
-        *zip(found, forked(before, run, [(str(path), "--help") for path in found], tmp_path), strict=True)
-    ):
-        with row:
-            assert ended.code == 0, ended.err
-            assert path == TINY or "--tiny" in ended.out
 
 
 def test_one_command_runs_them_all_and_fails_with_any(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_two_models_of_one_endpoint_share_its_bound(serve: Serve, viva: Viva) ->
 
 
 def test_two_endpoints_are_asked_side_by_side_each_within_its_bound(serve: Serve, viva: Viva) -> None:
-    one, other = serve(latency=0.05), serve(latency=0.05)
+    one, other = serve(latency=0.03), serve(latency=0.03)
     models = ("--model", f"openai/m@{one.url}", "--model", f"openai/m@{other.url}")
     ended = viva("run", "cmmlu", *models, "--concurrency", 5, "--run", "run", "--format", "json", *QUIET).exits()
     assert one.asked == other.asked == SAMPLE
@@ -136,6 +136,6 @@ def test_bounds_and_paces_may_differ_by_provider(serve: Serve, viva: Viva) -> No
     server = serve(latency=0.02)
     viva.examine(server, "--concurrency", 9, "--concurrency", "openai=3", "--limit", 30).exits()
     assert server.state()["most"] == 3
-    viva.examine(server, "--requests-per-minute", "openai=1200", "--limit", 20, run="paced")
+    viva.examine(server, "--requests-per-minute", "openai=2400", "--limit", 20, run="paced")
     at = [event["at"] for event in server.events("asked")][30:]
-    assert at[-1] - at[0] >= 19 * 60 / 1200 - 0.1
+    assert at[-1] - at[0] >= 19 * 60 / 2400 - 0.1

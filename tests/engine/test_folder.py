@@ -21,7 +21,6 @@ from servers.fixtures import HERE, SAMPLE, Ended, LocalServer, Serve, Viva, wait
 from viva.engine.evidence import read_execution
 from viva.engine.folder import FORMAT, ModelRecord, RunFolder
 from viva.engine.journal import Journal
-from viva.errors import StorageError
 from viva.types import Execution
 
 MEGABYTE = 1 << 20
@@ -68,7 +67,7 @@ def test_a_damaged_line_in_the_middle_is_named_and_can_be_taken_out(viva: Viva) 
 def test_a_second_writer_is_refused_while_the_first_goes_on(serve: Serve, viva: Viva) -> None:
     server = serve(latency=1.0)
     first = viva.start(*viva.examining(server, "--concurrency", 4))
-    wait_until(lambda: server.asked >= 5, "the first requests")
+    wait_until(lambda: server.asked >= 1, "the first request")
     for command, why in (
         (("resume", "run"), "another process"),
         (("score", "run"), "another process"),
@@ -233,16 +232,6 @@ def test_opening_an_old_run_changes_nothing_and_writing_it_makes_it_new(tmp_path
     written = json.loads((folder / "run.json").read_text())
     assert "judges" in written
     assert written["format"] == FORMAT == 2
-
-
-@pytest.mark.parametrize("judge", [5, "openai/j", [], {"model": "x"}])
-def test_a_judge_that_is_none_is_a_damaged_run_json(tmp_path: Path, judge: Any) -> None:
-    folder = old(tmp_path, judge=judge)
-    if not judge:
-        assert RunFolder.open(folder).record.judges == []
-        return
-    with pytest.raises(StorageError, match=r"run\.json is damaged"):
-        RunFolder.open(folder)
 
 
 def test_programs_that_passed_a_twin_of_their_test_are_read(tmp_path: Path) -> None:

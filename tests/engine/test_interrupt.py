@@ -15,7 +15,7 @@ CONCURRENCY = 8
 def test_the_first_signal_finishes_what_is_in_flight_and_says_how_to_go_on(
     serve: Serve, viva: Viva, number: signal.Signals
 ) -> None:
-    server = serve(latency=0.7)  # so that two more rounds take longer than any signal
+    server = serve(latency=0.5)  # so that two more rounds take longer than any signal
     going = viva.start(*viva.examining(server, "--concurrency", CONCURRENCY))
     wait_until(lambda: server.asked >= 2 * CONCURRENCY, "the second round of requests")
     going.signal(number)

@@ -253,10 +253,10 @@ def test_texts_that_should_have_ended_a_reply_cut_it_here() -> None:
 
 
 def test_a_proxy_that_cuts_silence_is_answered_with_streams(stand: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viva.models.adapting.SILENT", 0.2)
+    monkeypatch.setattr("viva.models.adapting.SILENT", 0.1)
     for cut, row in tabled("504", "524", "reset"):
         with row:
-            server = stand("vllm", thinking=50, duration=0.5, cut_after=0.3, cut_with=cut)
+            server = stand("vllm", thinking=50, duration=0.25, cut_after=0.15, cut_with=cut)
             asked = model_at(server, "qwen3")
             problem = refusal(asked, request(CHAT))
             assert problem.retry
@@ -268,12 +268,12 @@ def test_silence_is_what_ran_into_the_time_limit_and_not_what_the_user_ended(
     stand: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("viva.models.adapting.SILENT", 0.2)
-    server = stand("vllm", thinking=50, duration=2.0)
+    server = stand("vllm", thinking=50, duration=1.0)
     ended = model_at(server, "qwen3")
 
     async def end() -> None:
         asked = asyncio.create_task(ended.answer(request(CHAT)))
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(0.3)
         asked.cancel()
         await asyncio.gather(asked, return_exceptions=True)
         await ended.close()
@@ -281,7 +281,7 @@ def test_silence_is_what_ran_into_the_time_limit_and_not_what_the_user_ended(
     asyncio.run(end())
     assert not adapting(ended).known.streams
     common: dict[str, Any] = {"model": "openai/qwen3", "base_url": server.url, "limit": 1, "run": tmp_path / "run"}
-    viva.run("cmmlu", **common, timeout=0.6, max_attempts=2, progress="quiet")
+    viva.run("cmmlu", **common, timeout=0.4, max_attempts=2, progress="quiet")
     assert [body.get("stream", False) for body in server.bodies[-2:]] == [False, True]
 
 

@@ -43,11 +43,12 @@ def main() -> int:
     """Carry the work out, one model after another."""
     work = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     os.environ.update(OFFLINE)
-    from lm_eval import simple_evaluate
+    from lm_eval import evaluator
     from lm_eval.tasks import TaskManager
 
+    evaluator.add_env_info = lambda results: None  # by `pip list` and `git`, each time: as long as all models take
     for one in work:
-        found = simple_evaluate(
+        found = evaluator.simple_evaluate(
             model="hf",
             model_args={"pretrained": one["model"], "dtype": "float32"},
             tasks=[task(one["documents"])],

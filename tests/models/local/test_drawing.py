@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row, table, tabled
+from rows import table, tabled
 from viva.models.local.generating import UNUSABLE, choose, nucleus, probabilities
 from viva.types import Sampling
 
@@ -108,25 +108,6 @@ def test_the_temperature_is_a_power_of_the_chances() -> None:
                 with row((temperature, draw)):
                     sampling = Sampling(temperature=temperature)
                     assert one([1.0, 30.0, 29.9, -math.inf], sampling, draw) == 1, "next to none is greedy"
-
-
-@each_row(PLAIN, Sampling(temperature=0.7, top_p=0.8), Sampling(temperature=1.5))
-def test_draws_follow_the_chances(sampling: Sampling) -> None:
-    from scipy import stats
-
-    chance = random.Random(6)
-    logits = [chance.gauss(0, 1.5) for _ in range(40)]
-    draws = 8_000
-    drawn = choose(tensor([logits]).expand(draws, -1), [sampling] * draws, [chance.random() for _ in range(draws)])
-    (expected,) = probabilities(tensor([logits]), [sampling]).tolist()
-    possible = [token for token in range(40) if expected[token] * draws >= 5]
-    assert set(drawn) <= {token for token in range(40) if expected[token] > 0}
-    counts = [drawn.count(token) for token in possible]
-    wanted = [expected[token] * draws for token in possible]
-    rest, rare = draws - sum(counts), draws - sum(wanted)
-    if rare >= 1:
-        counts, wanted = [*counts, rest], [*wanted, rare]
-    assert stats.chisquare(counts, [each * sum(counts) / sum(wanted) for each in wanted]).pvalue > 0.01
 
 
 def test_a_number_is_looked_up_in_the_cumulated_chances() -> None:

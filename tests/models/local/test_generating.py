@@ -12,7 +12,7 @@ from models.local.tiny import SHAPES, TEXT
 from rows import each_row, tabled
 from viva.errors import VivaError
 from viva.models.local.generating import UNLIMITED, Asked, Cancelled, Written, generate, limit
-from viva.models.local.memory import OutOfMemory, out_of_memory
+from viva.models.local.memory import OutOfMemory
 from viva.models.local.opening import Opened
 from viva.models.local.tokens import Tokens
 from viva.types import Sampling
@@ -132,17 +132,6 @@ def _assert_as_transformers(opened: Opened) -> None:
         assert numbers(one) == ids[:end]
         assert (one.tokens, one.stop) == ((NEW, "length") if end is None else (end + 1, "stop"))
     assert {one.stop for one in written} == {"stop", "length"}
-
-
-def test_greedy_and_drawn_rows_in_one_batch(opener: Opener) -> None:
-    opened = opener(dtype="float64")
-    kinds = [GREEDY, DRAWN, Sampling(temperature=None, max_tokens=5), Sampling(temperature=0.3, max_tokens=9)]
-    prompts = [
-        Asked(ids=one.ids, sampling=kinds[index % 4], seeds=one.seeds) for index, one in enumerate(asked(opened))
-    ]
-    together = generate(opened, Numbered(), prompts)
-    assert together == alone(opened, Numbered(), prompts)
-    assert [row[0].tokens for row in together] == [NEW, NEW, 5, 9, NEW, NEW, 5]
 
 
 def test_samples_and_equal_prompts_are_drawn_from_one_reading(
@@ -313,16 +302,6 @@ def test_a_batch_that_does_not_fit_gives_its_memory_back(opener: Opener) -> None
 def caches() -> int:
     """How many places for keys and values there are."""
     return sum(type(one).__name__ == "DynamicCache" for one in gc.get_objects())
-
-
-def test_what_is_out_of_memory() -> None:
-    import torch
-
-    assert out_of_memory(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"))
-    assert out_of_memory(RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"))
-    assert out_of_memory(MemoryError())
-    assert not out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
-    assert not out_of_memory(ValueError("out of memory"))
 
 
 def test_weights_that_compute_no_numbers_are_an_error(made: Callable[..., Path]) -> None:

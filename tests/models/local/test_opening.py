@@ -104,16 +104,24 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 @pytest.mark.slow
-def test_what_is_here_is_used_without_a_word_to_anybody_and_named_by_its_commit(made: Made, tmp_path: Path) -> None:
+def test_what_is_here_is_used_without_a_word_to_anybody_and_of_what_is_not_the_configuration_is_enough_to_begin(
+    made: Made, tmp_path: Path
+) -> None:
     kept = tmp_path / "hub" / "models--someone--model"
     shutil.copytree(made("llama", "sentencepiece"), kept / "snapshots" / COMMIT)
     (kept / "refs").mkdir()
     (kept / "refs" / "main").write_text(COMMIT)
+    config = (kept / "snapshots" / COMMIT / "config.json").read_bytes()
+    files = {"model/resolve/main/config.json": config, "short/resolve/main/config.json": config}
+    files["short/resolve/main/tokenizer_config.json"] = json.dumps({"model_max_length": 512}).encode()
+    known = {f"/elsewhere/{path}": content for path, content in files.items()}
+    known |= {path.replace("/main/", f"/{COMMIT}/"): content for path, content in known.items()}
     code = f"""{WATCHED}
 import os
 from viva.models.encoder import open_encoder
 from viva.models.local.opening import context_of, identity, open_model
-from viva.providers import Weights
+from viva.models.local.weightsmodel import connect
+from viva.providers import Endpoint, Weights
 for weights in (Weights(), Weights(revision={COMMIT!r})):
     print(identity("someone/model", weights)["weights"], context_of("someone/model", weights))
 opened = open_model("someone/model", Weights())
@@ -121,29 +129,19 @@ print(opened.dtype, opened.tokenizer.name_or_path)
 encoder = open_encoder({str(make_roberta(tmp_path / "roberta"))!r})
 assert encoder.similarities([("a stack", "a stack")])[0] > 0.999
 assert os.environ["HF_HUB_DISABLE_TELEMETRY"] == "1"
-"""
-    wanted = [f"someone/model@{COMMIT} 4096"] * 2 + ["float32 someone/model"]
-    assert told(code, {"HF_HOME": str(tmp_path), "CUDA_VISIBLE_DEVICES": ""}).splitlines() == wanted
-
-
-@pytest.mark.slow
-def test_what_a_run_begins_with_is_known_before_the_weights_are_fetched(made: Made, tmp_path: Path) -> None:
-    config = (made("llama", "sentencepiece") / "config.json").read_bytes()
-    files = {"model/resolve/main/config.json": config, "short/resolve/main/config.json": config}
-    files["short/resolve/main/tokenizer_config.json"] = json.dumps({"model_max_length": 512}).encode()
-    known = {f"/someone/{path}": content for path, content in files.items()}
-    known |= {path.replace("/main/", f"/{COMMIT}/"): content for path, content in known.items()}
-    code = """
-from viva.providers import Endpoint
-from viva.models.local.weightsmodel import connect
-for name in ("someone/model", "someone/short"):
-    model = connect(name, Endpoint())
-    print(model.identity["context"], model.weights.dtype, model.identity["weights"])
+print("and what is not")
+models = [connect(name, Endpoint()) for name in ("elsewhere/model", "elsewhere/short")]
+print(*((model.identity["context"], model.weights.dtype, model.identity["weights"]) for model in models), sep="\\n")
 """
     with serving(Hub(known, headers={"X-Repo-Commit": COMMIT, "ETag": '"{}"'})) as hub:
-        said = told(code, {"HF_HOME": str(tmp_path), "HF_ENDPOINT": hub.url, "CUDA_VISIBLE_DEVICES": ""})
-    wanted = [f"4096 float32 someone/model@{COMMIT}", f"512 float32 someone/short@{COMMIT}"]
-    assert said.splitlines() == wanted
+        here = {"HF_HOME": str(tmp_path), "HF_ENDPOINT": hub.url, "CUDA_VISIBLE_DEVICES": ""}
+        silent, _, fetched = told(code, here).partition("and what is not\n")
+    assert silent.splitlines() == [f"someone/model@{COMMIT} 4096"] * 2 + ["float32 someone/model"]
+    assert "socket.connect" in fetched
+    assert fetched.splitlines()[-2:] == [
+        f"('4096', 'float32', 'elsewhere/model@{COMMIT}')",
+        f"('512', 'float32', 'elsewhere/short@{COMMIT}')",
+    ]
 
 
 # --- identity
