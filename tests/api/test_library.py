@@ -24,6 +24,7 @@ from rows import each_row, tabled
 from viva.api.examining import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords
 from viva.cli.ask.run import resume_command, run_command
 from viva.cli.grade.grade import grade_command
+from viva.engine.sendingslots import Policy
 from viva.models.called import Prompt
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
@@ -191,7 +192,8 @@ def test_blocking_functions_are_called_one_by_one_and_others_at_once() -> None:
     assert awaited.complete
 
 
-def test_what_a_function_raises_is_why_there_is_no_answer() -> None:
+def test_what_a_function_raises_is_why_there_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Policy, "pause", lambda self, attempt, retry_after: 0.0)
     tries: dict[str, int] = {}
 
     def shaky(prompt: Prompt) -> object:
