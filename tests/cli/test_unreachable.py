@@ -3,15 +3,17 @@
 import functools
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.collected import dangerous, refused
 from rows import each_row, table, tabled, tables_beside
-from servers.fixtures import Ended, Viva
+from servers.fixtures import Ended, Viva, wait_until
 from servers.ports import Handler, accepts, closed_port, http, letter, port, says, self_signed
 from tiers import absent
 from viva.engine.sendingslots import Policy
@@ -111,21 +113,26 @@ def test_one_that_is_not_there_does_not_stop_the_others_and_is_asked_by_resume(v
 
 
 @contextmanager
-def late(number: int, seconds: float) -> Iterator[None]:
-    """A server that listens after so many seconds."""
+def late(number: int, begun: Path) -> Iterator[None]:
+    """A server that listens half a second after the run has begun."""
     stack = ExitStack()
-    timer = threading.Timer(seconds, lambda: stack.enter_context(port(http(letter), number)))
-    timer.start()
+
+    def load() -> None:
+        wait_until(begun.exists, "the run")
+        time.sleep(0.5)
+        stack.enter_context(port(http(letter), number))
+
+    (loading := threading.Thread(target=load)).start()
     try:
         yield
     finally:
-        timer.join()
+        loading.join()
         stack.close()
 
 
 def test_a_server_that_is_still_loading_can_be_waited_for(viva: Viva, impatient: None) -> None:
     number = closed_port()
-    with late(number, 0.6):
+    with late(number, viva.folder / "run" / "run.json"):
         ended = examine(viva, f"http://127.0.0.1:{number}/v1", "--wait-for-server", 60, "--max-attempts", 1)
     assert ended.code == 0, ended.err
 
