@@ -21,7 +21,7 @@ from cli.collected import answers, write_jsonl
 from cli.told import command_of, told
 from cli.told import viva as command_line
 from rows import each_row, tabled
-from viva.api.examining import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords
+from viva.api.examining import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS
 from viva.cli.ask.run import resume_command, run_command
 from viva.cli.grade.grade import grade_command
 from viva.engine.sendingslots import Policy
@@ -116,16 +116,6 @@ def test_wrong_options_are_exceptions_with_the_same_words(options: object, probl
     with pytest.raises(problem, match=said):
         viva.run("cmmlu", model=first, **options)  # type: ignore[arg-type]
     assert not Path("runs").exists()
-
-
-def test_options_that_may_be_repeated_take_lists_numbers_and_paths() -> None:
-    options = {"language": ["zh", "en"], "concurrency": 4, "data": Path("x"), "cot": True, "judge": "a/b"}
-    given = keywords(RUN_OPTIONS, {**options, "limit": None, "temperature": 0.5, "reuse": "earlier"}, "viva.run")
-    assert given["language"] == ("zh", "en")
-    assert given["concurrency"] == ("4",)
-    assert (given["data"], given["cot"], given["judge"]) == (Path("x"), True, ("a/b",))
-    assert (given["limit"], given["temperature"], given["reuse"]) == (None, "0.5", (Path("earlier"),))
-    assert given["progress"] == "quiet"
 
 
 def test_a_signature_shows_every_option_and_errors_name_parameters() -> None:
