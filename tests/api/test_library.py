@@ -21,9 +21,10 @@ from cli.collected import answers, write_jsonl
 from cli.told import command_of, told
 from cli.told import viva as command_line
 from rows import each_row, tabled
-from viva.api.examining import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords
+from viva.api.examining import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS
 from viva.cli.ask.run import resume_command, run_command
 from viva.cli.grade.grade import grade_command
+from viva.engine.sendingslots import Policy
 from viva.models.called import Prompt
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
@@ -117,16 +118,6 @@ def test_wrong_options_are_exceptions_with_the_same_words(options: object, probl
     assert not Path("runs").exists()
 
 
-def test_options_that_may_be_repeated_take_lists_numbers_and_paths() -> None:
-    options = {"language": ["zh", "en"], "concurrency": 4, "data": Path("x"), "cot": True, "judge": "a/b"}
-    given = keywords(RUN_OPTIONS, {**options, "limit": None, "temperature": 0.5, "reuse": "earlier"}, "viva.run")
-    assert given["language"] == ("zh", "en")
-    assert given["concurrency"] == ("4",)
-    assert (given["data"], given["cot"], given["judge"]) == (Path("x"), True, ("a/b",))
-    assert (given["limit"], given["temperature"], given["reuse"]) == (None, "0.5", (Path("earlier"),))
-    assert given["progress"] == "quiet"
-
-
 def test_a_signature_shows_every_option_and_errors_name_parameters() -> None:
     shown = inspect.signature(viva.run).parameters
     assert {*RUN_OPTIONS, "benchmark", "model", "config", "way"} == set(shown)
@@ -191,7 +182,8 @@ def test_blocking_functions_are_called_one_by_one_and_others_at_once() -> None:
     assert awaited.complete
 
 
-def test_what_a_function_raises_is_why_there_is_no_answer() -> None:
+def test_what_a_function_raises_is_why_there_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Policy, "pause", lambda self, attempt, retry_after: 0.0)
     tries: dict[str, int] = {}
 
     def shaky(prompt: Prompt) -> object:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.collected import questions, write_jsonl
 from engine.batched import LIMIT, POLL, answered_once, arguments, batches, examine, log, resume
 from rows import each_row
 from servers.fixtures import QUIET, LocalServer, Serve, Viva
@@ -106,14 +107,9 @@ def test_ctrl_c_leaves_the_batch_and_says_how_to_go_on(vendor: LocalServer, viva
 
 def answers_file(viva: Viva) -> Path:
     """Answers to open-ended questions of CS-Bench's sample, which a judge must read."""
-    from viva.benchmarks import find_benchmark
-    from viva.types import ExamSpec
-
-    exam = find_benchmark("csbench").open(ExamSpec(benchmark="csbench", language="en"), None, None)
-    rows = [{"question": q.id, "text": f"The answer to {q.id}."} for q in exam.questions() if q.kind == "open"][:4]
-    path = viva.folder / "answers.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    asked = [question.id for question in questions("csbench", "en") if question.kind == "open"][:4]
+    rows = ({"question": name, "text": f"The answer to {name}."} for name in asked)
+    return write_jsonl(viva.folder / "answers.jsonl", rows)
 
 
 def test_verdicts_of_a_batch_are_read_by_whoever_goes_on_with_the_run(

@@ -14,7 +14,7 @@ from viva.runs.ask import ASKED, LimitRequest
 def test_limits_of_a_running_run_are_shown_and_changed(serve: Serve, viva: Viva, kinds: int) -> None:
     server = serve(latency=1.0)
     going = viva.start(*viva.examining(server, "--concurrency", 2))
-    wait_until(lambda: server.asked >= 3, "the run")
+    wait_until(lambda: server.asked > 0, "the run")
     shown = viva("limits", "run").exits()
     assert f"openai {server.url}: 2 at once (fixed)" in shown.out
     asked = viva.folder / "run" / ASKED

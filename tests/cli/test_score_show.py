@@ -142,17 +142,12 @@ def test_changed_data_is_noticed(viva: Viva) -> None:
 
 
 def test_which_questions_are_refused_and_how_often(viva: Viva, tmp_path: Path) -> None:
-    from viva.benchmarks import open_exam
-    from viva.types import ExamSpec
-
-    first, second, third = [q.id for q in open_exam(ExamSpec(benchmark="cmmlu", language="zh"), None).questions()][:3]
+    first, second, third = [question.id for question in questions("cmmlu", "zh")][:3]
     texts = {first: ["I cannot help with that."] * 2, second: ["I cannot help with that.", "x"], third: ["x", "x"]}
     rows = [
         {"question": name, "sample": at, "text": text} for name, said in texts.items() for at, text in enumerate(said)
     ]
-    file = tmp_path / "a.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    viva("grade", "cmmlu", file, "--run", "run", "--progress", "quiet")
+    viva("grade", "cmmlu", write_jsonl(tmp_path / "a.jsonl", rows), "--run", "run", "--progress", "quiet")
     ended = viva("show", "run", "--outcome", "refused", "--by-question").exits()
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in ended.out.splitlines() if "│" in line]
     assert cells == [[first, "replay/a.jsonl", "2", "2"], [second, "replay/a.jsonl", "1", "2"]]

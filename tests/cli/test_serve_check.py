@@ -114,7 +114,7 @@ def test_where_nothing_works_it_ends_with_a_sentence(serve: Serve, check: Check,
     for (number, (_what, (plan, expected))), row in tabled(*enumerate(NOTHING.items())):
         with row:
             server.begin(tmp_path / f"nothing-{number}.log", plan)
-            patience = 0.3 if plan.get("fault") in ("endless", "hang", "drip") else 30  # what never ends, ends so
+            patience = 0.15 if plan.get("fault") in ("endless", "hang", "drip") else 30  # what never ends, ends so
             code, report = check(server, "--timeout", patience, "--model", "m")
             assert code == expected
             assert len(report["said"].splitlines()) == 1

@@ -1,20 +1,31 @@
 """Unreachable servers: before the first reply an error with host and port, later an ordinary outage."""
 
+import functools
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.collected import dangerous, refused
 from rows import each_row, table, tabled, tables_beside
-from servers.fixtures import Ended, Viva
+from servers.fixtures import Ended, Viva, wait_until
 from servers.ports import Handler, accepts, closed_port, http, letter, port, says, self_signed
 from tiers import absent
+from viva.engine.sendingslots import Policy
+from viva.runs import ask
 
 RUN = ("run", "cmmlu", "--limit", 5, "--run", "run", "--progress", "quiet")
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is not there is waited for no second; the other tests wait as users do."""
+    monkeypatch.setattr(ask, "Policy", functools.partial(Policy, server=0.1))
 
 
 def examine(viva: Viva, url: str, *more: object, model: str = "m") -> Ended:
@@ -37,7 +48,7 @@ def unreached(viva: Viva, ended: Ended, *said: str) -> None:
     assert len(viva.entries()) == 1
 
 
-def test_what_is_no_model_server_is_said_at_once(viva: Viva) -> None:
+def test_what_is_no_model_server_is_said_at_once(viva: Viva, impatient: None) -> None:
     for url, odd in (
         ("", "--base-url is empty"),
         ("127.0.0.1:8000/v1", "do you mean http://127.0.0.1:8000/v1?"),
@@ -62,7 +73,7 @@ def test_what_is_no_model_server_is_said_at_once(viva: Viva) -> None:
             unreached(viva, examine(viva, f"{scheme}://127.0.0.1:{number}/v1"), f"127.0.0.1:{number}", *said)
 
 
-def test_tls_that_does_not_fit_is_said_at_once(viva: Viva) -> None:
+def test_tls_that_does_not_fit_is_said_at_once(viva: Viva, impatient: None) -> None:
     if shutil.which("openssl") is None:
         absent("openssl is not installed: no certificate can be made")
     with port(http(letter), context=self_signed(viva.folder)) as number, table() as row:
@@ -102,21 +113,26 @@ def test_one_that_is_not_there_does_not_stop_the_others_and_is_asked_by_resume(v
 
 
 @contextmanager
-def late(number: int, seconds: float) -> Iterator[None]:
-    """A server that listens after so many seconds."""
+def late(number: int, begun: Path) -> Iterator[None]:
+    """A server that listens half a second after the run has begun."""
     stack = ExitStack()
-    timer = threading.Timer(seconds, lambda: stack.enter_context(port(http(letter), number)))
-    timer.start()
+
+    def load() -> None:
+        wait_until(begun.exists, "the run")
+        time.sleep(0.5)
+        stack.enter_context(port(http(letter), number))
+
+    (loading := threading.Thread(target=load)).start()
     try:
         yield
     finally:
-        timer.join()
+        loading.join()
         stack.close()
 
 
-def test_a_server_that_is_still_loading_can_be_waited_for(viva: Viva) -> None:
+def test_a_server_that_is_still_loading_can_be_waited_for(viva: Viva, impatient: None) -> None:
     number = closed_port()
-    with late(number, 1.5):
+    with late(number, viva.folder / "run" / "run.json"):
         ended = examine(viva, f"http://127.0.0.1:{number}/v1", "--wait-for-server", 60, "--max-attempts", 1)
     assert ended.code == 0, ended.err
 

@@ -188,14 +188,6 @@ def test_a_run_whose_judge_gave_no_verdict_is_not_finished(visit: Visit, tmp_pat
     assert "done 10 of 10" in text_of(visitor.get("/").text)
 
 
-def test_answers_that_a_file_lacks_are_not_to_be_had_by_resuming(visit: Visit, tmp_path: Path, viva: Viva) -> None:
-    (tmp_path / "answers.jsonl").write_text('{"question": "astronomy/0", "reply": "A"}')
-    viva("grade", "cmmlu", tmp_path / "answers.jsonl", "--run", tmp_path / "runs" / "graded").exits(3)
-    said = text_of(visit(tmp_path / "runs").get("/run/graded").text)
-    assert "done, 95 not in the answer file" in said
-    assert "viva resume" not in said.partition("Summary")[0]
-
-
 def test_a_torn_last_line_is_not_there_and_a_damaged_one_is_told(visit: Visit, growing: Growing) -> None:
     growing.answer(2)
     growing.tear()
