@@ -263,12 +263,12 @@ def content_of(path: Path) -> bytes:
         raise DataError(f"cannot read {path}: {problem.strerror or problem}") from None
 
 
-def toml_of(content: bytes, name: str) -> dict[str, object]:
-    """Parse a TOML file. Raises DataError."""
+def toml_of(content: bytes, name: str, hint: str = "") -> dict[str, object]:
+    """Parse a TOML file. Raises DataError, which ends with the `hint`."""
     try:
         return parse_toml(decoded(content, name)[0])
     except ValueError as problem:
-        raise DataError(f"{name} is not valid TOML: {problem}") from None
+        raise DataError(f"{name} is not valid TOML: {problem}{hint}") from None
 
 
 def readable_json(content: object) -> bytes:

@@ -7,7 +7,6 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from os.path import commonprefix
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -289,11 +288,11 @@ def _nearly(*options: str) -> bool:
     bare = [re.sub(r"[\s.,;:!'\"()-]+", "", option) for option in options]
     if bare[0] == bare[1]:
         return bool(bare[0])
-    head = len(commonprefix(bare))
-    tail = len(commonprefix([text[head:][::-1] for text in bare]))
     digits = {re.sub(r"\D", "", text) for text in bare}
-    lengths = sorted(map(len, bare))
-    return lengths[0] >= 12 and lengths[1] - head - tail <= 1 and len(digits) == 1
+    short, long = sorted(bare, key=len)
+    same = next((index for index, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    rest = short[same + (len(short) == len(long)) :], long[same + 1 :]
+    return len(short) >= 12 and len(digits) == 1 and rest[0] == rest[1]
 
 
 def _repeated(questions: Iterable[Collected]) -> Iterator[Problem]:
@@ -306,8 +305,8 @@ def _repeated(questions: Iterable[Collected]) -> Iterator[Problem]:
             yield Problem(question.row, f"row {question.row}", "duplicate", message)
     rows = [question.row for question in first.values()]
     texts = [" ".join((question.question, *question.options)) for question in first.values()]
-    for earlier, later, alike in near_duplicates(texts):
-        message = f"much like row {rows[earlier]} ({100 * alike:.0f} % of the words): the same question twice?"
+    for before, later, alike in near_duplicates(texts):
+        message = f"much like row {rows[before]} ({100 * alike:.0f} % of the words): the same question twice?"
         yield Problem(rows[later], f"row {rows[later]}", "near-duplicate", message, error=False)
 
 
