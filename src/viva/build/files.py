@@ -97,9 +97,10 @@ def decoded(content: bytes, name: str) -> tuple[str, str]:
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as problem:
-        line = content[: problem.start].count(b"\n") + 1
+        read, start = problem.object, problem.start  # without the byte order mark
+        line = read[:start].count(b"\n") + 1
         raise DataError(
-            f"{name}, line {line}: byte 0x{content[problem.start]:02X} is not UTF-8; save the file as `CSV UTF-8` "
+            f"{name}, line {line}: byte 0x{read[start]:02X} is not UTF-8; save the file as `CSV UTF-8` "
             "(spreadsheet) or in UTF-8 (editor)"
         ) from None
     if "\0" in text:
