@@ -157,6 +157,7 @@ UNREADABLE = [
     (b"a,b\n1,2\n", "no column 'discipline'"),
     (b"", "is empty"),
     (as_csv(TF).replace(b"\n", b"\xe9\n", 1), "0xE9"),
+    (b"\xef\xbb\xbf" + as_csv(TF).replace(b"\n", b"\n\xe9\n", 1), "line 2: byte 0xE9"),
     (as_csv(TF) + b'"Operating', "quote"),
     (as_csv(TF) + b",".join([b"x"] * 40), "40 cells"),
     (as_csv(TF).replace(b"exemplar", b"source"), "two columns 'source'"),

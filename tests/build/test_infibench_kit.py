@@ -173,13 +173,13 @@ DECISIONS = [
 def test_an_approval_is_of_one_text_and_by_somebody_else(
     text: str, authors: list[str], events: list[Review], status: str
 ) -> None:
-    assert standing("q", text, authors, events).decided == status
+    assert standing("q", text, authors, events).status == status
 
 
 def test_remarks_on_earlier_texts_stay_in_sight() -> None:
     found = standing("q", "B", [], [event("Bob", "reject", comment="no"), EDIT])
     assert found.earlier == ("Bob: no",)
-    assert found.editors == ("Bob",)
+    assert found.edited_by == ("Bob",)
     assert names(["Ada and  Alan"]) == {"ada", "alan"}
 
 

@@ -6,7 +6,7 @@ whatever others do. So a text is approved if at least one person approved its cu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Literal, TypeVar
 
 from msgspec import Struct
@@ -16,12 +16,20 @@ from viva.engine.reviews import Review
 
 Decision = Literal["approve", "reject", "none"]
 """`none` withdraws the reviewer's earlier decision; an edit that comes with it still has to be approved."""
-Status = Literal["approved", "waiting", "edited", "rejected", "disputed", "no text"]
+Status = Literal["approved", "waiting", "edited", "rejected", "disputed", "no text", "faulty", "unwritten"]
+"""The last two are of files, see `viva.build.stackexchange`."""
 
 
 def decision(review: Review) -> Decision:
     """Return the decision of a line of the audit trail: 1 or more approves, less rejects, None decides nothing."""
     return "none" if review.after is None else "approve" if review.after >= 1 else "reject"
+
+
+def decided(approved: Collection[str], rejected: Collection[str]) -> Status:
+    """Return what approvals and rejections of the same text come to."""
+    if rejected:
+        return "disputed" if approved else "rejected"
+    return "approved" if approved else "waiting"
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -35,16 +43,26 @@ class State(Struct, frozen=True, kw_only=True):
     edited_by: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     """Comments of the current rejections."""
+    own: tuple[str, ...] = ()
+    """Authors who approved their own text, where that does not count."""
+    earlier: tuple[str, ...] = ()
+    """Comments on earlier texts."""
+
+    def people(self, *did: str) -> list[str]:
+        """Return who `did` what: `edited by Ada, Bob`."""
+        named = ((word, getattr(self, f"{word}_by")) for word in did)
+        return [f"{word} by {', '.join(names)}" for word, names in named if names]
 
 
-class TextHistory:
-    """The edits, approvals and rejections of one text, first `start`."""
+class TextHistory(Struct):
+    """The edits, approvals and rejections of one text, first `start`; `key_of` makes its review items' keys."""
 
-    def __init__(self, start: str) -> None:
-        self.start = self.text = start
-        self._approvals: dict[str, None] = {}
-        self._rejections: dict[str, str] = {}
-        self._editors: dict[str, None] = {}
+    key_of: Callable[[str], str]
+    start: str
+    text: str
+    approvals: dict[str, None] = {}
+    rejections: dict[str, str] = {}
+    editors: dict[str, None] = {}
 
     def take(self, review: Review, own: str) -> str:
         """Apply a decision about the item whose text is `own`; returns the text decided about.
@@ -57,35 +75,31 @@ class TextHistory:
         # Undoing reverts only the reviewer's own edit: a later edit by somebody else stays.
         if made not in (seen, self.text) and (not review.undoes or self.text == seen):
             self.text = made
-            self._approvals.clear()
-            self._editors[review.reviewer] = None
-        self._approvals.pop(review.reviewer, None)
-        self._rejections.pop(review.reviewer, None)
+            self.approvals.clear()
+            self.editors[review.reviewer] = None
+        self.approvals.pop(review.reviewer, None)
+        self.rejections.pop(review.reviewer, None)
         if decision(review) == "reject":
-            self._rejections[review.reviewer] = review.comment
+            self.rejections[review.reviewer] = review.comment
         elif decision(review) == "approve" and made == self.text:
-            self._approvals[review.reviewer] = None
+            self.approvals[review.reviewer] = None
         return made
 
     def state(self) -> State:
         """Return the current state."""
+        status = decided(self.approvals, self.rejections)
+        if not self.rejections and not self.text.strip():
+            status = "no text"
+        elif status == "waiting" and self.text != self.start:
+            status = "edited"
         return State(
-            status=self._status(),
+            status=status,
             text=self.text,
-            approved_by=tuple(self._approvals),
-            rejected_by=tuple(self._rejections),
-            edited_by=tuple(self._editors),
-            remarks=tuple(remark for remark in self._rejections.values() if remark),
+            approved_by=tuple(self.approvals),
+            rejected_by=tuple(self.rejections),
+            edited_by=tuple(self.editors),
+            remarks=tuple(filter(None, self.rejections.values())),
         )
-
-    def _status(self) -> Status:
-        if self._rejections:
-            return "disputed" if self._approvals else "rejected"
-        if not self.text.strip():
-            return "no text"
-        if self._approvals:
-            return "approved"
-        return "edited" if self.text != self.start else "waiting"
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
@@ -113,18 +127,15 @@ def replay(proposals: Iterable[P], reviews: Iterable[Review]) -> tuple[list[P], 
     """Return the proposals with their states, and the reviews that match none of them; `reviews` come in the order of
     the audit trail. Of proposals with the same key, decisions go to the last.
     """
-    histories: list[tuple[P, TextHistory]] = []
-    items: dict[str, tuple[TextHistory, Callable[[str], str], str]] = {}
-    for proposal in proposals:
-        history = TextHistory(proposal.start)
-        histories.append((proposal, history))
-        items[proposal.key_of(proposal.start)] = (history, proposal.key_of, proposal.start)
+    listed = list(proposals)
+    histories = [TextHistory(proposal.key_of, proposal.start, proposal.start) for proposal in listed]
+    items = {history.key_of(history.start): (history, history.start) for history in histories}
     strange: list[Review] = []
     for review in reviews:
-        if review.item not in items:
+        if review.item in items:
+            history, own = items[review.item]
+            made = history.take(review, own)
+            items.setdefault(history.key_of(made), (history, made))
+        else:
             strange.append(review)
-            continue
-        history, key, own = items[review.item]
-        made = history.take(review, own)
-        items.setdefault(key(made), (history, key, made))
-    return [replace(proposal, state=history.state()) for proposal, history in histories], strange
+    return [replace(each, state=history.state()) for each, history in zip(listed, histories, strict=True)], strange

@@ -97,9 +97,10 @@ def decoded(content: bytes, name: str) -> tuple[str, str]:
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as problem:
-        line = content[: problem.start].count(b"\n") + 1
+        read, start = problem.object, problem.start  # without the byte order mark
+        line = read[:start].count(b"\n") + 1
         raise DataError(
-            f"{name}, line {line}: byte 0x{content[problem.start]:02X} is not UTF-8; save the file as `CSV UTF-8` "
+            f"{name}, line {line}: byte 0x{read[start]:02X} is not UTF-8; save the file as `CSV UTF-8` "
             "(spreadsheet) or in UTF-8 (editor)"
         ) from None
     if "\0" in text:
@@ -263,12 +264,12 @@ def content_of(path: Path) -> bytes:
         raise DataError(f"cannot read {path}: {problem.strerror or problem}") from None
 
 
-def toml_of(content: bytes, name: str) -> dict[str, object]:
-    """Parse a TOML file. Raises DataError."""
+def toml_of(content: bytes, name: str, hint: str = "") -> dict[str, object]:
+    """Parse a TOML file. Raises DataError, which ends with the `hint`."""
     try:
         return parse_toml(decoded(content, name)[0])
     except ValueError as problem:
-        raise DataError(f"{name} is not valid TOML: {problem}") from None
+        raise DataError(f"{name} is not valid TOML: {problem}{hint}") from None
 
 
 def readable_json(content: object) -> bytes:

@@ -14,13 +14,13 @@ from msgspec import Struct
 from viva.benchmarks.clrbench.schema import GAP, LETTERS, Type
 from viva.build.reasoning.sheet import (
     CELLS,
+    CHOICES,
     DIFFICULTIES,
+    LEVELS,
     NAMES,
-    TYPES,
     Collected,
     Row,
     Sheet,
-    as_type,
     given_ids,
 )
 from viva.build.reasoning.topics import Graph, nearest
@@ -43,7 +43,7 @@ def near_duplicates(texts: Sequence[str], threshold: float = THRESHOLD) -> Itera
     """
     words_of = [frozenset(words(text)) for text in texts]
     frequency = Counter(word for each in words_of for word in each)
-    numbers = [tuple(sorted(word for word in each if any(c.isdigit() for c in word))) for each in words_of]
+    numbers = [{word for word in each if any(map(str.isdigit, word))} for each in words_of]
     places: defaultdict[str, list[int]] = defaultdict(list)
     for index, each in enumerate(words_of):
         if len(each) < 4:
@@ -95,62 +95,60 @@ class Checked(Struct, frozen=True):
 def check_sheet(sheet: Sheet, graph: Graph | None) -> Checked:
     """Check rows, duplicates and distributions; without a graph, topics are not looked up."""
     ids = given_ids(sheet)
-    questions: list[Collected] = []
+    by_id: dict[str, Collected] = {}
     problems: list[Problem] = []
-    seen: dict[str, int] = {}
     for row in sheet.filled:
-        question, told = _read(row, ids.get(row.number, ""), graph)
-        if question and question.id in seen:
-            message = f"{question.id!r} is also the id of row {seen[question.id]}; leave one of them empty"
-            told += _placed(row, [("id", "duplicate id", message)])
-            question = None
-        if question:
-            seen[question.id] = row.number
-            questions.append(question)
-        problems += told
-    twice = _repeated(questions)
-    problems += twice
-    repeated = {problem.row for problem in twice if problem.error}
-    questions = [question for question in questions if question.row not in repeated]
-    problems += _distribution(questions)
-    problems.sort(key=lambda problem: problem.row or 1 << 30)
+        told = list(_told(row, graph))
+        if row.type and all(warning for _, _, _, *warning in told):
+            question = _question(row, row.type, ids[row.number])
+            first = by_id.setdefault(question.id, question)
+            told += _leaks(question)
+            if first is not question:
+                message = f"{question.id!r} is also the id of row {first.row}; leave one of them empty"
+                told.append(("id", "duplicate id", message))
+        problems += (
+            Problem(row.number, row.where(column), kind, message, not warning)
+            for column, kind, message, *warning in told
+        )
+    repeated = list(_repeated(by_id.values()))
+    problems += repeated
+    dropped = {problem.row for problem in repeated if problem.error}
+    questions = [question for question in by_id.values() if question.row not in dropped]
+    problems += (Problem(0, "the whole sheet", kind, message, error=False) for kind, message in _habits(questions))
+    problems.sort(key=lambda problem: problem.row or math.inf)
     return Checked(questions, problems, len(sheet.rows) - len(sheet.filled))
 
 
-_LEVELS = ("discipline", "topic", "subtopic")
-_CHOICES = ("MC", "MS")
 Told: TypeAlias = "tuple[str, str, str] | tuple[str, str, str, Literal['warning']]"
 """A problem's column, kind, message."""
 
 
-def _read(row: Row, name: str, graph: Graph | None) -> tuple[Collected | None, list[Problem]]:
-    """Return the question of a row, None if the row has errors, and its problems."""
-    kind = as_type(row["type"])
-    told = [*_plain(row), *_topic(row.path, graph)]
-    options = [row[letter] for letter in LETTERS.lower()]
-    while options and not options[-1]:
-        options.pop()
-    if kind is None:
-        known = ", ".join(f"{short} ({NAMES[short]})" for short in TYPES)
-        told.append(("type", "type", f"{row['type'][:40]!r} is no type; write one of {known}"))
+def _told(row: Row, graph: Graph | None) -> Iterator[Told]:
+    yield from _plain(row)
+    yield from _topic(row.path, graph)
+    if row.type:
+        yield from _options(row.type, row.options)
+        yield from _answer(row, row.type)
     else:
-        told += [*_options(kind, options), *_answer(row, kind, len(options))]
-    problems = list(_placed(row, told))
-    if kind is None or any(problem.error for problem in problems):
-        return None, problems
+        known = ", ".join(f"{short} ({name})" for short, name in NAMES.items())
+        yield "type", "type", f"{row['type'][:40]!r} is no type; write one of {known}"
+
+
+def _question(row: Row, kind: Type, name: str) -> Collected:
+    """Return the question of a row without errors."""
     gold = row["answer"]
-    if kind in _CHOICES:
+    if kind in CHOICES:
         gold = "".join(sorted(_letters(gold, kind)))
     elif kind == "TF":
         gold = _truth(gold)
-    others = (line.strip() for line in row["also_accepted"].split("\n"))
-    question = Collected(
+    others = map(str.strip, row["also_accepted"].split("\n"))
+    return Collected(
         row=row.number,
         id=name,
         path=row.path,
         type=kind,
         question=row["question"],
-        options=tuple(options),
+        options=row.options,
         gold=gold,
         accepted=tuple(text for text in dict.fromkeys(others) if text and text != gold),
         rationale=row["rationale"],
@@ -158,12 +156,6 @@ def _read(row: Row, name: str, graph: Graph | None) -> tuple[Collected | None, l
         source=row["source"],
         exemplar=row["exemplar"].casefold() in CELLS["exemplar"],
     )
-    return question, [*problems, *_placed(row, _leaks(question))]
-
-
-def _placed(row: Row, told: Iterable[Told]) -> Iterator[Problem]:
-    for column, kind, message, *warning in told:
-        yield Problem(row.number, row.where(column), kind, message, not warning)
 
 
 def _plain(row: Row) -> Iterator[Told]:
@@ -187,57 +179,55 @@ def _topic(path: tuple[str, ...], graph: Graph | None) -> Iterator[Told]:
     if not path:
         yield "discipline", "no discipline", "name the discipline"
     elif "" in path:
-        yield _LEVELS[path.index("")], "topic", "a level is empty while a deeper one is not; fill it in"
-    elif graph is not None and not graph.holds(path):
+        yield LEVELS[path.index("")], "topic", "a level is empty while a deeper one is not; fill it in"
+    elif graph and not graph.holds(path):
         depth = next(depth for depth in range(len(path)) if not graph.holds(path[: depth + 1]))
-        offered = graph.children.get(path[depth - 1], ()) if depth else graph.roots
-        near = nearest(path[depth], offered)
+        near = nearest(path[depth], graph.children.get(path[depth - 1], ()) if depth else graph.roots)
         below = f"below {path[depth - 1]!r} " if depth else ""
         hint = f"; did you mean {near!r}?" if near else "; add it to topics.csv, or choose one that is there"
-        yield _LEVELS[depth], "topic", f"{path[depth][:80]!r} is not {below}in the topic graph{hint}"
+        yield LEVELS[depth], "topic", f"{path[depth][:80]!r} is not {below}in the topic graph{hint}"
 
 
 def _options(kind: Type, given: Sequence[str]) -> Iterator[Told]:
-    letters = LETTERS[: len(given)]
-    if kind not in _CHOICES:
+    columns = LETTERS.lower()[: len(given)]
+    if kind not in CHOICES:
         if given:
-            last = letters[-1].lower()
-            yield last, "options", f"a {NAMES[kind]} question has no options; empty the cell or change the type"
+            told = f"a {NAMES[kind]} question has no options; empty the cell or change the type"
+            yield columns[-1], "options", told
         return
     if len(given) < 2:
         yield "b", "options", f"{len(given)} options; a {NAMES[kind]} question has 2 to 26"
     forms: dict[str, str] = {}
-    for letter, option in zip(letters, given, strict=True):
+    for column, option in zip(columns, given, strict=True):
         form = " ".join(option.split()).casefold()
         if not option:
-            yield letter.lower(), "options", "empty, while a later option is not; leave no gap"
+            yield column, "options", "empty, while a later option is not; leave no gap"
         elif form in forms:
-            yield letter.lower(), "options", f"the same as option {forms[form]}, but for case at most"
+            yield column, "options", f"the same as option {forms[form]}, but for case at most"
         else:
-            loose = next((other for text, other in forms.items() if _nearly(text, form)), "")
-            if loose:
+            if loose := next((letter for other, letter in forms.items() if _nearly(other, form)), ""):
                 told = f"differs from option {loose} in punctuation or a letter only"
-                yield letter.lower(), "options nearly equal", told, "warning"
-            forms[form] = letter
-    headed = [(label := _LETTER_FIRST.match(option)) and label[1].upper() for option in given]
-    if len(given) > 1 and headed == list(letters):
+                yield column, "options nearly equal", told, "warning"
+            forms[form] = column.upper()
+    heads = [head[1].lower() for option in given if (head := _LETTER_FIRST.match(option))]
+    if len(given) > 1 and "".join(heads) == columns:
         yield "a", "options", "options are written without their letters in front; Viva adds them"
 
 
-def _answer(row: Row, kind: Type, options: int) -> Iterator[Told]:
+def _answer(row: Row, kind: Type) -> Iterator[Told]:
     answer, shown = row["answer"], repr(row["answer"][:40])
     if kind != "FB" and row["also_accepted"]:
         yield "also_accepted", "answer", f"a {NAMES[kind]} question has one answer; empty the cell"
     if not answer:
         yield "answer", "no answer", "write the right answer"
-    elif kind in _CHOICES:
-        yield from _letter_problems(kind, _letters(answer, kind), LETTERS[:options], shown)
+    elif kind in CHOICES:
+        yield from _choice(kind, _letters(answer, kind), LETTERS[: len(row.options)], shown)
     elif kind == "TF" and not _truth(answer):
         yield "answer", "answer", f"{shown}: write true or false"
     if kind == "FB":
         blanks = re.findall(r"_{2,}", row["question"])
         if len(blanks) != 1:
-            what = "no blank" if not blanks else f"{len(blanks)} blanks"
+            what = f"{len(blanks)} blanks" if blanks else "no blank"
             yield "question", "blank", f"{what}; show the one blank as {GAP} (four underscores)"
         elif blanks[0] != GAP:
             yield "question", "blank", f"the blank has {len(blanks[0])} underscores; write four: {GAP}"
@@ -251,21 +241,17 @@ def _truth(answer: str) -> str:
 
 def _letters(answer: str, kind: Type) -> str:
     """Return the letters that an answer names; "" if it is written otherwise."""
-    named = re.findall(r"[A-Za-z]+", answer)
-    extra = re.sub(r"[A-Za-z\s,;/&+.()]", "", answer)
-    if extra or re.search(r"[a-z]{2}", answer) or (kind == "MC" and any(len(part) > 1 for part in named)):
-        return ""
-    return "".join(named).upper()
+    word = "[A-Za-z]{2}" if kind == "MC" else "[a-z]{2}"
+    return "" if re.search(rf"[^A-Za-z\s,;/&+.()]|{word}", answer) else re.sub("[^A-Za-z]", "", answer).upper()
 
 
-def _letter_problems(kind: Type, named: str, legal: str, shown: str) -> Iterator[Told]:
+def _choice(kind: Type, named: str, legal: str, shown: str) -> Iterator[Told]:
     several = kind == "MS"
-    wrong = sorted(set(named) - set(legal))
     if not named:
         how = "letters, as in A, C" if several else "letter, as in B"
         yield "answer", "answer", f"{shown}: write the {how}"
-    elif wrong:
-        yield "answer", "answer", f"there is no option {wrong[0]}; the options are {', '.join(legal)}"
+    elif wrong := set(named) - set(legal):
+        yield "answer", "answer", f"there is no option {min(wrong)}; the options are {', '.join(legal)}"
     elif len(set(named)) < len(named):
         yield "answer", "answer", f"{shown} names a letter twice"
     elif not several and len(named) > 1:
@@ -279,84 +265,72 @@ def _letter_problems(kind: Type, named: str, legal: str, shown: str) -> Iterator
 def _leaks(question: Collected) -> Iterator[Told]:
     """Tell of a question that contains its answer."""
     asked = f" {' '.join(words(question.question))} "
-    told: Told | None = None
+
+    def within(text: str) -> bool:
+        return bool(words(text)) and f" {' '.join(words(text))} " in asked
+
     if question.type == "FB":
-        inside = [text for text in (question.gold, *question.accepted) if len(text) > 2 and _within(text, asked)]
+        inside = [text for text in (question.gold, *question.accepted) if len(text) > 2 and within(text)]
         if inside:
-            told = "question", "answer in question", f"the question contains its answer {inside[0][:60]!r}", "warning"
+            message = f"the question contains its answer {inside[0][:60]!r}"
+            yield "question", "answer in question", message, "warning"
     elif question.type == "MC":
         pairs = zip(LETTERS, question.options, strict=False)
-        inside = [letter for letter, option in pairs if len(words(option)) > 1 and _within(option, asked)]
-        if inside == [question.gold]:
-            told = "question", "answer in question", "the question contains the right option, and no other", "warning"
-    elif question.type == "OE" and " ".join(words(question.gold)) == asked.strip():
-        told = "answer", "answer in question", "the answer repeats the question", "warning"
-    if told:
-        yield told
+        if [letter for letter, option in pairs if len(words(option)) > 1 and within(option)] == [question.gold]:
+            message = "the question contains the right option, and no other"
+            yield "question", "answer in question", message, "warning"
+    elif question.type == "OE" and words(question.gold) == words(question.question):
+        yield "answer", "answer in question", "the answer repeats the question", "warning"
 
 
-def _within(text: str, asked: str) -> bool:
-    return bool(words(text)) and f" {' '.join(words(text))} " in asked
-
-
-def _nearly(left: str, other: str) -> bool:
+def _nearly(*options: str) -> bool:
     """Return whether two options differ only in punctuation, or in one letter if they are long; never in a digit."""
-    bare = [re.sub(r"[\s.,;:!'\"()-]+", "", text.casefold()) for text in (left, other)]
+    bare = [re.sub(r"[\s.,;:!'\"()-]+", "", option) for option in options]
     if bare[0] == bare[1]:
         return bool(bare[0])
-    if (
-        min(map(len, bare)) < 12
-        or abs(len(bare[0]) - len(bare[1])) > 1
-        or re.sub(r"\D", "", bare[0]) != re.sub(r"\D", "", bare[1])
-    ):
-        return False
+    digits = {re.sub(r"\D", "", text) for text in bare}
     short, long = sorted(bare, key=len)
     same = next((index for index, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
-    return short[same + (len(short) == len(long)) :] == long[same + 1 :]
+    rest = short[same + (len(short) == len(long)) :], long[same + 1 :]
+    return len(short) >= 12 and len(digits) == 1 and rest[0] == rest[1]
 
 
-def _repeated(questions: Sequence[Collected]) -> list[Problem]:
-    """Return duplicate questions: errors where identical, warnings where similar."""
-    problems: list[Problem] = []
-    by_key: dict[str, Collected] = {}
+def _repeated(questions: Iterable[Collected]) -> Iterator[Problem]:
+    """Yield duplicate questions: errors where identical, warnings where similar."""
+    first: dict[str, Collected] = {}
     for question in questions:
-        first = by_key.setdefault(question.asked, question)
-        if first is not question:
-            message = f"the same question as row {first.row}; empty one of the rows"
-            problems.append(Problem(question.row, f"row {question.row}", "duplicate", message))
-    distinct = list(by_key.values())
-    texts = [" ".join((question.question, *question.options)) for question in distinct]
-    for earlier, other, alike in near_duplicates(texts):
-        a, b = distinct[earlier], distinct[other]
-        message = f"much like row {a.row} ({100 * alike:.0f} % of the words): the same question twice?"
-        problems.append(Problem(b.row, f"row {b.row}", "near-duplicate", message, error=False))
-    return problems
+        earlier = first.setdefault(question.asked, question)
+        if earlier is not question:
+            message = f"the same question as row {earlier.row}; empty one of the rows"
+            yield Problem(question.row, f"row {question.row}", "duplicate", message)
+    rows = [question.row for question in first.values()]
+    texts = [" ".join((question.question, *question.options)) for question in first.values()]
+    for before, later, alike in near_duplicates(texts):
+        message = f"much like row {rows[before]} ({100 * alike:.0f} % of the words): the same question twice?"
+        yield Problem(rows[later], f"row {rows[later]}", "near-duplicate", message, error=False)
 
 
-def _distribution(questions: Sequence[Collected]) -> Iterator[Problem]:
-    """Yield warnings of distributions that help guessers."""
+def _habits(questions: Sequence[Collected]) -> Iterator[tuple[str, str]]:
+    """Yield kind and message of distributions that help guessers."""
     by_type: defaultdict[str, list[Collected]] = defaultdict(list)
     for question in questions:
         by_type[question.type].append(question)
-    told: list[tuple[str, str]] = []
-    truths = Counter(question.gold for question in by_type["TF"])
-    total = truths.total()
-    if total >= FEWEST and not 0.35 <= truths["true"] / total <= 0.65:
-        told.append(("balance", f"{truths['true']} of {total} statements are true; aim at half"))
-    if len(by_type["MC"]) >= FEWEST:
-        told += _letter_habits(by_type["MC"])
-    ticked = [len(question.gold) / len(question.options) for question in by_type["MS"]]
-    if len(ticked) >= FEWEST and sum(ticked) / len(ticked) > 0.75:
-        share = 100 * sum(ticked) / len(ticked)
-        told.append(
-            ("multi-select", f"{share:.0f} % of the options of multi-select questions are right; add wrong ones")
-        )
-    for kind, message in told:
-        yield Problem(0, "the whole sheet", kind, message, error=False)
+    sized = {kind: group for kind, group in by_type.items() if len(group) >= FEWEST}
+    if statements := sized.get("TF"):
+        true = sum(question.gold == "true" for question in statements)
+        if not 0.35 <= true / len(statements) <= 0.65:
+            yield "balance", f"{true} of {len(statements)} statements are true; aim at half"
+    if choices := sized.get("MC"):
+        yield from _letter_habits(choices)
+    if ticked := [len(question.gold) / len(question.options) for question in sized.get("MS", ())]:
+        share = sum(ticked) / len(ticked)
+        if share > 0.75:
+            message = f"{100 * share:.0f} % of the options of multi-select questions are right; add wrong ones"
+            yield "multi-select", message
 
 
 def _letter_habits(questions: Sequence[Collected]) -> Iterator[tuple[str, str]]:
-    """Yield a warning if a letter, or the longest option, is right too often: 2.5 standard deviations above chance."""
+    """Tell if a letter, or the longest option, is right too often: 2.5 standard deviations above chance."""
     total = len(questions)
     expected = sum(1 / len(question.options) for question in questions) / total
     limit = expected + 2.5 * (expected * (1 - expected) / total) ** 0.5
@@ -366,13 +340,10 @@ def _letter_habits(questions: Sequence[Collected]) -> Iterator[tuple[str, str]]:
         yield "letters", f"{letter} is right in {times} of {total} multiple-choice questions, {about}"
     longest = sum(map(_longest, questions))
     if longest / total > max(limit, 0.5):
-        yield (
-            "length",
-            f"the longest option is right in {longest} of {total} multiple-choice questions; lengthen others",
-        )
+        message = f"the longest option is right in {longest} of {total} multiple-choice questions; lengthen others"
+        yield "length", message
 
 
 def _longest(question: Collected) -> bool:
-    lengths = [len(option) for option in question.options]
-    right = lengths[LETTERS.index(question.gold)]
-    return right == max(lengths) and lengths.count(right) == 1
+    *others, longest = sorted(question.options, key=len)
+    return longest == question.options[LETTERS.index(question.gold)] and len(others[-1]) < len(longest)

@@ -18,6 +18,7 @@ endpoint refuses key or model; 5 something cannot be written; 130 interrupted.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -148,11 +149,12 @@ def sheet(config: SheetConfig) -> int:
     concepts = coverages.coverage(
         opened.needed_graph(), opened.checked.questions if opened.sheet else [], config.level, config.least
     )
+    there = opened.sheet.stubs if opened.sheet else Counter()
     stubs = [
         (concept.path, kind)
         for concept in concepts
         for kind, count in concept.missing.items()
-        for _ in range(count - sheets.stub_places(opened.sheet, concept.path, kind))
+        for _ in range(count - there[concept.path, kind])
     ]
     path = config.project / opened.sheet_name
     before = opened.read(opened.sheet_name)

@@ -7,12 +7,14 @@ line in the schema of the set. A row without question and answer is a place to f
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from itertools import count
+from typing import Final, TypeAlias
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from viva.benchmarks.clrbench.schema import LETTERS, Record, Type
 from viva.build.files import (
@@ -32,7 +34,6 @@ from viva.fields import pick
 from viva.files import shipped_table
 from viva.io.tables import json_lines
 
-TYPES: Final[tuple[Type, ...]] = ("MC", "MS", "TF", "FB", "OE")
 NAMES: Final[dict[Type, str]] = {
     "MC": "multiple choice",
     "MS": "multi-select",
@@ -40,6 +41,8 @@ NAMES: Final[dict[Type, str]] = {
     "FB": "fill in the blank",
     "OE": "open-ended",
 }
+TYPES: Final = tuple(NAMES)
+CHOICES: Final = ("MC", "MS")
 CELLS: Final = shipped_table(__file__, "cells.toml", dict[str, frozenset[str]])
 """Spellings that people use in cells, by meaning."""
 DIFFICULTIES: Final = ("easy", "medium", "hard")
@@ -68,14 +71,14 @@ class Collected(Struct, frozen=True, kw_only=True):
     @property
     def lettered(self) -> list[str]:
         """The options with their letters."""
-        return [f"{letter}. {text}" for letter, text in zip(LETTERS, self.options, strict=False)]
+        return list(map("{}. {}".format, LETTERS, self.options))
 
     @property
     def gold_text(self) -> str:
         """The right answer in words."""
-        if self.type in ("MC", "MS"):
-            return "\n".join(self.lettered[LETTERS.index(letter)] for letter in self.gold)
-        return " / ".join((self.gold, *self.accepted)) if self.type == "FB" else self.gold
+        if self.type in CHOICES:
+            return "\n".join(option for option in self.lettered if option[0] in self.gold)
+        return " / ".join((self.gold, *self.accepted))
 
     @property
     def asked(self) -> str:
@@ -85,17 +88,15 @@ class Collected(Struct, frozen=True, kw_only=True):
 
 def as_item(question: Collected, rationale: str, name: str) -> Record:
     """Return a question with its approved rationale as a record of the set."""
-    gold = question.gold == "true" if question.type == "TF" else question.gold
-    answers = tuple(question.gold) if question.type == "MS" else ()
-    if question.accepted:
-        answers = (question.gold, *question.accepted)
+    gold = question.gold
+    answers = tuple(gold) if question.type == "MS" else (gold, *question.accepted) if question.accepted else ()
     return pick(
         Record,
-        msgspec.structs.asdict(question),
+        asdict(question),
         id=name,
         discipline=question.path[0],
         topic=question.path,
-        answer=None if answers else gold,
+        answer=None if answers else gold == "true" if question.type == "TF" else gold,
         answers=answers,
         rationale=rationale,
     )
@@ -123,13 +124,17 @@ def as_type(text: str) -> Type | None:
 
 OFFERED = "ABCDEF"
 """Option columns of a new sheet; more may be added, up to Z."""
+LEVELS = ("discipline", "topic", "subtopic")
 COLUMNS = (
-    "id", "discipline", "topic", "subtopic", "type", "question", *OFFERED, "answer", "also accepted", "rationale",
-    "difficulty", "source", "exemplar",
+    "id", *LEVELS, "type", "question", *OFFERED, "answer", "also accepted", "rationale", "difficulty", "source",
+    "exemplar",
 )  # fmt: skip
 NEEDED = ("discipline", "type", "question", "answer", "source")
 _CONTENT = ("question", "answer", "also_accepted", "rationale", *LETTERS.lower())
+_SINGLE = ("id", "type", "question", "rationale", "difficulty", "source")
 _KNOWN = {*map(column_name, COLUMNS), *LETTERS.lower()}
+Stub: TypeAlias = tuple[tuple[str, ...], Type]
+"""A row to fill in: topic path, type."""
 
 
 class Row(Struct, frozen=True):
@@ -141,10 +146,11 @@ class Row(Struct, frozen=True):
 
     def where(self, column: str) -> str:
         """Return `row 5, column answer (M5)`; for JSONL without the cell."""
+        title = column.replace("_", " ")
         if column not in self.places:
-            return f"row {self.number}, column {column.replace('_', ' ')}"
-        title = column.upper() if len(column) == 1 else column.replace("_", " ")
-        return f"row {self.number}, column {title} ({cell_name(self.places[column], self.number)})"
+            return f"row {self.number}, column {title}"
+        cell = cell_name(self.places[column], self.number)
+        return f"row {self.number}, column {title.upper() if len(title) == 1 else title} ({cell})"
 
     def __getitem__(self, column: str) -> str:
         return self.cells.get(column, "")
@@ -152,15 +158,29 @@ class Row(Struct, frozen=True):
     @property
     def filled(self) -> bool:
         """Whether any of the question's own cells is filled in."""
-        return any(self[column] for column in _CONTENT)
+        return any(map(self.__getitem__, _CONTENT))
+
+    def _up_to_last(self, columns: Iterable[str]) -> list[str]:
+        """Return the cells of columns without the empty ones at their end."""
+        texts = [self[column] for column in columns]
+        while texts and not texts[-1]:
+            texts.pop()
+        return texts
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The topic path without empty levels at its end."""
-        path = [self["discipline"], self["topic"], self["subtopic"]]
-        while path and not path[-1]:
-            path.pop()
-        return tuple(map(tidy, path))
+        """The topic path."""
+        return tuple(map(tidy, self._up_to_last(LEVELS)))
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options."""
+        return tuple(self._up_to_last(LETTERS.lower()))
+
+    @property
+    def type(self) -> Type | None:
+        """The type, None if it is none."""
+        return as_type(self["type"])
 
 
 class Sheet(Struct, frozen=True, kw_only=True):
@@ -176,52 +196,50 @@ class Sheet(Struct, frozen=True, kw_only=True):
         """Rows in which a question was begun."""
         return [row for row in self.rows if row.filled]
 
+    @property
+    def stubs(self) -> Counter[tuple[tuple[str, ...], Type | None]]:
+        """How many rows to fill in it has, by topic path and type."""
+        return Counter((row.path, row.type) for row in self.rows if not row.filled)
+
 
 def read_sheet(content: bytes, name: str) -> Sheet:
     """Read a CSV or JSONL sheet. Raises DataError if it is unreadable; `checks` reports other problems."""
-    if name.endswith(".jsonl"):
-        return _without_repeats(Sheet(name=name, rows=list(_json_rows(content, name))))
-    table = read_table(content, name, _KNOWN)
+    table = None if name.endswith(".jsonl") else read_table(content, name, _KNOWN)
+    rows = list(_table_rows(table, name) if table else _json_rows(content, name))
+    kept: list[Row] = []
+    seen: set[frozenset[tuple[str, str]]] = set()
+    for row in rows:  # repeated ones are what pasting two people's sheets together leaves; ids are not compared
+        content_of_row = frozenset((column, text) for column, text in row.cells.items() if text and column != "id")
+        if not row.filled or content_of_row not in seen:
+            kept.append(row)
+        seen.add(content_of_row)
+    return Sheet(name=name, rows=kept, table=table, merged=len(rows) - len(kept))
+
+
+def _table_rows(table: Table, name: str) -> Iterator[Row]:
     missing = [column for column in NEEDED if column not in table.columns]
     if missing:
         raise DataError(
             f"{name} has no column {missing[0]!r}; its first row must name the columns: {', '.join(COLUMNS)}"
             f" (`viva build clrbench sheet` writes such a file); it begins {', '.join(table.titles)[:120]!r}"
         )
-    twice = [column for column, times in Counter(table.columns).items() if times > 1 and column in _KNOWN]
-    if twice:
+    places = {column: place for place, column in enumerate(table.columns) if column in _KNOWN}
+    if twice := [column for column in places if table.columns.count(column) > 1]:
         raise DataError(f"{name} has two columns {twice[0]!r}; rename one of them")
-    places = {column: index for index, column in enumerate(table.columns) if column in _KNOWN}
-    rows: list[Row] = []
     for number, cells in table.rows:
         if any(cells[len(table.columns) :]):
             raise DataError(
                 f"{name}, row {number} has {len(cells)} cells, the first row names {len(table.columns)}: a comma or "
                 "semicolon inside a cell needs quotes around the cell"
             )
-        long = next((index for index, cell in enumerate(cells) if len(cell) > LONGEST_CELL), None)
-        if long is not None:
-            raise DataError(f"{name}, cell {cell_name(long, number)} has {len(cells[long]):,} characters")
-        rows.append(
-            Row(number, {column: cells[index] for column, index in places.items() if index < len(cells)}, places)
-        )
-    return _without_repeats(Sheet(name=name, rows=rows, table=table))
+        for place, cell in enumerate(cells):
+            if len(cell) > LONGEST_CELL:
+                raise DataError(f"{name}, cell {cell_name(place, number)} has {len(cell):,} characters")
+        named = dict(zip(table.columns, cells, strict=False))
+        yield Row(number, {column: named[column] for column in places if column in named}, places)
 
 
-def _without_repeats(sheet: Sheet) -> Sheet:
-    """Drop repeated rows, which pasting two people's sheets together leaves; ids are not compared."""
-    seen: dict[tuple[tuple[str, str], ...], int] = {}
-    kept: list[Row] = []
-    for row in sheet.rows:
-        content = tuple(sorted((column, text) for column, text in row.cells.items() if text and column != "id"))
-        if row.filled and content in seen:
-            continue
-        seen[content] = row.number
-        kept.append(row)
-    return msgspec.structs.replace(sheet, rows=kept, merged=len(sheet.rows) - len(kept))
-
-
-def _json_rows(content: bytes, name: str) -> Iterable[Row]:
+def _json_rows(content: bytes, name: str) -> Iterator[Row]:
     text, _ = decoded(content, name)
     for number, row in json_lines(name, text.encode("utf-8", "replace"), dict[str, object]):
         yield Row(number, _cells(row, f"{name}, line {number}"), {})
@@ -230,54 +248,55 @@ def _json_rows(content: bytes, name: str) -> Iterable[Row]:
 def _cells(row: Mapping[str, object], where: str) -> dict[str, str]:
     """Convert a record of the schema to the cells of a row."""
 
+    def text(column: str, value: object) -> str:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if not isinstance(value, (str, int, float, type(None))):
+            raise DataError(f"{where}: {column} should be a text, it is {str(value)[:60]!r}")
+        cell = clean("" if value is None else str(value))
+        if len(cell) > LONGEST_CELL:
+            raise DataError(f"{where}: {column} has {len(cell):,} characters")
+        return cell
+
     def texts(column: str) -> list[str]:
         value = row.get(column)
-        values = value if isinstance(value, list) else [value] if value else []
-        return [_text(item, where, column) for item in values]
+        return [text(column, item) for item in (value if isinstance(value, list) else [value] if value else [])]
 
-    path = texts("topic") or texts("discipline")
-    discipline = _text(row.get("discipline"), where, "discipline")
+    path, discipline = texts("topic"), text("discipline", row.get("discipline"))
     if discipline and path and discipline != path[0]:
         raise DataError(f"{where}: discipline {discipline[:60]!r} is not the first of topic, {path[0][:60]!r}")
-    if len(path) > 3:
-        raise DataError(f"{where}: topic has {len(path)} levels; there are at most 3")
+    if len(path) > len(LEVELS):
+        raise DataError(f"{where}: topic has {len(path)} levels; there are at most {len(LEVELS)}")
     options = texts("options")
     if len(options) > len(LETTERS):
         raise DataError(f"{where}: {len(options)} options; there are letters for {len(LETTERS)}")
-    single = ("id", "type", "question", "rationale", "difficulty", "source")
-    answer = _text(row.get("answer"), where, "answer")
-    answers = texts("answers")
+    answer, answers = text("answer", row.get("answer")), texts("answers")
     if as_type(str(row.get("type", ""))) == "MS":
-        answer, answers = ", ".join(answers) or answer, []
-    elif not answer and answers:
-        answer, *answers = answers
+        accepted = [", ".join(answers) or answer]
+    else:
+        accepted = [answer, *answers] if answer else answers
     return {
-        **dict(zip(("discipline", "topic", "subtopic"), path, strict=False)),
+        **dict(zip(LEVELS, path or [discipline], strict=False)),
         **dict(zip(LETTERS.lower(), options, strict=False)),
-        "answer": answer,
-        "also_accepted": "\n".join(answers),
-        **{column: _text(row.get(column), where, column) for column in single},
+        "answer": "".join(accepted[:1]),
+        "also_accepted": "\n".join(accepted[1:]),
+        **{column: text(column, row.get(column)) for column in _SINGLE},
         "exemplar": "x" if row.get("exemplar") else "",
     }
 
 
-def _text(value: object, where: str, column: str) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if value is None or isinstance(value, (str, int, float)):
-        text = clean("" if value is None else str(value))
-        if len(text) > LONGEST_CELL:
-            raise DataError(f"{where}: {column} has {len(text):,} characters")
-        return text
-    raise DataError(f"{where}: {column} should be a text, it is {str(value)[:60]!r}")
+def new_sheet(stubs: Iterable[Stub]) -> bytes:
+    """Return a sheet with one row to fill in per stub."""
+    return written_table(COLUMNS, _stub_rows(stubs, map(column_name, COLUMNS)))
 
 
-def new_sheet(stubs: Iterable[tuple[tuple[str, ...], Type]]) -> bytes:
-    """Return a sheet with one row to fill in per stub (topic path, type)."""
-    return written_table(COLUMNS, [[_stub(column_name(title), *stub) for title in COLUMNS] for stub in stubs])
+def _stub_rows(stubs: Iterable[Stub], columns: Iterable[str]) -> list[list[str]]:
+    named = ({**dict(zip(LEVELS, path, strict=False)), "type": kind} for path, kind in stubs)
+    titles = list(columns)
+    return [[cells.get(column, "") for column in titles] for cells in named]
 
 
-def refreshed(sheet: Sheet, stubs: Iterable[tuple[tuple[str, ...], Type]]) -> bytes | None:
+def refreshed(sheet: Sheet, stubs: Iterable[Stub]) -> bytes | None:
     """Return the sheet with ids for the questions that have none, and new rows to fill in at its end.
 
     Existing cells, columns and their order stay. None if there is nothing to add.
@@ -285,45 +304,27 @@ def refreshed(sheet: Sheet, stubs: Iterable[tuple[tuple[str, ...], Type]]) -> by
     table = sheet.table
     if table is None:
         raise DataError(f"{sheet.name} is yours to write; only collection.csv is refreshed")
-    added = [[_stub(column, *stub) for column in table.columns] for stub in stubs]
-    rows = [list(cells) for _, cells in table.rows]
-    ids = given_ids(sheet)
-    named = False
+    before = [cells for _, cells in table.rows]
+    rows = [*before, *_stub_rows(stubs, table.columns)]
     if "id" in table.columns:
-        place = table.columns.index("id")
-        for (number, _), cells in zip(table.rows, rows, strict=True):
-            if number in ids and not (cells[place] if place < len(cells) else ""):
-                cells.extend([""] * (place + 1 - len(cells)))
-                cells[place], named = ids[number], True
-    if not added and not named:
-        return None
-    return written_table(table.titles, [*rows, *added], table.delimiter, table.encoding)
-
-
-def _stub(column: str, path: tuple[str, ...], kind: Type) -> str:
-    named = dict(zip(("discipline", "topic", "subtopic"), path, strict=False))
-    return {**named, "type": kind}.get(column, "")
-
-
-def stub_places(sheet: Sheet | None, path: tuple[str, ...], kind: Type) -> int:
-    """Count the sheet's rows to fill in for a concept and a type."""
-    rows = sheet.rows if sheet else []
-    return sum(not row.filled and row.path == path and as_type(row["type"]) == kind for row in rows)
+        place, ids = table.columns.index("id"), given_ids(sheet)
+        for index, (number, cells) in enumerate(table.rows):
+            if number in ids and not any(cells[place : place + 1]):
+                short = [""] * (place - len(cells))
+                rows[index] = [*cells[:place], *short, ids[number], *cells[place + 1 :]]
+    return None if rows == before else written_table(table.titles, rows, table.delimiter, table.encoding)
 
 
 def given_ids(sheet: Sheet) -> dict[int, str]:
     """Return row number → id of filled rows with discipline and type: their own, or the next free slug/type/number."""
-    taken = {row["id"] for row in sheet.rows if row["id"]}
-    following: Counter[str] = Counter()
+    taken = {row["id"] for row in sheet.rows}
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(partial(count, 1))
     ids: dict[int, str] = {}
     for row in sheet.filled:
-        kind = as_type(row["type"])
         if row["id"]:
             ids[row.number] = row["id"]
-        elif kind and row["discipline"]:
-            stem = f"{slug(row['discipline'])}/{kind.lower()}"
-            following[stem] += 1
-            while f"{stem}/{following[stem]}" in taken:
-                following[stem] += 1
-            ids[row.number] = f"{stem}/{following[stem]}"
+        elif row.type and row["discipline"]:
+            stem = f"{slug(row['discipline'])}/{row.type.lower()}"
+            free = (name for number in numbers[stem] if (name := f"{stem}/{number}") not in taken)
+            ids[row.number] = next(free)
     return ids

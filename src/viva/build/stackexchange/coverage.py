@@ -22,21 +22,20 @@ import calendar
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
-from typing import Literal
+from datetime import date
 
 from msgspec import Struct
 
-from viva.build.approval import decision
+from viva.build import approval
+from viva.build.approval import Status, decided, decision
+from viva.build.files import toml_of
 from viva.build.options import Told
 from viva.build.stackexchange.kit import digest, names, question_id
 from viva.build.stackexchange.kitchecks import KitChecked, metrics_of
 from viva.build.stackexchange.pool import PoolQuestion
 from viva.engine.reviews import Review
 from viva.errors import DataError
-from viva.files import parse_toml
 
-Status = Literal["unwritten", "faulty", "waiting", "approved", "rejected", "disputed"]
 MEANING: dict[Status, str] = {
     "approved": "approved",
     "waiting": "not decided yet",
@@ -48,30 +47,7 @@ MEANING: dict[Status, str] = {
 STATUSES = tuple(MEANING)
 
 
-class ApprovalState(Struct, frozen=True, kw_only=True):
-    """Decisions about a question's current text."""
-
-    approved_by: tuple[str, ...] = ()
-    """Reviewers who approved, without authors, whose approval does not count."""
-    rejected_by: tuple[str, ...] = ()
-    editors: tuple[str, ...] = ()
-    """People whose edits on the page led to this text."""
-    own: tuple[str, ...] = ()
-    """Authors who approved their own text, which does not count."""
-    remarks: tuple[str, ...] = ()
-    """Comments of the rejections."""
-    earlier: tuple[str, ...] = ()
-    """Comments on earlier texts."""
-
-    @property
-    def decided(self) -> Status:
-        """approved, rejected, disputed, or waiting."""
-        if self.rejected_by:
-            return "disputed" if self.approved_by else "rejected"
-        return "approved" if self.approved_by else "waiting"
-
-
-def standing(question: str, text: str, authors: Sequence[str], reviews: Iterable[Review]) -> ApprovalState:
+def standing(question: str, text: str, authors: Sequence[str], reviews: Iterable[Review]) -> approval.State:
     """Return the approval state of a question whose file now holds `text`; `reviews` are those about it, in order."""
     now = digest(question, text)
     made_by: dict[str, dict[str, None]] = {}  # text → editors of it and of the texts that it was edited from
@@ -89,16 +65,20 @@ def standing(question: str, text: str, authors: Sequence[str], reviews: Iterable
             last.pop(review.reviewer, None)
         if review.comment and about != now:
             earlier.append(f"{review.reviewer}: {review.comment}")
-    editors = made_by.get(now, {})
+    editors = tuple(made_by.get(now, ()))
     mine = names([*authors, *editors])
     approved = [who for who, review in last.items() if decision(review) == "approve"]
-    rejected = [(who, review.comment) for who, review in last.items() if decision(review) == "reject"]
-    return ApprovalState(
-        approved_by=tuple(who for who in approved if not names([who]) & mine),
-        rejected_by=tuple(who for who, _ in rejected),
-        editors=tuple(editors),
-        own=tuple(who for who in approved if names([who]) & mine),
-        remarks=tuple(f"{who}: {comment}" for who, comment in rejected if comment),
+    rejected = {who: review.comment for who, review in last.items() if decision(review) == "reject"}
+    own = tuple(who for who in approved if names([who]) & mine)
+    others = tuple(who for who in approved if who not in own)
+    return approval.State(
+        status=decided(others, rejected),
+        text=text,
+        approved_by=others,
+        rejected_by=tuple(rejected),
+        edited_by=editors,
+        remarks=tuple(f"{who}: {comment}" for who, comment in rejected.items() if comment),
+        own=own,
         earlier=tuple(dict.fromkeys(earlier)),
     )
 
@@ -125,22 +105,15 @@ def created(text: str) -> date:
 
 def read_cutoffs(content: bytes, name: str) -> dict[str, date]:
     """Read the table of cut-offs: model → last day of its training data. Raises DataError."""
-    try:
-        table = parse_toml(content.decode("utf-8-sig"))
-    except ValueError as problem:
-        raise DataError(f'{name} is not valid TOML ({problem}); a line is: "MODEL" = 2024-04-30') from None
+    line = '; a line is: "MODEL" = 2024-04-30'
     cutoffs: dict[str, date] = {}
-    for model, value in table.items():
-        if isinstance(value, datetime):
-            cutoffs[model] = value.date()
-        elif isinstance(value, date):
-            cutoffs[model] = value
-        elif isinstance(value, str):
-            cutoffs[model] = read_day(value, f"{name}: the cut-off of {model!r},")
-        else:
+    for model, value in toml_of(content, name, line).items():
+        if not isinstance(value, (str, date)):
             raise DataError(f"{name}: the cut-off of {model!r} is no day: write YYYY-MM-DD, a model's name in quotes")
+        day = value if isinstance(value, str) else str(value)[:10]
+        cutoffs[model] = read_day(day, f"{name}: the cut-off of {model!r},")
     if not cutoffs:
-        raise DataError(f'{name} names no model; a line is: "MODEL" = 2024-04-30')
+        raise DataError(f"{name} names no model{line}")
     return cutoffs
 
 
@@ -167,7 +140,7 @@ class State(Struct, frozen=True, kw_only=True):
     text: str | None = None
     """Contents of question.yaml; None if there is no kit yet."""
     checked: KitChecked = KitChecked()
-    standing: ApprovalState = ApprovalState()
+    standing: approval.State = approval.State(status="waiting", text="")
     authors: tuple[str, ...] = ()
 
     @property

@@ -21,9 +21,10 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.custom.positions import Scalar, Unreadable, read_yaml
+from viva.build.approval import Status, decision
 from viva.build.files import append_line, content_of, replace_file
 from viva.build.project import DRAFTS, REVIEWS, Drafted, ProjectFolder, new_review, review_item
-from viva.build.stackexchange.coverage import Cell, State, Status, created, places, standing
+from viva.build.stackexchange.coverage import Cell, State, created, places, standing
 from viva.build.stackexchange.kit import (
     DRAFT,
     FILE,
@@ -90,18 +91,15 @@ class Project(ProjectFolder):
     @cached_property
     def pool(self) -> tuple[PoolQuestion, ...]:
         """The questions in the pool's order. Raises DataError for a damaged or empty pool."""
-        questions = read_pool(self.path)
-        seen: set[int] = set()
-        for question in questions:
-            if question.id in seen or question.id < 1:
+        by_id: dict[int, PoolQuestion] = {}
+        for question in read_pool(self.path):
+            if question.id < 1 or by_id.setdefault(question.id, question) is not question:
                 raise DataError(f"{self.path / POOL}: question {question.id} stands twice, or is no question")
-            seen.add(question.id)
-            created(question.created)
-            for answer in question.answers:
-                created(answer.created)
-        if not questions:
+            for day in (question.created, *(answer.created for answer in question.answers)):
+                created(day)
+        if not by_id:
             raise DataError(f"{self.path / POOL} holds no question")
-        return tuple(questions)
+        return tuple(by_id.values())
 
     @cached_property
     def build(self) -> Build:
@@ -143,13 +141,11 @@ class Project(ProjectFolder):
     def put_drafts(self, todo: Collection[int]) -> None:
         """Write drafts to draft.md, and to question.yaml if nobody has changed it. Raises StorageError."""
         for state in self.states():
-            drafted = self.draft_of(state.about)
-            if drafted is None or state.about.id not in todo:
-                continue
-            beside = self.folder(state.about) / DRAFT
-            self.update(beside, f"{escape_invisible(drafted.text)}\n")
-            if state.status == "unwritten":
-                self.update(self.file(state.about), template(state.about, drafted.text))
+            about, drafted = state.about, self.draft_of(state.about)
+            if drafted and about.id in todo:
+                self.update(self.folder(about) / DRAFT, f"{escape_invisible(drafted.text)}\n")
+                if state.status == "unwritten":
+                    self.update(self.file(about), template(about, drafted.text))
 
     def write_kits(self, states: Sequence[State], wanted: Collection[int] | None) -> int:
         """Write missing kits, of the `wanted` questions or all; returns how many. Raises StorageError.
@@ -158,12 +154,12 @@ class Project(ProjectFolder):
         """
         new = 0
         for state in states:
-            about = state.about
-            if state.text is not None or wanted is None or about.id in wanted:
+            about, missing = state.about, state.text is None
+            if not missing or wanted is None or about.id in wanted:
                 self.update(self.folder(about) / "original.md", original(about))
-            if state.text is None and (wanted is None or about.id in wanted):
-                self.update(self.file(about), template(about))
-                new += 1
+                if missing:
+                    self.update(self.file(about), template(about))
+                    new += 1
         return new
 
     def update(self, path: Path, text: str) -> None:
@@ -182,28 +178,28 @@ class Project(ProjectFolder):
     def state(self, about: PoolQuestion, reviews: Sequence[Review]) -> State:
         """Return the state of a question; rereads its file."""
         text = self.text(about)
-        identity = question_id(about)
-        if text is None:
-            there = standing(identity, template(about), (), reviews)
-            status: Status = "rejected" if there.decided == "rejected" else "unwritten"
-            return State(about=about, status=status, standing=there)
-        authors = authors_in(text)
-        there = standing(identity, text, authors, reviews)
-        if self._untouched(about, text):
-            status, checked = "unwritten", KitChecked()
-        else:
+        authors = () if text is None else authors_in(text)
+        there = standing(question_id(about), template(about) if text is None else text, authors, reviews)
+        checked: KitChecked | None = None
+        if text is not None and not self._untouched(about, text):
             checked = self.checked(about, text)
-            status = there.decided if checked.question is not None else "faulty"
+        status: Status = "unwritten" if checked is None else there.status if checked.question else "faulty"
         if there.rejected_by and status in ("unwritten", "faulty"):
             status = "rejected"
-        authors = tuple(dict.fromkeys((*authors, *there.editors)))
-        return State(about=about, text=text, checked=checked, standing=there, authors=authors, status=status)
+        return State(
+            about=about,
+            text=text,
+            checked=checked or KitChecked(),
+            standing=there,
+            authors=tuple(dict.fromkeys((*authors, *there.edited_by))),
+            status=status,
+        )
 
     def _untouched(self, about: PoolQuestion, text: str) -> bool:
         """Return whether the file is still the template, with or without a draft."""
         drafted = self.draft_of(about)
-        known = [template(about), *([template(about, drafted.text)] if drafted else [])]
-        return same_lines(text) in {same_lines(known_text) for known_text in known}
+        known = template(about), template(about, drafted.text if drafted else "")
+        return same_lines(text) in map(same_lines, known)
 
     def states(self, *, quiet: bool = False) -> list[State]:
         """Return the states of all questions in the pool's order. Announces a large pool, unless `quiet`."""
@@ -273,14 +269,13 @@ def take_pool(pool: Path, project: Path) -> None:
     read_build(pool)
     read_pool(pool)
     for name in (POOL, BUILD):
-        content = content_of(pool / name)
-        if (project / name).exists():
-            if content_of(project / name) != content:
-                raise VivaError(
-                    f"{project} has another {name} than {pool}; begin a new project, or leave out {option('pool')}"
-                )
-            continue
-        replace_file(project / name, content)
+        content, copy = content_of(pool / name), project / name
+        if not copy.exists():
+            replace_file(copy, content)
+        elif content_of(copy) != content:
+            raise VivaError(
+                f"{project} has another {name} than {pool}; begin a new project, or leave out {option('pool')}"
+            )
 
 
 def about(state: State) -> dict[str, str]:
@@ -317,15 +312,7 @@ def _reasons(state: State) -> str:
     lines = [f"status: {state.status}; author: {', '.join(state.authors) or 'nobody yet'}"]
     if state.checked.question is not None:
         lines.append(f"likeness: {state.checked.shared_text}")
-    lines += [
-        f"{word} by {', '.join(names)}"
-        for word, names in (
-            ("edited", stands.editors),
-            ("approved", stands.approved_by),
-            ("rejected", stands.rejected_by),
-        )
-        if names
-    ]
+    lines += stands.people("edited", "approved", "rejected")
     if stands.own:
         lines.append(f"{', '.join(stands.own)} approved what is their own: that does not count")
     lines += [f"line {problem.line}: {problem.severity}: {problem.text}" for problem in state.checked.problems[:SHOWN]]
@@ -340,22 +327,19 @@ def refusal(project: Project, lines: Sequence[Review]) -> str:
     """Return a sentence on what is wrong with new decisions, for their reviewer; "" for nothing."""
     for line in lines:
         about = project.find(line.about.get("question", ""))
-        now = project.text(about)
-        seen, made = line.text_before or "", line.text_after if line.text_after is not None else line.text_before or ""
+        now, seen = project.text(about), line.text_before or ""
+        made = seen if line.text_after is None else line.text_after
         if now is not None and same_lines(now) != same_lines(seen):
             return f"so-{about.id} was changed since this page was opened: go to the list, and decide about it anew."
-        edited = same_lines(made) != same_lines(seen)
-        approving = line.after is not None and line.after >= 1
+        edited, approving = same_lines(made) != same_lines(seen), decision(line) == "approve"
         if not edited and not approving:
             continue
-        checked = project.checked(about, made if edited or now is None else now)
-        if checked.errors:
-            first = checked.errors[0]
+        if errors := project.checked(about, made if edited or now is None else now).errors:
             what = "Your edit cannot be used" if edited else "It cannot be approved"
-            where = f"{first.where}: " if first.where else ""
-            return f"{what}: line {first.line}, {where}{first.text}."
-        state = project.state(about, project.decided().get(f"so-{about.id}", ()))
-        if approving and not edited and names([line.reviewer]) & names(state.authors):
+            where = errors[0].where and f"{errors[0].where}: "
+            return f"{what}: line {errors[0].line}, {where}{errors[0].text}."
+        authors = project.state(about, project.decided().get(f"so-{about.id}", ())).authors
+        if approving and not edited and names([line.reviewer]) & names(authors):
             return "You wrote this, or edited it: somebody else has to approve it."
     return ""
 
@@ -364,11 +348,12 @@ def take_over(project: Project, lines: Sequence[Review]) -> None:
     """Write edits from the page into question files that have not changed since. Raises StorageError."""
     for line in lines:
         about = project.find(line.about.get("question", ""))
-        now = project.text(about)
-        if line.text_after is None or line.text_before is None or now is None:
-            continue
-        if same_lines(line.text_after) != same_lines(now) and same_lines(line.text_before) == same_lines(now):
-            project.update(project.file(about), same_lines(line.text_after))
+        before, now, after = (
+            text if text is None else same_lines(text)
+            for text in (line.text_before, project.text(about), line.text_after)
+        )
+        if after is not None and now is not None and before == now != after:
+            project.update(project.file(about), after)
 
 
 def decide(project: Project, questions: Sequence[str], reviewer: str, *, reject: bool, comment: str) -> int:
@@ -377,19 +362,18 @@ def decide(project: Project, questions: Sequence[str], reviewer: str, *, reject:
         raise VivaError(f"has {len(comment):,} characters; at most {COMMENT_LIMIT:,} are kept", field="comment")
     reviews, moment = project.decided(), round(time.time(), 3)
     lines: list[Review] = []
-    for identity in dict.fromkeys(questions):
-        about = project.find(identity)
+    for about in map(project.find, dict.fromkeys(questions)):
         state = project.state(about, reviews.get(f"so-{about.id}", ()))
         if state.status == "unwritten" and not reject:
             raise VivaError(f"{state.id} is not written yet: there is nothing to approve")
-        text = written(state.text if state.text is not None else template(about))
+        text = written(template(about) if state.text is None else state.text)
         line = new_review(
             " ".join(reviewer.split()),
             moment,
             item=key_of(state),
             about={"question": state.id},
             aspect=ASPECT,
-            after=0.0 if reject else 1.0,
+            after=float(not reject),
             comment=comment,
             text_before=text,
             text_after=text,
