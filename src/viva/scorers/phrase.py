@@ -249,8 +249,9 @@ def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
 
 
 def _stated(masked: Masked, start: int, end: int, named: list[int]) -> Claim | None:
-    """Return the claim of a statement: "S modifies Q", or "… is Q"."""
-    matches = (match for rule in _STATED for match in pattern(rule).finditer(masked.masked, start, end))
+    """Return the claim of a statement: "the direct object is Q" of the role asked for, "S modifies Q", or "… is Q"."""
+    own = rf"\b(?:{'|'.join(masked.asked.nouns)})\b[^\x02\n]{{0,80}}?<LINK><CALLED>(<Q>)"
+    matches = (match for rule in (own, *_STATED) for match in pattern(rule).finditer(masked.masked, start, end))
     for match in matches:
         place, after = match.span(match.lastindex or 0)
         if place in named:
