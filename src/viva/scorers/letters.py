@@ -10,10 +10,12 @@ The rules of statements, each with its strength, are in `rules.toml`; their kind
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from enum import IntEnum
 from functools import cache, cached_property, lru_cache
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -262,10 +264,7 @@ def judge(marked: Marked, group: Group) -> Judgement | None:
 def _past_brackets(marked: Marked, group: Group) -> int:
     """Return the token behind the option's text in brackets or quotes: "A (stack) is wrong"."""
     match = _BRACKETED.match(marked.text, group.right)
-    place = group.end
-    while match and place < len(marked.tokens) and marked.tokens[place].start < match.end():
-        place += 1
-    return place
+    return bisect_left(marked.tokens, match.end() if match else 0, group.end, key=attrgetter("start"))
 
 
 def judge_item(marked: Marked, group: Group, end: int) -> Judgement | None:
