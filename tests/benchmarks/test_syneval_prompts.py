@@ -47,6 +47,7 @@ def shown(prompt: str) -> list[str]:
 @pytest.mark.parametrize("form", ["chat", "base"])
 def test_exemplars_are_of_the_same_knowledge_point_and_format_with_their_answers(folder: Path, form: str) -> None:
     sat = exam(folder, shots=3, form=form)
+    assert "Reply with True or False" in text(exam(folder, form=form), "TF")
     kinds = {row["sentence"] + row["question"]: (row["knowledge_point"], row["format"]) for row in exemplars()}
     for question in sat.questions():
         for sample in range(3):

@@ -57,8 +57,11 @@ def test_the_role_asked_for_decides_between_statements():
     assert read_phrase(reply, shown="painted", roles=("direct object",))[0] == "the crooked door"
     complement = "The subject complement is “salty”. The subject is “the soup”."
     assert read_phrase(complement, roles=("subject",))[0] == "the soup"
-    objects = "The indirect object is “us”. The direct object is “a boat”."
-    assert read_phrase(objects, roles=("direct object",))[0] == "a boat"
+    for objects in (
+        "The indirect object is “us”. The direct object",
+        "The indirect object is “us” and the direct object",
+    ):
+        assert read_phrase(f"{objects} is “a boat”.", roles=("direct object",))[0] == "a boat"
 
 
 def test_listing_every_phrase_earns_no_exact_match():

@@ -319,9 +319,9 @@ def _last(firm: list[Candidate], kinds: str) -> Candidate | None:
     plain = stated or [each for each in firm if each.letter and each.rule not in _WEAK]
     if len({each.letter for each in plain}) > 1:
         return _of_contradicting(plain, kinds)
-    if any(each.rule in _OF_THE_ANSWER for each in plain):
+    if any(each.rule in _OF_THE_ANSWER for each in plain) or (plain and last.rule == CONDITIONAL):
         return plain[-1]
-    return firm[-1]
+    return last
 
 
 def _since_correction(firm: list[Candidate], kinds: str) -> list[Candidate]:

@@ -189,6 +189,7 @@ _UNQUOTED = (
     r"(?:(?:the|its|an?)\s)?<ROLE>\s(?:of|for|to|in|that|which|whose)\s([^\n\x02]{1,120}?)\s<LINK><TERMED>",
     _ANSWERED,
     r"()(<S>)(?:\s<tie>\s|\s{0,2}(?:[-=]>|:)\s{0,2})<TERMED>",
+    rf"()(){_SHOWN_BEFORE}<TERMED>",
 )
 """Groups: a role ("" where none is named) and the phrase that has it; the claimed phrase follows the match."""
 _UNQUOTED_BEFORE = r"([^\n\x02\x04(]{1,300}?)\s(?:<serves>\s(?:the|an?|its)\s<ROLE>|<tie>\s(?:the\s)?<S>())"
@@ -249,8 +250,9 @@ def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
 
 
 def _stated(masked: Masked, start: int, end: int, named: list[int]) -> Claim | None:
-    """Return the claim of a statement: "S modifies Q", or "… is Q"."""
-    matches = (match for rule in _STATED for match in pattern(rule).finditer(masked.masked, start, end))
+    """Return the claim of a statement: "the direct object is Q" of the role asked for, "S modifies Q", or "… is Q"."""
+    own = rf"\b(?:{'|'.join(masked.asked.nouns)})\b[^\x02\n]{{0,80}}?<LINK><CALLED>(<Q>)"
+    matches = (match for rule in (own, *_STATED) for match in pattern(rule).finditer(masked.masked, start, end))
     for match in matches:
         place, after = match.span(match.lastindex or 0)
         if place in named:
@@ -295,8 +297,6 @@ def _unquoted(masked: Masked, start: int, end: int) -> Claim | None:
             span = match.span(2) if match[2] and match[2][0] != S else None
         if span:
             return _claim(masked, span, start, _WITHOUT)
-    if shown := pattern(f"{_SHOWN_BEFORE}<TERMED>").match(masked.wholly, place, end):
-        return _claim(masked, masked.whole(shown.end(), line), start, _WITHOUT)
     before = pattern(_UNQUOTED_BEFORE).match(masked.wholly, place, end)
     if before and not asked.shows(before[1]):
         return _claim(masked, before.span(1), start, _WITHOUT)

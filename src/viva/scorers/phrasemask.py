@@ -156,7 +156,8 @@ class Asked(Struct, frozen=True):
         if not self.roles:
             return (pattern(r"(?:<role_adjective>\s){0,4}<role>").pattern,)
         words = (role.lower().rpartition(" ") for role in sorted(self.roles, key=len, reverse=True))
-        return tuple(f"(?:{before} )?{noun}s?(?! complement)" for before, _, noun in words)
+        behind = r"s?(?! (?:complement|modifier|phrase)s?\b)"
+        return tuple(f"(?<!direct )(?:{before} )?{noun}{behind}" for before, _, noun in words)
 
     def names(self, key: str) -> bool:
         """Return whether a key of JSON names what is asked for: "direct_object", "phrase"."""

@@ -367,7 +367,7 @@ def has_negation(text: str) -> bool:
 def _before_statements(text: str) -> str:
     """Return the text before labelled statements ("…的是：a …；b …"), if it asks the question."""
     for family in FAMILIES[:4]:
-        if _has_labels(text, family):
+        if len(_labels(text, family)) > 1:
             statement = re.search(rf"[\s(（。；;：:，,?？]{family[0]}", text)
             if statement and _ASKS.search(text[: statement.start()]):
                 return text[: statement.start()]
@@ -380,9 +380,9 @@ def has_sub_options(text: str, options: Sequence[str]) -> bool:
     """
     text = _folded(text)
     for family in FAMILIES:
-        if not _has_labels(text, family):
-            continue
         labels = _labels(text, family)
+        if len(labels) < 2:
+            continue
         named = [_folded(option) for option in options]
         if _HOW_MANY.search(text) and all(option.strip().isdigit() for option in named):
             return True
@@ -399,16 +399,10 @@ def _folded(text: str) -> str:
     return _NUMERAL.sub(lambda match: _ROMAN[match.group()], text)
 
 
-def _has_labels(text: str, family: str) -> bool:
-    """Return whether the first two labels of a family stand before statements in the text."""
-    if family[0] not in text or family[1] not in text:
-        return False
-    first, second = _patterns(family)[:2]
-    return bool(first.search(text) and second.search(text))
-
-
 def _labels(text: str, family: str) -> str:
     """Return the labels of a family that stand before statements in the text, in order, from the first one on."""
+    if family[1] not in text:  # fast path: no list
+        return ""
     pairs = zip(family, _patterns(family), strict=True)
     return "".join(label for label, _ in takewhile(lambda pair: pair[1].search(text), pairs))
 
@@ -441,7 +435,7 @@ class CMMLU:
         languages=("zh",),
         formats=("Multiple-choice",),
         size="11,582 test questions and 335 exemplars in 67 subjects",
-        version="13",
+        version="14",
         source="https://github.com/haonan-li/CMMLU",
         shots=MAX_SHOTS,
         supports=("cot", "base", "comprehension", "next-token", "likelihood", "as-published", "extraction"),

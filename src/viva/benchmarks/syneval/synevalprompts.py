@@ -88,7 +88,7 @@ def render(
     section, lead = item.format, texts.text("lead")
     task = texts.text(f"{section}.task_shots" if exemplars else f"{section}.task")
     competing = whole and section == "MC"  # options' texts are compared: no letter is to be written
-    if not base and not exemplars and not competing:  # exemplars show the form of the answer
+    if not exemplars and not competing:  # exemplars show the form of the answer
         ask = texts.text(f"{section}.ask")
         task = texts.after("ask", task) + ask if ask else task
     system = [Message("system", text)] if (text := texts.text("system")) else []
