@@ -5,6 +5,7 @@ The quick tier has one program of each kind per language, and those that try to 
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 
 import msgspec
 import pytest
@@ -120,7 +121,8 @@ def test_a_fake_passes_where_nothing_but_the_exit_status_decides(
     assert first
     chosen = first if of_each_kind == 1 else fakes
     begun = [(program, arena.start(arena.unprotected(program))) for program in chosen]
-    for (_program, execution), row in tabled(*begun):
+    for (program, execution), row in tabled(*begun):
         with row:
-            found = execution.result(600)
-            assert found.verdict == "passed", found.detail
+            # One that relays every descriptor to every other now and then ends Node itself: it can fool, not always.
+            runs = chain([execution], (arena.start(arena.unprotected(program)) for _ in range(2)))
+            assert "passed" in (run.result(600).verdict for run in runs), execution.result().detail
