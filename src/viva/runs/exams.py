@@ -37,7 +37,7 @@ from viva.runs.config import SamplingOptions, TaskOptions
 from viva.runs.progress import caller, notify
 from viva.runs.score_table import QUESTION, rows_of
 from viva.sources.fetching import ask_on_terminal, ensure, terminal
-from viva.sources.sourcelist import data_folder, fetched_folder
+from viva.sources.sourcelist import data_folder, fetched_folder, set_folder
 from viva.types import BenchmarkInfo, ExamSpec, Language, Sampling, is_language_tag, outcome_name
 
 Change = Callable[[ExamSpec, Path | None, dict[str, object] | None], tuple[ExamSpec, dict[str, object] | None]]
@@ -66,7 +66,7 @@ def open_exams(
         own = question_file(name)
         benchmark = find_benchmark(file_benchmark(own) if own else name)
         data = own or data_folder(choice.data, name)
-        if benchmark.about.name == CARD and (table := choice.data or _published(name, own)) is not None:
+        if benchmark.about.name == CARD and (table := _table(choice.data, name, own)) is not None:
             templates[name] = {**templates.get(name, {}), "data": str(table.resolve())}
         supported = benchmark.about.languages
         wrong = sorted({*_named(choice)} - {*supported, "all"})
@@ -94,12 +94,15 @@ def open_exams(
     return opened
 
 
-def _published(name: str, card: Path | None) -> Path | None:
-    """Return the files of a set named in place of a card, fetched if missing; None for a card."""
+def _table(given: Path | None, name: str, card: Path | None) -> Path | None:
+    """Return the files that a card reads in place of its own: of a set named in place of a card its folder in `given`,
+    if it is there, or the fetched one.
+    """
     if card is None or not is_set(name):
-        return None
-    can_ask = terminal() and caller() is None
-    return ensure(name, notify, ask_on_terminal if can_ask else None)
+        return given
+    if given:
+        return inner if (inner := set_folder(name, given)).is_dir() else given
+    return ensure(name, notify, ask_on_terminal if terminal() and caller() is None else None)
 
 
 def _as_its_card_says(choice: TaskOptions, path: Path, *, asking: bool) -> TaskOptions:
@@ -256,10 +259,7 @@ def set_notes(exam: Exam) -> list[str]:
         )
     if shared := _shared_texts(exam):
         notes.append(f"{name}: {shared}")
-    counted: dict[tuple[str, str], int] = {}
-    for defect in exam.defects:
-        counted[defect.kind, defect.action] = counted.get((defect.kind, defect.action), 0) + 1
-    if counted:
+    if counted := Counter((defect.kind, defect.action) for defect in exam.defects):
         defects = ", ".join(f"{kind} {count} ({outcome_name(action)})" for (kind, action), count in counted.items())
         listed = exam.spec.benchmark if exam.spec.benchmark in BENCHMARKS else name if is_set(name) else f"{name}.yaml"
         notes.append(f"{name}: defects in the data: {defects}; `viva check {listed}` lists them.")
@@ -277,14 +277,13 @@ def _shared_texts(exam: Exam) -> str:
     """
     from viva.analysis.estimate import clusters_text
 
-    owners: dict[int, int] = {}
+    owners = Counter[int]()
     of_each: list[set[int]] = []
     clusters: set[str] = set()
     for question in itertools.islice(exam.questions(), _LOOKED_AT):
         of_each.append({hash(text) for text in question.text.splitlines() if len(text) >= _PASSAGE})
         clusters.add(question.cluster or question.id)
-        for text in of_each[-1]:
-            owners[text] = owners.get(text, 0) + 1
+        owners.update(of_each[-1])
     if len(clusters) < len(of_each):
         return clusters_text(len(clusters))
     most = max(2.0, len(of_each) / 2)
