@@ -240,18 +240,19 @@ def data_notes(exam: Exam, data: Path | None) -> list[str]:
 def set_notes(exam: Exam) -> list[str]:
     """Return the notes that do not depend on the folder: the part of the set that is asked, and its defects."""
     notes: list[str] = []
-    name = exam.spec.label
-    if exam.spec.shard:
+    spec = exam.spec
+    name = spec.label
+    if spec.shard:
         notes.append(
-            f"{name}: shard {exam.spec.shard} alone, {len(exam):,} of {len(unsharded(exam)):,} questions: these tables "
+            f"{name}: shard {spec.shard} alone, {len(exam):,} of {len(unsharded(exam)):,} questions: these tables "
             "are of that part; `viva merge` makes the whole run of all its shards."
         )
-    if exam.spec.vary is not UNSET:
+    if spec.vary is not UNSET:
         notes.append(
-            f"{name}: every question is asked in {exam.spec.vary.words} (cells); the score is the mean of all; "
+            f"{name}: every question is asked in {spec.vary.words} (cells); the score is the mean of all; "
             "`viva variance RUN` says what each of these moves."
         )
-    if exam.spec.questions:
+    if spec.questions:
         notes.append(
             f"{name}: only the {len(exam)} questions listed with {flag('questions')}; their mean is no estimate "
             "of the whole "
@@ -261,9 +262,9 @@ def set_notes(exam: Exam) -> list[str]:
         notes.append(f"{name}: {shared}")
     if counted := Counter((defect.kind, defect.action) for defect in exam.defects):
         defects = ", ".join(f"{kind} {count} ({outcome_name(action)})" for (kind, action), count in counted.items())
-        listed = exam.spec.benchmark if exam.spec.benchmark in BENCHMARKS else name if is_set(name) else f"{name}.yaml"
+        listed = spec.benchmark if spec.benchmark in BENCHMARKS else name if is_set(name) else f"{name}.yaml"
         notes.append(f"{name}: defects in the data: {defects}; `viva check {listed}` lists them.")
-        if exam.spec.benchmark in (CARD, CUSTOM) and any(action == "unsound" for _, action in counted):
+        if spec.benchmark in (CARD, CUSTOM) and any(action == "unsound" for _, action in counted):
             sound = sum(question.answer is not None for question in exam.questions())
             notes.append(f"{name}: scored are {sound:,} sound questions of {len(exam):,}.")
     return notes

@@ -53,6 +53,10 @@ class Tokens(Struct):
     answers: int = 0
 
 
+_COMPARED = 1000
+"""Bytes that tell a file from another in its place: they hold the time of an answer."""
+
+
 class Followed:
     """One stage's file, indexed by request key as far as it has been read. Not for several threads at once."""
 
@@ -63,7 +67,7 @@ class Followed:
         self._forget()
 
     def _forget(self) -> None:
-        self._file = (0, 0)  # device and inode
+        self._last = b""
         self.end = 0
         """Bytes read so far: the end of the last whole line."""
         self.lines = 0
@@ -89,15 +93,20 @@ class Followed:
         except OSError as problem:
             raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
         try:
-            status = os.fstat(file)
-            if (status.st_dev, status.st_ino) != self._file or status.st_size < self.end:
+            if self._before(file) != self._last:
                 self._forget()
-                self._file = (status.st_dev, status.st_ino)
-            return status.st_size == self.end or self._read(file, most)
+            whole = os.fstat(file).st_size == self.end or self._read(file, most)
+            self._last = self._before(file)
+            return whole
         except OSError as problem:
             raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
         finally:
             os.close(file)
+
+    def _before(self, file: int) -> bytes:
+        """Return the last bytes up to the end of what was read: a file in another's place may have its inode."""
+        begin = max(0, self.end - _COMPARED)
+        return os.pread(file, self.end - begin, begin)
 
     def _read(self, file: int, most: int | None) -> bool:
         start = self.end
@@ -157,9 +166,7 @@ class Followed:
         except OSError as problem:
             raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
         try:
-            stat = os.fstat(file)
-            same = (stat.st_dev, stat.st_ino) == self._file
-            yield functools.partial(self._entry, file) if same else lambda key: None
+            yield functools.partial(self._entry, file) if self._before(file) == self._last else lambda key: None
         finally:
             os.close(file)
 
