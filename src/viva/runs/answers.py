@@ -283,7 +283,10 @@ def read_run(path: Path, beside: str) -> Reported:
         result = known.get((label, model)) or known_result(
             folder.record, exam, model, folder.record.model(model), sound=layouts[label] is not None
         )
-        result = result_of(result, _noted(rows, len(results), strata), layouts[label])
+        codes = array("i")
+        result = result_of(result, rows, layouts[label], codes=codes)
+        first = len(OUTCOMES) * len(results)
+        strata.extend(first + code for code in codes)
         results.append(with_published_rows(result, beside, exam, folder.record))
     headline, _ = next(filter(None, layouts.values()), (Aggregate("mean"), ()))
     report, estimates, judging = report_of(folder, headline, results, opened_run, published=beside)
@@ -314,15 +317,6 @@ def _layouts(opened: OpenRun | None, record: ExamRecord, index: int) -> tuple[Ag
     except VivaError:
         return None
     return sample.headline(), sample.layouts()
-
-
-def _noted(rows: Iterator[ScoreRow], number: int, strata: array[int]) -> Iterator[ScoreRow]:
-    """Yield the rows of result `number`, noting each one's stratum."""
-    first = len(OUTCOMES) * number
-    stratum = {outcome: first + place for place, outcome in enumerate(OUTCOMES)}
-    for row in rows:
-        strata.append(stratum[row.outcome])
-        yield row
 
 
 SEVERAL = "several"

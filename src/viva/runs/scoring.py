@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 import functools
 import itertools
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
@@ -315,9 +316,10 @@ def result_of(
     average: tuple[Aggregate, Sequence[TableSpec]] | None,
     *,
     shortened: bool = False,
+    codes: array[int] | None = None,
 ) -> Result:
     """Return the result of one model on one exam, with the exam's headline and tables, or tables by tag where these are
-    unknown; `shortened`: without tables of details.
+    unknown; `shortened`: without tables of details; `codes`: gets every row's outcome, as its place in OUTCOMES.
     """
     from viva.analysis.breakdown import Breakdown, frame
 
@@ -334,6 +336,8 @@ def result_of(
             yield from taken
 
     scored = frame(watched())
+    if codes is not None:
+        codes.frombytes(scored.texts["outcome"].codes.tobytes())
     tags = {tag: text.values for tag, text in scored.tags.items()}
     headline, layouts = average or (Aggregate("mean"), list(_by_tag(tags)))
     breakdown = Breakdown(scored, headline.attempts, layouts)
