@@ -262,9 +262,11 @@ def judge(marked: Marked, group: Group) -> Judgement | None:
 
 
 def _past_brackets(marked: Marked, group: Group) -> int:
-    """Return the token behind the option's text in brackets or quotes: "A (stack) is wrong"."""
+    """Return the token behind the option's text in brackets or quotes: "A (stack) is wrong", not "“A” as “wrong” …"."""
     match = _BRACKETED.match(marked.text, group.right)
-    return bisect_left(marked.tokens, match.end() if match else 0, group.end, key=attrgetter("start"))
+    line = marked.text.rfind("\n", 0, group.right) + 1
+    end = match.end() if match and not (match[0][-1] == '"' and marked.text.count('"', line, group.right) % 2) else 0
+    return bisect_left(marked.tokens, end, group.end, key=attrgetter("start"))
 
 
 def judge_item(marked: Marked, group: Group, end: int) -> Judgement | None:
