@@ -37,7 +37,7 @@ from viva.runs.config import SamplingOptions, TaskOptions
 from viva.runs.progress import caller, notify
 from viva.runs.score_table import QUESTION, rows_of
 from viva.sources.fetching import ask_on_terminal, ensure, terminal
-from viva.sources.sourcelist import data_folder, fetched_folder, set_folder
+from viva.sources.sourcelist import data_folder, fetched_folder, find_source, set_folder
 from viva.types import BenchmarkInfo, ExamSpec, Language, Sampling, is_language_tag, outcome_name
 
 Change = Callable[[ExamSpec, Path | None, dict[str, object] | None], tuple[ExamSpec, dict[str, object] | None]]
@@ -96,12 +96,14 @@ def open_exams(
 
 def _table(given: Path | None, name: str, card: Path | None) -> Path | None:
     """Return the files that a card reads in place of its own: of a set named in place of a card its folder in `given`,
-    if it is there, or the fetched one.
+    if it is there and `given` is not that folder itself ("bbh" has a folder "bbh"), or the fetched one.
     """
     if card is None or not is_set(name):
         return given
     if given:
-        return inner if (inner := set_folder(name, given)).is_dir() else given
+        source, inner = find_source(name), set_folder(name, given)
+        itself = any((given / source.local(file)).exists() for file in source.files)
+        return inner if inner.is_dir() and not itself else given
     return ensure(name, notify, ask_on_terminal if terminal() and caller() is None else None)
 
 
