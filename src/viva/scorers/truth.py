@@ -103,10 +103,11 @@ def mark(text: str) -> Valued:
         kinds += raw[place:start]
         place = end
         negated = raw.count("!", start, end - (kind not in "TUYZ")) + (_DENIED_AFTER.match(raw, end) is not None)
-        if kind in "TU" and (before := _DENIED.search(kinds, max(0, len(kinds) - 16))):
+        near = max(0, len(kinds) - 16)
+        if kind in "TU" and (before := _DENIED.search(kinds, near)):
             kinds = kinds[: before.start()] + "=" + kinds[before.start() + 1 :]
             negated += 1
-        if kind in "TU" and (outer := _THAT.search(kinds, max(0, len(kinds) - 16))):
+        if kind in "TU" and (outer := _THAT.search(kinds, near)):
             kinds = kinds[: outer.start()] + "=" + kinds[outer.start() + 1 :]
             negated += values.pop(outer.start()) == "F"
         hedged = _PARTIAL_BEFORE.search(kinds[-4:]) or _PARTIAL_AFTER.match(raw, end) or _CONDITION.search(kinds[-200:])
