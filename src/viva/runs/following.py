@@ -54,7 +54,7 @@ class Tokens(Struct):
 
 
 _COMPARED = 1000
-"""Bytes that tell a file from another in its place: they hold the time of an answer."""
+"""Bytes that tell a file from another in its place which got its inode: they hold the time of an answer."""
 
 
 class Followed:
@@ -67,7 +67,7 @@ class Followed:
         self._forget()
 
     def _forget(self) -> None:
-        self._last = b""
+        self._seen = (0, 0, b"")
         self.end = 0
         """Bytes read so far: the end of the last whole line."""
         self.lines = 0
@@ -93,20 +93,23 @@ class Followed:
         except OSError as problem:
             raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
         try:
-            if self._before(file) != self._last:
+            if self._sight(file) != self._seen:
                 self._forget()
-            whole = os.fstat(file).st_size == self.end or self._read(file, most)
-            self._last = self._before(file)
-            return whole
+            try:
+                return self._read(file, most)
+            finally:
+                self._seen = self._sight(file)
         except OSError as problem:
             raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
         finally:
             os.close(file)
 
-    def _before(self, file: int) -> bytes:
-        """Return the last bytes up to the end of what was read: a file in another's place may have its inode."""
-        begin = max(0, self.end - _COMPARED)
-        return os.pread(file, self.end - begin, begin)
+    def _sight(self, file: int) -> tuple[int, int, bytes]:
+        """Return what tells a file from another in its place: device, inode, the last bytes up to the end of what was
+        read.
+        """
+        status, begin = os.fstat(file), max(0, self.end - _COMPARED)
+        return status.st_dev, status.st_ino, os.pread(file, self.end - begin, begin)
 
     def _read(self, file: int, most: int | None) -> bool:
         start = self.end
@@ -166,7 +169,7 @@ class Followed:
         except OSError as problem:
             raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
         try:
-            yield functools.partial(self._entry, file) if self._before(file) == self._last else lambda key: None
+            yield functools.partial(self._entry, file) if self._sight(file) == self._seen else lambda key: None
         finally:
             os.close(file)
 
