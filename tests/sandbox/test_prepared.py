@@ -1,6 +1,7 @@
 """The harness is compiled once: under each run's own name, cached, and rebuilt if the cache is damaged."""
 
 import os
+import re
 from pathlib import Path
 
 import msgspec
@@ -60,16 +61,32 @@ def test_what_was_kept_is_taken_again_but_not_when_it_is_damaged(
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_kept_is_compiled_all_the_same_and_what_fails_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_bytes(b"")
     assert made("cpp", tmp_path / "file", monkeypatch).named
-
-
-def test_a_compiler_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = msgspec.structs.replace(preparation("cpp"), compile=("/usr/bin/g++", "-c", "missing.cpp"))
     monkeypatch.setenv("VIVA_CACHE", str(tmp_path))
-    with pytest.raises(VivaError, match=r"/usr/bin/g\+\+ does not compile Viva's own harness.*missing\.cpp"):
-        prepared.prepared(broken)
+    for command in (("/usr/bin/g++", "-c", "missing.cpp"), ("/usr/bin/node", "/missing.cpp")):
+        with pytest.raises(
+            VivaError, match=rf"(?s){re.escape(command[0])} does not compile Viva's own harness.*missing\.cpp"
+        ):
+            prepared.prepared(msgspec.structs.replace(preparation("cpp"), compile=command))
+
+
+def test_a_link_to_another_compiler_is_another_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIVA_CACHE", str(tmp_path))
+    link = tmp_path / "compiler"
+    for version in ("17", "21"):
+        compiler = tmp_path / version
+        compiler.write_text(f"#!/bin/sh\necho -n {version} > {prepared._PLACEHOLDER}.o")
+        compiler.chmod(0o700)
+        os.utime(compiler, (1, 1))  # as in images made to be the same again
+        link.unlink(missing_ok=True)
+        link.symlink_to(compiler)
+        prepared._prepared.cache_clear()
+        found = prepared.prepared(msgspec.structs.replace(preparation("cpp"), compile=(str(link),)))
+        assert list(found.named.values()) == [version.encode()]
 
 
 @pytest.mark.slow
