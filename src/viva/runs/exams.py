@@ -163,9 +163,7 @@ def read_rubric(path: Path) -> dict[str, object]:
             )
     if not content:
         raise DataError(f"{path} holds no rubric: it needs a table [answer] or [rationale]")
-    rubrics: dict[str, object] = {}
-    if "answer" in content:
-        rubrics["judge"] = content["answer"]
+    rubrics = {"judge": content["answer"]} if "answer" in content else {}
     if "rationale" in content:
         rubrics[RATIONALE_EXAM] = {"rubric": content["rationale"]}
     return rubrics
@@ -178,11 +176,11 @@ def _templates(path: Path | None, names: list[str]) -> dict[str, dict[str, objec
     if path is None:
         return {}
     content = read_templates(path)
-    named = {key: value for key, value in content.items() if key in BENCHMARKS}
+    named = {key: cast("dict[str, object]", value) for key, value in content.items() if key in BENCHMARKS}
     if named:
         if len(named) < len(content) or not all(isinstance(value, dict) for value in named.values()):
             raise DataError(f"{path}: with a table [{next(iter(named))}], everything must stand in such tables")
-        return {name: cast("dict[str, object]", value) for name, value in named.items()}
+        return named
     if len(names) > 1:
         raise DataError(f"{path} must say which templates are whose: put them in tables [{names[0]}], [{names[1]}]")
     return {names[0]: content}
@@ -203,11 +201,10 @@ def reopen(record: ExamRecord) -> Exam:
         templates = {**templates, "data": str(here)}  # the run was made on a machine where the set has another path
     exam = open_exam(record.spec, data, templates)
     if exam.fingerprint != record.fingerprint:
-        where = record.data or "the bundled sample"
         raise DataError(
-            f"the data of this run has changed: {where} now has the fingerprint {exam.fingerprint}, the run "
-            f"was made with {record.fingerprint}; put the old files back, or start a new run "
-            f"({option('reuse')} takes over what still fits)"
+            f"the data of this run has changed: {record.data or 'the bundled sample'} now has the fingerprint "
+            f"{exam.fingerprint}, the run was made with {record.fingerprint}; put the old files back, or start a new "
+            f"run ({option('reuse')} takes over what still fits)"
         )
     return exam
 

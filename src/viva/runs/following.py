@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import IO, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -86,23 +86,18 @@ class Followed:
     def refresh(self, most: int | None = None) -> bool:
         """Read new lines, about `most` bytes at most; return whether all were read. Raises StorageError."""
         try:
-            file = open_regular(self.path)
+            with os.fdopen(open_regular(self.path), "rb") as content:
+                if self._sight(content.fileno()) != self._seen:
+                    self._forget()
+                try:
+                    return self._read(content, most)
+                finally:
+                    self._seen = self._sight(content.fileno())
         except FileNotFoundError:
             self._forget()
             return True
         except OSError as problem:
             raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
-        try:
-            if self._sight(file) != self._seen:
-                self._forget()
-            try:
-                return self._read(file, most)
-            finally:
-                self._seen = self._sight(file)
-        except OSError as problem:
-            raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
-        finally:
-            os.close(file)
 
     def _sight(self, file: int) -> tuple[int, int, bytes]:
         """Return what tells a file from another in its place: device, inode, the last bytes up to the end of what was
@@ -111,17 +106,16 @@ class Followed:
         status, begin = os.fstat(file), max(0, self.end - _COMPARED)
         return status.st_dev, status.st_ino, os.pread(file, self.end - begin, begin)
 
-    def _read(self, file: int, most: int | None) -> bool:
+    def _read(self, content: IO[bytes], most: int | None) -> bool:
         start = self.end
-        with os.fdopen(os.dup(file), "rb") as content:
-            content.seek(start)
-            for line in lines(content, self.path):
-                if not line.endswith(b"\n"):
-                    break
-                self._take(line)
-                self.end += len(line)
-                if most is not None and self.end - start > most:
-                    return False
+        content.seek(start)
+        for line in lines(content, self.path):
+            if not line.endswith(b"\n"):
+                break
+            self._take(line)
+            self.end += len(line)
+            if most is not None and self.end - start > most:
+                return False
         return True
 
     def _take(self, line: bytes) -> None:
