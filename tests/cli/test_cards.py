@@ -208,11 +208,13 @@ def test_a_run_of_a_card_that_ships_outlives_where_viva_was_installed(viva: Viva
     rows = [{"question": f"{n} + 1 = ?", "answer": f"{n} + 1 = {n + 1}\n#### {n + 1}"} for n in range(12)]
     write_jsonl(viva.folder / "rows.jsonl", rows)
     assert viva("run", "gsm8k", "--data", "rows.jsonl", "--model", "baseline/first", "--run", "run", *QUIET).code == 0
-    (viva.folder / "sets" / "gsm8k").mkdir(parents=True)
-    (viva.folder / "sets" / "gsm8k" / "test.jsonl").write_bytes((viva.folder / "rows.jsonl").read_bytes())
-    (viva.folder / "sets" / "other").mkdir()
-    (viva.folder / "sets" / "other" / "test.jsonl").write_text('{"question": "Whose?", "gold": "theirs"}\n')
-    assert viva("check", "gsm8k", "--data", "sets").out == viva("check", "gsm8k", "--data", "rows.jsonl").out
+    folder = viva.folder / "sets" / "gsm8k"
+    (folder / "gsm8k").mkdir(parents=True)  # as BIG-bench Hard's own folder has one of its name
+    (folder.parent / "other").mkdir()
+    write_jsonl(folder / "test.jsonl", rows)
+    write_jsonl(folder.parent / "other" / "test.jsonl", [{"question": "Whose?", "gold": "theirs"}])
+    plain = viva("check", "gsm8k", "--data", "rows.jsonl").out
+    assert [viva("check", "gsm8k", "--data", data).out for data in ("sets", "sets/gsm8k")] == [plain, plain]
     record = viva.folder / "run" / "run.json"
     found = json.loads(record.read_text())
     card = found["exams"][0]["data"]

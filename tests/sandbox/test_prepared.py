@@ -1,6 +1,7 @@
 """The harness is compiled once: under each run's own name, cached, and rebuilt if the cache is damaged."""
 
 import os
+import re
 from pathlib import Path
 
 import msgspec
@@ -19,12 +20,12 @@ def preparation(language: str) -> Preparation:
     return languages()[language].shared.prepared
 
 
-def made(language: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> prepared.Prepared:
+def made(what: str | Preparation, folder: Path, monkeypatch: pytest.MonkeyPatch) -> prepared.Prepared:
     """What is prepared with this cache, as a process does that begins."""
     monkeypatch.setenv("VIVA_CACHE", str(folder))
     prepared._prepared.cache_clear()
     try:
-        return prepared.prepared(preparation(language))
+        return prepared.prepared(preparation(what) if isinstance(what, str) else what)
     finally:
         prepared._prepared.cache_clear()
 
@@ -32,12 +33,9 @@ def made(language: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> prepar
 def test_what_is_prepared_has_the_name_of_its_run_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = made("cpp", tmp_path, monkeypatch)
     one, other = (found.files(entry) for entry in ENTRIES)
-    assert list(one) == [f"{ENTRIES[0]}_proof.o"]
-    assert list(other) == [f"{ENTRIES[1]}_proof.o"]
+    assert [*one, *other] == [f"{entry}_proof.o" for entry in ENTRIES]
     (object_file,) = one.values()
-    assert ENTRIES[0].encode() in object_file
-    assert ENTRIES[1].encode() not in object_file
-    assert prepared._PLACEHOLDER.encode() not in object_file
+    assert [name.encode() in object_file for name in (*ENTRIES, prepared._PLACEHOLDER)] == [True, False, False]
     assert not found.archives
 
 
@@ -48,8 +46,7 @@ def test_what_was_kept_is_taken_again_but_not_when_it_is_damaged(
     (kept,) = tmp_path.iterdir()
     whole = kept.read_bytes()
     before = kept.stat().st_mtime_ns
-    assert made("cpp", tmp_path, monkeypatch) == found
-    assert kept.stat().st_mtime_ns == before
+    assert (made("cpp", tmp_path, monkeypatch), kept.stat().st_mtime_ns) == (found, before)
     for damaged in (whole[:-1], whole[:20], b"", whole[:200] + b"\0" + whole[201:], whole.replace(b"proof", b"other")):
         kept.write_bytes(damaged)
         assert made("cpp", tmp_path, monkeypatch).named == found.named
@@ -60,16 +57,26 @@ def test_what_was_kept_is_taken_again_but_not_when_it_is_damaged(
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_kept_is_compiled_all_the_same_and_what_fails_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_bytes(b"")
     assert made("cpp", tmp_path / "file", monkeypatch).named
+    for command in (("/usr/bin/g++", "-c", "missing.cpp"), ("/usr/bin/node", "/missing.cpp")):
+        with pytest.raises(VivaError, match=rf"(?s)^{re.escape(command[0])} does not compile Viva's.*missing\.cpp"):
+            made(msgspec.structs.replace(preparation("cpp"), compile=command), tmp_path, monkeypatch)
 
 
-def test_a_compiler_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = msgspec.structs.replace(preparation("cpp"), compile=("/usr/bin/g++", "-c", "missing.cpp"))
-    monkeypatch.setenv("VIVA_CACHE", str(tmp_path))
-    with pytest.raises(VivaError, match=r"/usr/bin/g\+\+ does not compile Viva's own harness.*missing\.cpp"):
-        prepared.prepared(broken)
+def test_a_link_to_another_compiler_is_another_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    linked = msgspec.structs.replace(preparation("cpp"), compile=(str(tmp_path / "link"),))
+    for version in ("17", "21"):
+        compiler = tmp_path / version
+        compiler.write_text(f"#!/bin/sh\necho -n {version} > {prepared._PLACEHOLDER}.o")
+        compiler.chmod(0o700)
+        os.utime(compiler, (1, 1))  # as in images made to be the same again
+        (tmp_path / "link").unlink(missing_ok=True)
+        (tmp_path / "link").symlink_to(compiler)
+        assert list(made(linked, tmp_path, monkeypatch).named.values()) == [version.encode()]
 
 
 @pytest.mark.slow
@@ -80,8 +87,7 @@ def test_the_archive_of_the_compiler_is_read_by_every_run_from_its_beginning(
     assert list(found.files(ENTRIES[0])) == [f"{ENTRIES[0]}.class"]
     (archive,) = found.archives.values()
     for _ in range(2):
-        with os.fdopen(os.open(f"/proc/self/fd/{archive}", os.O_RDONLY), "rb") as file:
-            assert len(file.read()) > 1 << 20
+        assert len(Path(f"/proc/self/fd/{archive}").read_bytes()) > 1 << 20
 
 
 LOADS = """

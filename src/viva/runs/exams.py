@@ -37,7 +37,7 @@ from viva.runs.config import SamplingOptions, TaskOptions
 from viva.runs.progress import caller, notify
 from viva.runs.score_table import QUESTION, rows_of
 from viva.sources.fetching import ask_on_terminal, ensure, terminal
-from viva.sources.sourcelist import data_folder, fetched_folder, set_folder
+from viva.sources.sourcelist import data_folder, fetched_folder, find_source, set_folder
 from viva.types import BenchmarkInfo, ExamSpec, Language, Sampling, is_language_tag, outcome_name
 
 Change = Callable[[ExamSpec, Path | None, dict[str, object] | None], tuple[ExamSpec, dict[str, object] | None]]
@@ -96,12 +96,14 @@ def open_exams(
 
 def _table(given: Path | None, name: str, card: Path | None) -> Path | None:
     """Return the files that a card reads in place of its own: of a set named in place of a card its folder in `given`,
-    if it is there, or the fetched one.
+    if it is there and `given` is not that folder itself ("bbh" has a folder "bbh"), or the fetched one.
     """
     if card is None or not is_set(name):
         return given
     if given:
-        return inner if (inner := set_folder(name, given)).is_dir() else given
+        source, inner = find_source(name), set_folder(name, given)
+        itself = any((given / source.local(file)).exists() for file in source.files)
+        return inner if inner.is_dir() and not itself else given
     return ensure(name, notify, ask_on_terminal if terminal() and caller() is None else None)
 
 
@@ -161,9 +163,7 @@ def read_rubric(path: Path) -> dict[str, object]:
             )
     if not content:
         raise DataError(f"{path} holds no rubric: it needs a table [answer] or [rationale]")
-    rubrics: dict[str, object] = {}
-    if "answer" in content:
-        rubrics["judge"] = content["answer"]
+    rubrics = {"judge": content["answer"]} if "answer" in content else {}
     if "rationale" in content:
         rubrics[RATIONALE_EXAM] = {"rubric": content["rationale"]}
     return rubrics
@@ -176,11 +176,11 @@ def _templates(path: Path | None, names: list[str]) -> dict[str, dict[str, objec
     if path is None:
         return {}
     content = read_templates(path)
-    named = {key: value for key, value in content.items() if key in BENCHMARKS}
+    named = {key: cast("dict[str, object]", value) for key, value in content.items() if key in BENCHMARKS}
     if named:
         if len(named) < len(content) or not all(isinstance(value, dict) for value in named.values()):
             raise DataError(f"{path}: with a table [{next(iter(named))}], everything must stand in such tables")
-        return {name: cast("dict[str, object]", value) for name, value in named.items()}
+        return named
     if len(names) > 1:
         raise DataError(f"{path} must say which templates are whose: put them in tables [{names[0]}], [{names[1]}]")
     return {names[0]: content}
@@ -201,11 +201,10 @@ def reopen(record: ExamRecord) -> Exam:
         templates = {**templates, "data": str(here)}  # the run was made on a machine where the set has another path
     exam = open_exam(record.spec, data, templates)
     if exam.fingerprint != record.fingerprint:
-        where = record.data or "the bundled sample"
         raise DataError(
-            f"the data of this run has changed: {where} now has the fingerprint {exam.fingerprint}, the run "
-            f"was made with {record.fingerprint}; put the old files back, or start a new run "
-            f"({option('reuse')} takes over what still fits)"
+            f"the data of this run has changed: {record.data or 'the bundled sample'} now has the fingerprint "
+            f"{exam.fingerprint}, the run was made with {record.fingerprint}; put the old files back, or start a new "
+            f"run ({option('reuse')} takes over what still fits)"
         )
     return exam
 

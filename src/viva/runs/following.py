@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import IO, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -54,7 +54,7 @@ class Tokens(Struct):
 
 
 _COMPARED = 1000
-"""Bytes that tell a file from another in its place: they hold the time of an answer."""
+"""Bytes that tell a file from another in its place which got its inode: they hold the time of an answer."""
 
 
 class Followed:
@@ -67,7 +67,7 @@ class Followed:
         self._forget()
 
     def _forget(self) -> None:
-        self._last = b""
+        self._seen = (0, 0, b"")
         self.end = 0
         """Bytes read so far: the end of the last whole line."""
         self.lines = 0
@@ -86,39 +86,36 @@ class Followed:
     def refresh(self, most: int | None = None) -> bool:
         """Read new lines, about `most` bytes at most; return whether all were read. Raises StorageError."""
         try:
-            file = open_regular(self.path)
+            with os.fdopen(open_regular(self.path), "rb") as content:
+                if self._sight(content.fileno()) != self._seen:
+                    self._forget()
+                try:
+                    return self._read(content, most)
+                finally:
+                    self._seen = self._sight(content.fileno())
         except FileNotFoundError:
             self._forget()
             return True
         except OSError as problem:
             raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
-        try:
-            if self._before(file) != self._last:
-                self._forget()
-            whole = os.fstat(file).st_size == self.end or self._read(file, most)
-            self._last = self._before(file)
-            return whole
-        except OSError as problem:
-            raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
-        finally:
-            os.close(file)
 
-    def _before(self, file: int) -> bytes:
-        """Return the last bytes up to the end of what was read: a file in another's place may have its inode."""
-        begin = max(0, self.end - _COMPARED)
-        return os.pread(file, self.end - begin, begin)
+    def _sight(self, file: int) -> tuple[int, int, bytes]:
+        """Return what tells a file from another in its place: device, inode, the last bytes up to the end of what was
+        read.
+        """
+        status, begin = os.fstat(file), max(0, self.end - _COMPARED)
+        return status.st_dev, status.st_ino, os.pread(file, self.end - begin, begin)
 
-    def _read(self, file: int, most: int | None) -> bool:
+    def _read(self, content: IO[bytes], most: int | None) -> bool:
         start = self.end
-        with os.fdopen(os.dup(file), "rb") as content:
-            content.seek(start)
-            for line in lines(content, self.path):
-                if not line.endswith(b"\n"):
-                    break
-                self._take(line)
-                self.end += len(line)
-                if most is not None and self.end - start > most:
-                    return False
+        content.seek(start)
+        for line in lines(content, self.path):
+            if not line.endswith(b"\n"):
+                break
+            self._take(line)
+            self.end += len(line)
+            if most is not None and self.end - start > most:
+                return False
         return True
 
     def _take(self, line: bytes) -> None:
@@ -166,7 +163,7 @@ class Followed:
         except OSError as problem:
             raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
         try:
-            yield functools.partial(self._entry, file) if self._before(file) == self._last else lambda key: None
+            yield functools.partial(self._entry, file) if self._sight(file) == self._seen else lambda key: None
         finally:
             os.close(file)
 

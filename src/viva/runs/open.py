@@ -389,9 +389,9 @@ def open_sandbox(limits: LimitOptions) -> tuple[Sandbox, int]:
         return Bubble(unsafe_host_execution=unsafe), os.cpu_count() or 1
     from viva.distributed.replicas import RemoteSandbox
     from viva.sandbox.languagetables import canonical, not_there
-    from viva.sandbox.remote_sandbox import remote_sandbox
+    from viva.sandbox.remote_sandbox import PlacedSandbox
 
-    sandbox = RemoteSandbox(limits.backend, partial(remote_sandbox, unsafe_host_execution=unsafe), canonical, not_there)
+    sandbox = RemoteSandbox(limits.backend, partial(PlacedSandbox, unsafe_host_execution=unsafe), canonical, not_there)
     try:
         sandbox.begin()
     except BaseException:

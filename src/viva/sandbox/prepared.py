@@ -58,8 +58,9 @@ def _prepared(encoded: bytes) -> Prepared:
     }
     folder = str(package_folder())
     command = [word.replace("{entry}", _PLACEHOLDER).replace("{packages}", folder) for word in preparation.compile]
-    read = [_digest(Path(word).read_bytes()) for word in command[1:] if word.startswith("/")]
-    identity = (Path(command[0]).stat().st_mtime_ns, command, read, sorted(sources.items()))
+    compiler = Path(command[0]).resolve()  # a link may name another version
+    read = [_digest(word.read_bytes()) for word in map(Path, command[1:]) if word.is_absolute() and word.is_file()]
+    identity = (str(compiler), compiler.stat().st_mtime_ns, command, read, sorted(sources.items()))
     path = cache_folder() / f"harness-{_digest(repr(identity).encode())[:32].decode()}"
     made = _kept(path)
     if made is None:

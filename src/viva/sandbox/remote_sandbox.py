@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 
 from viva.sandbox.languagetables import Language, languages, missing_packages, package_folder
@@ -15,13 +14,10 @@ SLOTS = 1000
 """Places with separate slots on a machine; further ones share slots, as two concurrent commands do."""
 
 
-def remote_sandbox(place: int, unsafe_host_execution: bool) -> Callable[[Execute], Execution]:
-    """Return a sandbox for one program at a time, the `place`-th on its machine. Raises NoIsolationError."""
-    return RemoteSandbox(place, unsafe_host_execution)
+class PlacedSandbox:
+    """Sandbox that runs programs one after the other, all on one event loop: the `place`-th on its machine.
 
-
-class RemoteSandbox:
-    """Sandbox that runs programs one after the other, all on one event loop."""
+    Raises NoIsolationError."""
 
     def __init__(self, place: int, unsafe_host_execution: bool) -> None:
         slot = 2 * (place % SLOTS)  # for programs; the next is the warm interpreter's

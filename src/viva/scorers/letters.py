@@ -215,7 +215,7 @@ _ITEM_BEFORE = re.compile(r"[.:,n?\-][fdO=]{0,4}$")
 _NEGATED = re.compile(r"![fdVON=+hp]{0,6}$")
 _HYPOTHETICAL = re.compile(r"h[^.n,:?FbcLPM]{0,14}$")
 _ONE_OF = re.compile(r"[LPM]O?,?[&/][fdO]{0,2}$")
-_BRACKETED = re.compile(r" {0,4}(?:\([^()\n]{1,80}\)|\"[^\"\n]{1,80}\")")
+_BRACKETED = re.compile(r" {0,4}(?:\([^()\n]{1,80}\)|(?<!\"[A-Za-z])\"[^\"\n]{1,80}\")")
 _INSTRUCTION = re.compile(r"i[^.n?F]{0,14}$")
 _CONCLUDED = re.compile(r"F[^.nLPM]{0,12}$")
 _CONDITION = re.compile(r"(?:^|[.n,])h[^.n]{0,24}$")
@@ -262,7 +262,7 @@ def judge(marked: Marked, group: Group) -> Judgement | None:
 
 
 def _past_brackets(marked: Marked, group: Group) -> int:
-    """Return the token behind the option's text in brackets or quotes: "A (stack) is wrong"."""
+    """Return the token behind the option's text in brackets or quotes: "A (stack) is wrong", not "“A” as “wrong” …"."""
     match = _BRACKETED.match(marked.text, group.right)
     return bisect_left(marked.tokens, match.end() if match else 0, group.end, key=attrgetter("start"))
 

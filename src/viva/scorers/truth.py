@@ -53,8 +53,8 @@ _DENIED = re.compile(r"!([^.n,:TULYZ]{0,5}[NSsV=hf])?[^.n,:TULYZc]{0,5}$|!$")
 _DENIED_AFTER = re.compile(r"[fSsFw]{1,5}!(?=[.n,]|$)")
 _PARTIAL_BEFORE = re.compile(r"%[f=!Ss]{0,3}$")
 _PARTIAL_AFTER = re.compile(r"[fSs]{0,2}%|,?%[fSsw]")
-_THAT = re.compile(r"Ls[fsS]{0,2}S[f=%]{1,3}$")
-"""A judgement of a judgement: "It is false that the statement is true"."""
+_THAT = re.compile(r"Ls[fsS]{1,2}S[f=%]{1,3}$")
+"""A judgement of a judgement, "it is false that the statement is true"; not "**False** This statement is wrong"."""
 _CONDITION = re.compile(r"(?:^|[.n])[cf]{0,2}%[^.nFbc]*,[^.nFbc]*$")
 _PAUSE = re.compile(r"$|[.n,r\-]")
 _OPEN_LEFT = re.compile(r"n?[f,.\-XYZ]{0,3}")
@@ -103,10 +103,11 @@ def mark(text: str) -> Valued:
         kinds += raw[place:start]
         place = end
         negated = raw.count("!", start, end - (kind not in "TUYZ")) + (_DENIED_AFTER.match(raw, end) is not None)
-        if kind in "TU" and (before := _DENIED.search(kinds, max(0, len(kinds) - 16))):
+        near = max(0, len(kinds) - 16)
+        if kind in "TU" and (before := _DENIED.search(kinds, near)):
             kinds = kinds[: before.start()] + "=" + kinds[before.start() + 1 :]
             negated += 1
-        if kind in "TU" and (outer := _THAT.search(kinds)):
+        if kind in "TU" and (outer := _THAT.search(kinds, near)):
             kinds = kinds[: outer.start()] + "=" + kinds[outer.start() + 1 :]
             negated += values.pop(outer.start()) == "F"
         hedged = _PARTIAL_BEFORE.search(kinds[-4:]) or _PARTIAL_AFTER.match(raw, end) or _CONDITION.search(kinds[-200:])

@@ -33,9 +33,7 @@ def test_every_answer_carries_the_headers(visit: Visit) -> None:
             headers = ada.request(method, address, headers=host).headers
             policy = headers["content-security-policy"]
             assert policy.startswith("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; ")
-            assert "frame-ancestors 'none'" in policy
-            assert "base-uri 'none'" in policy
-            assert "form-action 'self'" in policy
+            assert {"frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} <= {*policy.split("; ")}
             assert "unsafe" not in policy
             assert headers["x-content-type-options"] == "nosniff"
             assert headers["referrer-policy"] == "same-origin"
