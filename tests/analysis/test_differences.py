@@ -29,16 +29,11 @@ def test_tango_s_limits_are_those_of_an_optimiser(gained: float, lost: float, n:
 MARGIN = 0.05
 
 
-def of_counts(gained: int, lost: int, ties: int) -> tuple[list[float], list[float]]:
-    first = [0.0] * gained + [1.0] * lost + [1.0] * ties
-    return first, [1.0] * gained + [0.0] * lost + [1.0] * ties
-
-
 @pytest.mark.parametrize(("gained", "lost", "ties"), [(0, 0, 20), (1, 0, 5), (14, 36, 250), (5, 4, 100), (80, 70, 0)])
 def test_of_right_and_wrong_it_is_the_dirichlet_posterior(gained: int, lost: int, ties: int) -> None:
     from scipy import stats
 
-    first, second = of_counts(gained, lost, ties)
+    first, second = [0.0] * gained + [1.0] * (lost + ties), [1.0] * gained + [0.0] * lost + [1.0] * ties
     found = posterior(pairs_of(once(first), once(second)), MARGIN)
     assert found.better == pytest.approx(stats.beta.sf(0.5, gained + 0.5, lost + 0.5))
     cells = [cell for cell in (gained + 0.5, lost + 0.5, ties) if cell]

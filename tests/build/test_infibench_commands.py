@@ -7,9 +7,7 @@ import re
 import signal
 import termios
 import time
-from functools import partial
 from pathlib import Path
-from typing import IO
 
 import pytest
 
@@ -134,10 +132,6 @@ def test_a_pool_is_replaced_only_on_demand(viva: Viva, dump: Path) -> None:
     assert (viva.folder / "pool/pool.jsonl").read_bytes() != before
 
 
-def drained(pipe: IO[bytes]) -> bool:
-    return not any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
-
-
 @pytest.mark.slow
 def test_ctrl_c_in_the_middle_of_a_pipe_leaves_nothing(viva: Viva, dump: Path) -> None:
     content = dump.read_bytes()
@@ -148,7 +142,9 @@ def test_ctrl_c_in_the_middle_of_a_pipe_leaves_nothing(viva: Viva, dump: Path) -
             pipe.write(content[: len(content) // 2])
             wait_until((viva.folder / "piped/.partial").exists, "the pool is being made")
             if waits:
-                wait_until(partial(drained, pipe), "the pipe is read to its end")
+                wait_until(
+                    lambda: not any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))), "the pipe is read to its end"
+                )
                 time.sleep(0.5)
             going.signal(signal.SIGINT)
             assert going.ended().code == 130

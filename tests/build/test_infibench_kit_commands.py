@@ -227,6 +227,8 @@ def test_on_the_page_an_edit_makes_an_author_comes_up_for_the_others_and_can_be_
     grace.decide(key, mark="1", text=HIDDEN.replace("Which command", "What command"))
     assert statuses(project)[104] == "waiting"
     assert alan.decide(key, mark="1").status_code == 422  # what it was about is not there any more
+    assert "edited by Grace" in (shown := alan.client.get(f"/item/{alan.key('so-104')}").text)
+    assert "Grace approved what is their own: that does not count" in shown
     assert grace.decide(grace.key("so-104"), mark="1").status_code == 422
     assert grace.client.post("/undo", data=grace.client.fields(f"/item/{key}")).status_code == 303
     assert file.read_text() == HIDDEN

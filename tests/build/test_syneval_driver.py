@@ -88,7 +88,7 @@ def treebank(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def built(treebank: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest, Log]:
     """The set that two processes make of it: folder, manifest, and what was said meanwhile."""
     log, folder = Log(), tmp_path_factory.mktemp("built") / "set"
-    return folder, build([treebank], folder, BuildSettings(jobs=2, name="mine"), generate, log), log
+    return folder, build([treebank], folder, BuildSettings(as_published=True, jobs=2, name="mine"), generate, log), log
 
 
 def test_a_set_says_what_it_is(built: tuple[Path, Manifest, Log]) -> None:
@@ -102,6 +102,7 @@ def test_a_set_says_what_it_is(built: tuple[Path, Manifest, Log]) -> None:
     items = [msgspec.json.decode(line, type=Item) for line in files["questions.jsonl"].splitlines()]
     test = [msgspec.json.decode(line, type=Item) for line in files["test.jsonl"].splitlines()]
     assert (manifest.name, manifest.facts, manifest.asked) == ("mine", len(facts), len(items))
+    assert all(fact.answer == fact.answer.upper() for fact in facts), "as published"
     assert [(fact.file, fact.tree) for fact in facts] == sorted((fact.file, fact.tree) for fact in facts)
     assert manifest.questions["GS"]["TF"] == sum((i.knowledge_point, i.format) == ("GS", "TF") for i in items)
     assert (manifest.trees, log.trees, manifest.sources[0].trees) == (TREES, TREES, TREES + 3)
@@ -115,7 +116,7 @@ def test_a_set_says_what_it_is(built: tuple[Path, Manifest, Log]) -> None:
 def test_the_number_of_processes_changes_no_byte(
     tmp_path: Path, treebank: Path, built: tuple[Path, Manifest, Log]
 ) -> None:
-    make(treebank, tmp_path / "set", jobs=1, name="mine")
+    make(treebank, tmp_path / "set", as_published=True, jobs=1, name="mine")
     assert content(tmp_path / "set") == content(built[0])
 
 

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from build.generated import GOLDEN, Asked, Place, asked, covered, facts_and_items, sample, words, wrong
+from build.generated import GOLDEN, Asked, Place, asked, bundled, covered, facts_and_items, sample, words, wrong
 from rows import each_row, tabled, tables_beside
 from viva.benchmarks.syneval.facts import KNOWLEDGE_POINTS, Fact, Item
 from viva.build.treebank.generate import generate
+from viva.build.treebank.tree import parse
 
 SHORT = tables_beside(__file__)["short"]
 COUNTS = {  # knowledge point → TF, MC, FITB: the specification's table
@@ -231,7 +232,8 @@ def test_the_bundled_treebank_gives_what_it_is_there_for() -> None:
     given = facts_and_items(published=True)
     for (place, _, expected), row in tabled(*covered()):
         with row:
-            found = blanks(given[place][0])
+            found, spelled = blanks(given[place][0]), {"omitted", *words(parse(bundled()[place], True).sentence)}
             for clause in expected:
                 fitting = [fact for fact in found if clause.fits(fact)]
                 assert bool(fitting) is clause.wanted, (clause, fitting)
+                assert spelled.issuperset(words(f"{clause.slot} {clause.answer}")), clause

@@ -111,6 +111,8 @@ def test_published_strata_are_knowledge_point_format_and_single_tag() -> None:
         chosen = [items[place].id for stratum, place in found.test if stratum == name]
         assert len(set(chosen)) == 5, "without replacement"
         assert set(chosen) <= strata[name]
+    assert not {place for _, place in found.test} & {place for _, place in found.exemplars}
+    assert max(Counter(name for name, _ in found.exemplars).values()) == 50
 
 
 def tagged(count: int, *tags: str) -> list[Item]:

@@ -109,7 +109,8 @@ def test_charts_are_intervals_or_heat_maps() -> None:
     alone = breakdown("t.csv", "--by", "domain", "--model", "b", "--chart", "dots.json")
     assert ("lab/b" in alone, "side by side" in alone) == (True, False), "a model is known by its last name"
     both = breakdown("t.csv", "--by", "domain", "--by", "kind", "--chart", "crossed.json")
-    assert all(said in both for said in ("By domain × kind, models side by side", "OS · r"))
+    assert "By domain × kind, models side by side" in both
+    assert all(f"{domain} · {kind}" in both for domain in WEAK for kind in "kr")
     heat, dots, crossed = (Path(f"{name}.json").read_text(encoding="utf-8") for name in ("heat", "dots", "crossed"))
     assert '"rect"' in heat
     assert '"point"' in dots
@@ -117,7 +118,6 @@ def test_charts_are_intervals_or_heat_maps() -> None:
     assert all(json.loads(one)["title"] for one in (heat, dots, crossed))
     breakdown("t.csv", "--by", "domain", "--chart", "heat.svg")
     assert ">domain</text>" in Path("heat.svg").read_text(encoding="utf-8")
-    assert Path("heat.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_a_chart_of_a_search_draws_what_the_tables_tell() -> None:

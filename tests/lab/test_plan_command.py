@@ -40,11 +40,12 @@ def tables_of(text: str) -> dict[str, Any]:
 
 
 def scores(samples: int = 1, questions: int = 400, name: str = "scores.jsonl") -> Path:
-    """Two models; every fourth question is of one passage."""
+    """Two models; four questions are of one passage, and eleven levels of how hard they are."""
     random = np.random.default_rng(8)
     chances = random.beta(2, 1, questions)
     rows = [
-        {"model": model, "question": f"q{number}", "sample": sample, "tags": {"passage": str(number // 4), "all": "x"},
+        {"model": model, "question": f"q{number}", "sample": sample,
+         "tags": {"passage": str(number // 4), "all": "x", "level": f"{chances[number]:.1f}"},
          "score": int(random.random() < min(1.0, chances[number] + gap))}
         for model, gap in (("a", 0.0), ("b", 0.1)) for number in range(questions) for sample in range(samples)
     ]  # fmt: skip
@@ -242,7 +243,7 @@ def test_what_cannot_be_planned_is_said() -> None:
     for (arguments, said), row in tabled(
         (("nothere",), "nothere"),
         ((few,), "5 questions"),
-        ((scores(), "--cluster", "book"), "it has: 'passage', 'all'"),
+        ((scores(), "--cluster", "book"), "it has: 'passage', 'all', 'level'"),
         ((scores(), "--model", "c"), "no scores of such a model"),
         (("--cluster", "passage"), "name one"),
         (("--max-cost", 5), "--price"),
@@ -261,8 +262,14 @@ def test_what_cannot_be_planned_is_said() -> None:
             assert said in str(refused.value)
 
 
-def test_a_passage_of_four_questions_costs_more_questions() -> None:
-    path = scores()
-    plain, clustered = (plan(path, "--difference", 3, *SIZE, *more) for more in ((), ("--cluster", "passage")))
-    assert "passage" in clustered["assumptions"][-1]["name"]
-    assert clustered["differences"][0]["same"] != plain["differences"][0]["same"]
+def test_four_questions_of_a_passage_tell_less_and_few_clusters_that_were_measured_least() -> None:
+    level = ("--cluster", "level")
+    sizes = (scores(), "--difference", 3, *(each for size in (100, 400, 4000) for each in ("--questions", size)))
+    alone, passages, levels, no_more = (
+        plan(*sizes, *more) for more in ((), ("--cluster", "passage"), level, (*level, "--clusters", 11))
+    )
+    assert passages["differences"][0]["same"] != alone["differences"][0]["same"]
+    widths = [[shown["half_width"] for shown in found["shown"]] for found in (alone, passages, levels, no_more)]
+    assert widths[0][0] < widths[1][0] < widths[2][0] / 2
+    assert widths[2][2] < widths[2][1] / 10**0.5, "ten times the clusters, and a smaller t as well"
+    assert widths[3][2] == pytest.approx(widths[3][1], rel=0.05), "the clusters are no more"

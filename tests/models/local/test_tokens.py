@@ -106,7 +106,9 @@ def test_a_text_has_the_tokens_that_its_tokenizer_gives_it(kind: str, prompt: st
 
 
 @each_row("sentencepiece", "unigram")
-def test_a_text_that_begins_with_bos_gets_no_second(kind: str) -> None:
+def test_a_text_that_begins_with_bos_gets_no_second_and_half_of_a_surrogate_pair_does_no_harm(kind: str) -> None:
+    assert tokens(kind).ids("\ud800x") == tokens(kind).ids("?x")
+    assert tokens(kind).next_tokens("\ud800：", ["A"]) == tokens(kind).next_tokens("?：", ["A"])
     once = tokens(kind).ids("<s>题目")
     assert once.count(1) == 1
     assert once == plain(kind, "<s>题目", special=False)

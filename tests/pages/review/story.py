@@ -17,14 +17,10 @@ def questions() -> list[Question]:
     return list(open_exam(ExamSpec(benchmark="clrbench", shots=1), None).questions())
 
 
-def kind_of(number: int) -> int:
-    return (number * number * 7 + number * 3) % 11 % 5
-
-
 def replies() -> Iterator[tuple[Question, str, float, float]]:
     """Question, reply, and what answer and rationale are worth."""
     for number, question in enumerate(questions()):
-        answer, rationale = TRUTH[kind_of(number)]
+        answer, rationale = TRUTH[(number * number * 7 + number * 3) % 11 % 5]
         full = question.explanation
         why = {1.0: full, 0.5: full[: len(full) // 2], 0.0: NOTHING}[rationale]
         said = gold(question) if answer else wrong(question)

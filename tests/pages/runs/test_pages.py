@@ -180,6 +180,7 @@ def test_a_run_whose_judge_gave_no_verdict_is_not_finished(visit: Visit, tmp_pat
     with (run.path / "annotations.jsonl").open("ab") as file:
         file.write(msgspec.json.encode(msgspec.structs.replace(with_error, error=None, text="Verdict: 1")) + b"\n")
     assert "done 10 of 10" in text_of(visitor.get("/").text)
+    assert "viva resume" not in text_of(visitor.get("/run/growing").text).partition("Summary")[0]
 
 
 def test_a_torn_last_line_is_not_there_and_a_damaged_one_is_told(visit: Visit, growing: Growing) -> None:

@@ -27,10 +27,6 @@ SIDE = GO.replace("int {", "Side {")
 SIX = chr(10) * 5
 
 
-def in_html(code: str) -> str:
-    return f"<p>So:</p>\n<pre><code class='language-python'>{code}\n</code></pre>\n<p>Ok.</p>"
-
-
 def indented(code: str) -> str:
     return "".join(f"    {line}\n" for line in code.split("\n"))
 
@@ -74,7 +70,7 @@ def test_a_test_of_calls_names_what_it_needs() -> None:
 @each_row(
     ("glued", f"Use `w * h` like this:```python\n{AREA}\n```\nDone."),
     ("glued to a word", f"the code```python\n{AREA}\n```"),
-    ("HTML", in_html(AREA)),
+    ("HTML", f"<p>So:</p>\n<pre><code class='language-python'>{AREA}\n</code></pre>\n<p>Ok.</p>"),
     ("HTML's entities", "<pre>\ndef area(w, h):\n    return w * h if w &lt; 9 else w * h\n</pre>"),
     ("indented", "It is this:\n\n    def area(w, h):\n        return w * h\n\nThat is all."),
     ("indented, two blocks", f"You need:\n\n    import math\n\nThen write:\n\n{indented(AREA)}"),
