@@ -103,13 +103,9 @@ def test_terms_and_phrases(reply: str, text: str | None) -> None:
         assert term.same == text
 
 
-@each_row(
-    ("not True is False, and False and True is False. So the answer is False.", "False"),
-    ("(not True) and (True) = False\n\n**Answer: False**", "False"),
-    ("Yes, the sentence is plausible.", "yes"), ("No. Nobody plays so.", "no"), ("Yesterday was Monday, so tomorrow is", None),
-)  # fmt: skip
+@each_row(*TABLES["blanks"])
 def test_what_is_mostly_said_of_an_answer_is_one_where_it_is_accepted(reply, same) -> None:
-    term, _ = read_term(reply, ["False", "yes", "no"])
+    term, _ = read_term(reply, ["False", "yes", "no", "60", "3"])
     assert (term.same if term else None) == same
 
 

@@ -42,7 +42,7 @@ _DENIALS = re.compile(
 _EVERYTHING = re.compile(
     r"\W*(?:(?:the )?(?:answers?|selection) (?:is|are):? )?(?:the )?(?:all|every one)(?: of)?(?: the| these| them"
     r"| those| two| three| four| five| six)?(?: above)?(?: options| choices| statements| items)?(?: (?:are|is)"
-    r" (?:correct|right|true|valid)| hold| apply)?\W*",
+    r" (?:correct|right|true|valid)| hold| apply)?\W*|(?:以上|上述)?(?:选项|说法)?(?:全部?|都)是?(?:正确|对)的?\W*",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
@@ -74,7 +74,9 @@ _ALL_EXCEPT = re.compile(
 )
 _EITHER = re.compile(r"\b(?:or|oder|ou|to)\b|[或还>]|\.\.|…\s*\S|(?<=[A-Z]{2})。[A-Z]", re.IGNORECASE)
 _CAPITAL = re.compile(r"\b[A-Z]{1,10}\b")
-_SELECTED = re.compile(r"(?:[LPMO&,.n=+dfFNVpXo/]|l(?=[f+F]*[NO])|(?<![^n])-|(?<![LP]):)*")
+_SELECTED = re.compile(
+    r"(?!.*[LPM][^LPM]*\+[^+]*[LPM][^+]*$)(?:[LPMO&,.n=+dfFNVpXo/]|l(?=[f+F]*[NO])|(?<![^n])-|(?<![LP]):)*"
+)
 _LISTED = re.compile(r"[\n;]+|\",\s*\"|',\s*'|, |,? and ")
 
 

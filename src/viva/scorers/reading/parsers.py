@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from msgspec import Struct, structs
 
-from viva.scorers.lexicon import pattern
+from viva.scorers.lexicon import pattern, rewritten
 from viva.scorers.number import NumberRead, numbers_in, only_number, the_number
 from viva.scorers.optiontext import squeeze
 from viva.scorers.reading import (
@@ -68,12 +68,13 @@ _QUANTITY = re.compile(
     r"|(?:two|three|four|five|six|seven|eight|nine|ten) of\b|[a-z]{2}ths\b", re.IGNORECASE
 )  # fmt: skip
 """Words that change a number's value, or make it no number."""
-_NOUN = re.compile(r"\A(?:the )?(?:word|term|number|value|phrase|expression) (?=\S)", re.IGNORECASE)
 
 
 def value_slots(text: str, *, judgements: bool = False) -> list[Slot]:
     """Return the slots of formats without special ones. `judgements`: see `stated`."""
-    return [*marked(text), *stated(text, judgements=judgements), *_own(text[: explained_from(text)]), *_last(text)]
+    slots = [*marked(text), *stated(text, judgements=judgements)]
+    text = rewritten("unchecked", text)
+    return [*slots, *_own(text[: explained_from(text)]), *_last(text)]
 
 
 def read_value(
@@ -260,5 +261,5 @@ def is_last_resort(slot: Slot) -> bool:
 def _accepted(text: str, accepted: Sequence[str]) -> str | None:
     if not any(map(str.isalnum, "".join(accepted))):  # nothing but signs, such as brackets to be closed
         return next((form for form in accepted if "".join(form.split()) == _DRESS.sub("", text)), None)
-    wordings = (text, undressed(text), _NOUN.sub("", text, count=1))
+    wordings = (text, undressed(text), rewritten("term_alone", text))
     return next((same for wording in wordings if (same := same_term(wording, accepted)) is not None), None)
