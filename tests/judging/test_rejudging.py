@@ -217,7 +217,7 @@ def test_mean_median_and_majority_of_three_judges_asked_twice_each(evaluation: E
 def test_who_answers_garbage_is_asked_three_times_and_has_no_say(evaluation: Evaluation, judges: JudgeServer) -> None:
     ended = evaluation.run("garbage")
     assert ended.code == 3
-    assert "the judge's reply holds no verdict" in json.dumps(evaluation.viva.entries(stage="annotations"))
+    assert "the judge's reply holds no verdict on its scale" in json.dumps(evaluation.viva.entries(stage="annotations"))
     assert set(judges.bodies_asked.values()) == {3}
     assert evaluation.outcomes() == {"ungraded"}
     # A panel goes by those that have a say.
