@@ -163,7 +163,7 @@ def test_check_names_the_line_of_a_mistake_and_run_leaves_the_question_out(viva:
     questions.write_text(QUESTIONS.replace("keywords: [", "keyword: ["))
     ended = viva("check", questions).exits(3)
     assert "keywords" in ended.out
-    assert "1 questions with errors are asked and left unscored: undo" in ended.out
+    assert "asked and left unscored, because of errors: undo" in ended.out
     run = examine(viva, questions, "baseline/silent").exits()
     assert "error in the file 1 (invalid gold); `viva check mine.yaml` lists them" in run.out + run.err
     assert "scored are 2 sound questions of 3" in run.out + run.err

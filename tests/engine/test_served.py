@@ -163,7 +163,9 @@ def test_a_dated_version_is_no_other_model_and_two_of_them_are_two() -> None:
         two = [Served("gpt-4o-2024-08-06", "x"), Served("gpt-4o-2024-11-20", "y")]
         said = "answered by 2 models (gpt-4o-2024-08-06, gpt-4o-2024-11-20) of 2 providers (x, y)"
         assert who_answered(two, "gpt-4o") == who_answered(two) == said
-        assert who_answered([Served("m", name) for name in "abcdef"]) == "answered by 6 providers (a, b, c, d, …)"
+        assert (
+            who_answered([Served("m", name) for name in "abcdef"]) == "answered by 6 providers (a, b, c, d and 2 more)"
+        )
         assert "\x1b" not in who_answered([Served("\x1b[31mred"), Served("b" * 500)], "m")
 
 

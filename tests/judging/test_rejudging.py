@@ -28,12 +28,8 @@ truth = "A full rationale names the concept, and nothing else."
 """
 
 
-def record(viva: Viva) -> dict[str, Any]:
-    return json.loads((viva.folder / "run" / "run.json").read_text(encoding="utf-8"))
-
-
 def signature(ended: Any) -> dict[str, str]:
-    (result,) = ended.report["results"]
+    *_, result = ended.report["results"]
     return dict(part.split(":", 1) for part in result["signature"].split("|"))
 
 
@@ -52,7 +48,8 @@ def test_a_finished_run_is_judged_for_the_first_time_by_another_panel_and_by_the
     assert other.code == 0, other.err  # known by now: where the run's judges are
     assert judges.asked == {"mark-1": VERDICTS, "mark-0": VERDICTS, "mark-0.5": VERDICTS}
     assert evaluation.outcomes() == {"ungraded"}  # one against one
-    assert [judge["name"] for judge in record(viva)["judges"]] == ["openai/mark-0", "openai/mark-0.5"]
+    record = json.loads((viva.folder / "run" / "run.json").read_bytes())
+    assert [judge["name"] for judge in record["judges"]] == ["openai/mark-0", "openai/mark-0.5"]
     assert signature(other)["panel"] == "majority"
     judges.stop()  # nobody need be there for what is known
     back = evaluation.resume("mark-1")
@@ -100,7 +97,7 @@ RUBRICS = (
     ('[judge.rubric]\nname = "x"\nversion = "1"', "[answer] or [rationale]"),
     ("", "holds no rubric"),
     ("[answer.rubric\n", "is not valid TOML"),
-    (f'{NAMED}[answer.opne]\nuser = "x"', "unknown key 'judge.opne'"),
+    (f'{NAMED}[answer.opne]\nuser = "x"', "for clrbench: prompt file: unknown key 'answer.opne'"),
     ('[answer.rubric]\nname = "x"\nversion = 1', "should be a text"),
     (f'{NAMED}[answer.open]\nuser = "Question: {{question}} Gold: {{gold}} No material at all."', "lacks {answer}"),
     (f'{NAMED}[answer.open]\nuser = "{{question}} {{gold}}\\n{{fence}}\\n{{answer}}\\n{{fence}}\\n{{answer}}"',
@@ -163,7 +160,7 @@ def test_an_encoder_may_come_and_go(evaluation: Evaluation, judges: JudgeServer,
     assert evaluation.resume().code == 0
     without = evaluation.resume(more=("--encoder", "none"))
     assert signature(without)["encoder"] == "none"
-    assert "encoder" not in record(evaluation.viva) or record(evaluation.viva)["encoder"] is None
+    assert json.loads((evaluation.viva.folder / "run" / "run.json").read_bytes()).get("encoder") is None
     assert judges.asked == {"mark-1": VERDICTS}
     assert set(evaluation.values()) == {f"{OPEN}/{number}" for number in (1, 2, 3)} | {TRUTH}
 
@@ -188,9 +185,10 @@ def test_an_encoder_or_a_rubric_for_what_is_not_asked_is_refused(viva: Viva, tmp
     assert viva(*run, "--run", "run", *QUIET).code == 0
     refused(viva.resume("--rubric", "reasons.toml"), "no rationale is asked for")
     refused(viva.resume("--encoder", tmp_path), "this run asked for none")
-
-
-# Panels of judges through the real command line, over a real socket
+    (viva.folder / "answers.toml").write_text(NAMED, encoding="utf-8")
+    refused(viva("run", "cmmlu", *run[2:4], *judge, "--rubric", "answers.toml"), "a rule grades all these answers")
+    both = viva(run[0], "cmmlu", *run[1:], *judge, "--run", "both", "--rubric", "answers.toml", "--json", *QUIET)
+    assert signature(both)["rubric"] == "x.1", "only the exam that asks a judge has its rubric"
 
 
 def test_mean_median_and_majority_of_three_judges_asked_twice_each(evaluation: Evaluation, judges: JudgeServer) -> None:
@@ -201,7 +199,7 @@ def test_mean_median_and_majority_of_three_judges_asked_twice_each(evaluation: E
     mean = 2 / 3
     assert evaluation.values()[f"{OPEN}/1"] == pytest.approx(mean * (1 + mean) / 2)
     assert evaluation.values()[TRUTH] == pytest.approx(mean)
-    (result,) = ended.report["results"]
+    *_, result = ended.report["results"]
     assert "judge:openai/mark-1x2+openai/mark-0.5x2+openai/mark-0.5-bx2|panel:mean" in result["signature"]
     assert not ended.report["notes"] or not any("examinee and judge" in note for note in ended.report["notes"])
     for panel in ("median", "majority"):
@@ -219,7 +217,7 @@ def test_mean_median_and_majority_of_three_judges_asked_twice_each(evaluation: E
 def test_who_answers_garbage_is_asked_three_times_and_has_no_say(evaluation: Evaluation, judges: JudgeServer) -> None:
     ended = evaluation.run("garbage")
     assert ended.code == 3
-    assert "the judge's reply holds no verdict" in json.dumps(evaluation.viva.entries(stage="annotations"))
+    assert "the judge's reply holds no verdict on its scale" in json.dumps(evaluation.viva.entries(stage="annotations"))
     assert set(judges.bodies_asked.values()) == {3}
     assert evaluation.outcomes() == {"ungraded"}
     # A panel goes by those that have a say.

@@ -56,7 +56,7 @@ from viva.analysis.estimate import sums as sums_by
 from viva.analysis.multiplicity import Correction, adjusted
 from viva.analysis.uncertainty import ALIKE, halved, identified_level, mean_variance
 from viva.analysis.uncertainty import LEVEL as OF_INTERVALS
-from viva.errors import DataError
+from viva.errors import DataError, option
 from viva.types import Aggregate
 
 Floats = NDArray[np.float64]
@@ -276,7 +276,9 @@ def slices(
     for tag in dict.fromkeys(itertools.chain.from_iterable(tags)):
         if tag not in scores.tags or not scores.tags[tag].values:
             known = ", ".join(scores.tags) or "none"
-            raise DataError(f"{exam}: no question has the tag {tag!r}; there are: {known}")
+            raise DataError(
+                f"{exam}: no question has the tag {tag!r}; there are: {known} (one exam alone: {option('exam')})"
+            )
     breakdown = Breakdown(scores)
     measure = msgspec.structs.replace(headline, over="")
     questions = breakdown.questions(measure)

@@ -228,7 +228,7 @@ ROUNDS = 3
 """Batches that a request is tried in before its failure is journaled as final (fewer with --max-attempts)."""
 FREE = "parameter"
 """Kind of an error after which the model's adapter has changed its requests: the next batch is no second try."""
-NO_VERDICT = ModelError("unreadable", "the judge's reply holds no verdict", retry=True)
+NO_VERDICT = ModelError("unreadable", "the judge's reply holds no verdict on its scale", retry=True)
 
 
 class PendingRequest(Struct, frozen=True):

@@ -20,7 +20,7 @@ from viva.errors import flag, option
 from viva.fields import note
 from viva.prompting import estimate_tokens, prompt_text
 from viva.types import CUT_OFF, Generate, Request, ScoreRow, Served, StopReason, Usage
-from viva.visible import dollars, one_line, plural
+from viva.visible import dollars, one_line, plural, some
 
 Positive = Annotated[int, Meta(ge=1)]
 Timeout = Annotated[float, Meta(ge=0.1), note("Seconds for one attempt.")]
@@ -283,7 +283,7 @@ def who_answered(served: Sequence[Served], asked: str = "") -> str:
     parts = []
     for what in ("model", "provider"):
         names = [name for name in dict.fromkeys(getattr(server, what) for server in served) if name]
-        shown = ", ".join(one_line(name, 60) for name in names[:_NAMED]) + (", …" if names[_NAMED:] else "")
+        shown = some([one_line(name, 60) for name in names], _NAMED)
         if len(names) > 1:
             parts.append(f"{len(names)} {what}s ({shown})")
         elif asked and what == "model" and names and not _is_version(names[0], asked):

@@ -269,7 +269,9 @@ class _Group:
                     shared.finish("budget")
                     return
                 if readable or rereads >= policy.rereads or shared.stop:
-                    failure = None if readable else Failure("unreadable", "the judge's reply holds no verdict")
+                    failure = (
+                        None if readable else Failure("unreadable", "the judge's reply holds no verdict on its scale")
+                    )
                     paid = msgspec.structs.replace(outcome, usage=unread)
                     write(shared, task, paid, failure, clock() - started, attempt)
                     return

@@ -225,7 +225,8 @@ class Journal:
         except OSError as problem:
             self._ballast.unlink(missing_ok=True)
             raise StorageError(
-                f"{self.path.parent} has no room for a run ({problem.strerror}); free some space, then go on"
+                f"{self.path.parent} has no room for a run ({problem.strerror}); free some space, then `viva resume` "
+                "goes on"
             ) from None
 
     def _keep(self, size: int) -> None:

@@ -204,7 +204,8 @@ def _folder(folder: Path) -> tuple[Recorded, bytes]:
         everything += f"{question}\0{sample}\0{len(content)}\0".encode() + content
     if not answers:
         raise DataError(
-            f"the folder {folder} holds no answers: expected files such as QUESTION/0.txt or QUESTION_0.txt"
+            f"the folder {folder} holds no answers: expected files such as QUESTION/0.txt or QUESTION_0.txt, or name "
+            "the tables in it one by one"
         )
     return Recorded(answers, {}, {sample for _, sample in answers}, [], "question"), bytes(everything)
 

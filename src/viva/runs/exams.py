@@ -33,7 +33,7 @@ from viva.engine.folder import ExamRecord
 from viva.errors import DataError, VivaError, flag, option
 from viva.languages import LANGUAGES
 from viva.prompting import merged, read_templates
-from viva.runs.config import SamplingOptions, TaskOptions
+from viva.runs.config import BUNDLED, SamplingOptions, TaskOptions
 from viva.runs.progress import caller, notify
 from viva.runs.score_table import QUESTION, rows_of
 from viva.sources.fetching import ask_on_terminal, ensure, terminal
@@ -60,7 +60,6 @@ def open_exams(
     if choice.shard is not None:
         read_shard(choice.shard)  # before any file is read
     templates = _templates(choice.prompts, names)
-    rubric = read_rubric(choice.rubric) if choice.rubric else {}
     opened: list[tuple[Exam, Path | None]] = []
     for name in names:
         own = question_file(name)
@@ -76,16 +75,19 @@ def open_exams(
         for spec in specs(own_choice, benchmark.about):
             called = (name if is_set(name) else own.stem) if own else ""
             own_spec = msgspec.structs.replace(spec, name=called, shuffle=choice.shuffle or UNSET)
-            asked = merged(templates.get(name), rubric)
+            asked = templates.get(name)
             if change is not None:
                 own_spec, asked = change(own_spec, own, asked)
             exam = open_exam(own_spec, data, asked)
+            if choice.rubric:
+                exam = with_rubric(exam, data, choice.rubric)
             if choice.strict:
                 _refuse_invalid_gold(exam, name)
             if len(exam) == 0:
                 raise DataError(f"{name} ({spec.language}) has no question left to ask with these options")
             opened.append((exam, data.resolve() if data else None))
-    refuse_unused(rubric, [exam.spec for exam, _ in opened])
+    if choice.rubric:
+        refuse_unused(choice.rubric, [exam.templates for exam, _ in opened])
     if choice.encoder not in (None, "none") and not any(exam.spec.encoder for exam, _ in opened):
         raise VivaError(
             f"{choice.encoder!r} compares rationales: it goes with clrbench, or with {option('rationale')}",
@@ -138,12 +140,33 @@ def languages_of(benchmark: str) -> tuple[Language, ...]:
     return find_benchmark(file_benchmark(own) if own else benchmark).about.languages
 
 
-def refuse_unused(rubric: Mapping[str, object], asked: Iterable[ExamSpec]) -> None:
-    """Refuse a rubric for rationales where no exam asks for one: it would have no effect."""
-    if RATIONALE_EXAM in rubric and not any(spec.rationale for spec in asked):
+def refuse_unused(file: Path, asked: Iterable[Mapping[str, object]]) -> None:
+    """Refuse a rubric of which a part would have no effect on exams with these templates."""
+    unused = read_rubric(file).keys() - {key for templates in asked for key in templates}
+    if RATIONALE_EXAM in unused:
         raise DataError(
             f"the rubric file has a table [rationale], and no rationale is asked for: give {option('rationale')} too"
         )
+    if unused:
+        raise DataError("the rubric file has a table [answer], and a rule grades all these answers: leave it out")
+
+
+def with_rubric(exam: Exam, data: Path | None, file: Path) -> Exam:
+    """Return an exam as the rubric in `file` has it judged, if it has such a judge. What is missing there is bundled.
+
+    Raises DataError for a rubric that does not fit, with its keys as the file has them.
+    """
+    rubric = {} if str(file) == BUNDLED else read_rubric(file)
+    bundled = open_exam(exam.spec, data).templates
+    own = {key: bundled[key] for key in ("judge", RATIONALE_EXAM) if key in bundled and key in (rubric or bundled)}
+    if RATIONALE_EXAM in own:
+        own[RATIONALE_EXAM] = {"rubric": cast("dict[str, object]", own[RATIONALE_EXAM])["rubric"]}
+    over = {key: table for key, table in rubric.items() if key in own}
+    try:
+        return open_exam(exam.spec, data, merged(merged(dict(exam.templates), own), over))
+    except DataError as problem:
+        told = str(problem).replace("'judge", "'answer").replace("'rationale.rubric", "'rationale")
+        raise DataError(f"{file}, for {exam.spec.benchmark}: {told}") from None
 
 
 def read_rubric(path: Path) -> dict[str, object]:

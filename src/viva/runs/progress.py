@@ -275,7 +275,7 @@ def describe(tally: Tally, rate: float, width: int | None = None, *, final: bool
     left = total - done - tally.failed
     parts = [(0, f"{done:,}/{total:,} {100 * done // max(1, total)} %"), (5, f"{rate:.1f}/s")]
     if rate > 0 and left > 0:
-        parts.append((2, f"ETA {clock(left / rate)}"))
+        parts.append((2, f"ETA {'~' * bool(tally.waiting)}{clock(left / rate)}"))
     if tally.in_flight or not tally.batches:
         parts.append((7, f"{tally.in_flight} in flight"))
     if tally.batches:

@@ -9,20 +9,17 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks import open_exam
-from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, new_run_path
 from viva.errors import MissingEncoderError, VivaError, option
 from viva.fields import changed
 from viva.models.replay import Replay
 from viva.plugins import load, registered
-from viva.prompting import merged
 from viva.providers import DTYPES, RequestOptions, provider_of, traits_of
 from viva.render.result import Report
 from viva.runs.ask import refuse_unbatched
@@ -52,7 +49,7 @@ from viva.runs.config import (
     WeightsOptions,
     refuse_unjudged,
 )
-from viva.runs.exams import drawn, languages_of, open_exams, read_rubric, refuse_unused, remember, reopen, sampling
+from viva.runs.exams import drawn, languages_of, open_exams, refuse_unused, remember, reopen, sampling, with_rubric
 from viva.runs.execute import execute_run
 from viva.runs.model_names import (
     HF,
@@ -421,11 +418,13 @@ def rejudge(record: RunRecord, rejudging: RejudgeOptions, judges: list[ModelReco
             f"this run has no judge: {option('panel')} and {option('judge_samples')} need {option('judge', 'MODEL')}"
         )
     if rejudging.rubric is not None and str(rejudging.rubric) != BUNDLED:
-        refuse_unused(read_rubric(rejudging.rubric), [old.spec for old in record.exams])
+        refuse_unused(rejudging.rubric, [old.templates for old in record.exams])
     exams: list[Exam] = []
     records: list[ExamRecord] = []
     for old in record.exams:
         exam = reopen(_with(old, rejudging))
+        if rejudging.rubric is not None:
+            exam = with_rubric(exam, Path(old.data) if old.data else None, rejudging.rubric)
         exams.append(exam)
         records.append(msgspec.structs.replace(old, spec=exam.spec, templates=dict(exam.templates)))
     if rejudging.encoder not in (None, "none") and not any(exam.spec.encoder for exam in exams):
@@ -448,30 +447,12 @@ def _verdicts(record: RunRecord, rejudging: RejudgeOptions) -> VerdictFormat:
 
 
 def _with(old: ExamRecord, rejudging: RejudgeOptions) -> ExamRecord:
-    spec, templates = old.spec, old.templates
+    spec = old.spec
     if rejudging.panel:
         spec = msgspec.structs.replace(spec, panel=rejudging.panel)
     if rejudging.encoder is not None:
         spec = msgspec.structs.replace(spec, encoder="" if rejudging.encoder == "none" else rejudging.encoder)
-    if rejudging.rubric is not None:
-        templates = _with_rubric(old, rejudging.rubric)
-    return msgspec.structs.replace(old, spec=spec, templates=templates)
-
-
-def _with_rubric(old: ExamRecord, file: Path) -> dict[str, object]:
-    """Return the run's templates with the judge's from `file`; parts missing there are the bundled ones, not
-    the run's.
-    """
-    bundled = dict(open_exam(old.spec, Path(old.data) if old.data else None).templates)
-    templates: dict[str, object] = dict(old.templates)
-    over = {} if str(file) == BUNDLED else read_rubric(file)
-    if "judge" in bundled and ("judge" in over or not over):
-        templates["judge"] = bundled["judge"]
-    if RATIONALE_EXAM in bundled and (RATIONALE_EXAM in over or not over):
-        protocol = cast("dict[str, object]", bundled[RATIONALE_EXAM])
-        table = cast("dict[str, object]", templates[RATIONALE_EXAM])
-        templates[RATIONALE_EXAM] = {**table, "rubric": protocol["rubric"]}
-    return merged(templates, over) or {}
+    return msgspec.structs.replace(old, spec=spec)
 
 
 class Session(Struct, frozen=True, kw_only=True):

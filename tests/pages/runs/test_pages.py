@@ -166,7 +166,7 @@ def test_a_run_whose_judge_gave_no_verdict_is_not_finished(visit: Visit, tmp_pat
     run.answer(10)
     with_error = Entry(
         key="00" * 16, benchmark="custom", model="openai/judge", question="q1", sample=0, text="",
-        error=Failure("unreadable", "the judge's reply holds no verdict"),
+        error=Failure("unreadable", "the judge's reply holds no verdict on its scale"),
     )  # fmt: skip
     journal = run.folder.journal("annotations")
     journal.append(with_error)

@@ -247,7 +247,7 @@ def _judged(
     spots = Counter((round(mean, 9), mark) for mark, mean in both if mean is not None and mark is not None)
     return (
         tuple(measures),
-        _table(judge, "people (median)", on_scale, marks.scale),
+        _table(judge, "people (median, ties to the lower mark)", on_scale, marks.scale),
         tuple(Spot(human, mark, count) for (human, mark), count in sorted(spots.items())),
     )
 

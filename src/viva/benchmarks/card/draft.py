@@ -279,7 +279,7 @@ def _remarks_on(path: Path, best: Written, rows: Sequence[Row]) -> Iterator[str]
     card, note = best.card, best.notes.get("answer", "")
     if HALF <= best.sound < 1:
         left = round((1 - best.sound) * best.rows)
-        yield f"{path}: {left:,} of the sampled rows stay unscored: {one_line(best.lacking, 160)}"
+        yield f"{path}: {left:,} of the sampled rows stay unscored, for instance: {one_line(best.lacking, 160)}"
     if card.format in REASONED:
         yield f"{path} asks for the answer alone; a model that should work it out first is run with {flag('cot')}"
     if card.format == "open":

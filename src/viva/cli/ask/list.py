@@ -49,10 +49,11 @@ def _benchmarks() -> Listed:
     for name in BENCHMARKS:
         benchmark = find_benchmark(name)
         about = benchmark.about
-        sample = {}
-        for language in ("en", "zh"):
-            if language in about.languages:
-                sample[language] = len(open_exam(ExamSpec(benchmark=name, language=language), None))
+        sample = {
+            language: len(open_exam(ExamSpec(benchmark=name, language=language), None))
+            for language in ("en", "zh")
+            if language in about.languages
+        }
         fields = {name: value for name, value in msgspec.to_builtins(about).items() if name not in _FOR_STUDIES}
         rows.append({**fields, "sample": sample, "fetched": str(fetched_folder(name) or "")})
     lines: list[str] = []
@@ -65,7 +66,7 @@ def _benchmarks() -> Listed:
             f"  questions  {row['size']}",
         ]
         bundled = ", ".join(f"{count} {language}" for language, count in row["sample"].items())  # type: ignore[attr-defined]
-        missing = f"not fetched: viva fetch {row['name']}, or --data DIR"
+        missing = f"not fetched: viva fetch {row['name']}; a copy of your own goes with --data DIR or VIVA_DATA"
         if row["name"] not in sources():
             built = f": viva build {row['name']}, then" if f"build {row['name']}" in registered() else ","
             missing = f"no set can be fetched{built} --data DIR"

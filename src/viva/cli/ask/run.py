@@ -157,9 +157,9 @@ def _own(ctx: click.Context) -> Mapping[str, Option]:
     help="Only write these benchmarks, models and options as such a file.",
 )
 def run_command(way: Way | None = None, **given: Any) -> int:
-    """Ask models the questions of BENCHMARKS (csbench, cmmlu, infibench, syneval; a published set by its name, as
-    `viva list --sets` has them; a table, a card, a question file: NAME.csv, NAME.yaml), grade the answers, print one
-    screen.
+    """Ask models the questions of BENCHMARKS (csbench, clrbench, cmmlu, infibench, syneval; a published set by its
+    name, as `viva list --sets` has them; a table, a card, a question file: NAME.csv, NAME.yaml), grade the answers,
+    print one screen.
 
     Everything asked and answered is kept in a run folder; `viva resume` goes on with it after any interruption.
 

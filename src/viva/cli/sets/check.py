@@ -25,7 +25,7 @@ from viva.runs.config import TaskOptions
 from viva.runs.exams import open_exams
 from viva.sources.sourcelist import data_folder
 from viva.types import Defect, outcome_name
-from viva.visible import escape_invisible, one_line, plural
+from viva.visible import escape_invisible, one_line, plural, some
 
 
 @click.command(name="check", short_help="Test a data set and its grading with its own gold answers.")
@@ -180,10 +180,8 @@ def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = F
     errors = sum(problem.severity == "error" for problem in problems)
     examples = sum(len(question.examples) for question in read.questions)
     if read.left_out and exam:
-        named = ", ".join(test.id for test in read.left_out[:10]) + (", …" if len(read.left_out) > 10 else "")
-        click.echo(
-            escape_invisible(f"{len(read.left_out):,} questions with errors are asked and left unscored: {named}")
-        )
+        named = some([test.id for test in read.left_out], 10)
+        click.echo(escape_invisible(f"asked and left unscored, because of errors: {named}"))
     click.echo(
         f"{path}: {plural(len(read.questions), 'question')}, {plural(examples, 'example answer')}, "
         f"{plural(errors, 'error')}, {plural(len(problems) - errors, 'warning')}"

@@ -38,11 +38,11 @@ def inside(folder: Path) -> list[Path]:
 
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
-    """Return one log for each path and model in its rows; without a name there, the path's if there are several."""
+    """Return one log for each path and model in its rows; without a name there, the path's."""
     logs: dict[tuple[Path, str], Log] = {}
     for path in paths:
         meter = Meter(path)
-        usual = plain_stem(path) if len(paths) > 1 else ""
+        usual = plain_stem(path) if len(paths) > 1 else f"replay/{path.name}"
         files = files_in([path], inside)
         answers = [
             file

@@ -50,7 +50,7 @@ def _listed(path: Path) -> ListedRun:
     try:
         record = RunFolder.open(path).record
     except VivaError as problem:
-        return ListedRun(path=str(path), state=f"damaged: {problem}")
+        return ListedRun(path=str(path), state=f"{problem}")
     try:
         state, results, judging = _read(path, record)
     except VivaError as problem:
@@ -77,7 +77,7 @@ def _read(path: Path, record: RunRecord) -> tuple[str, tuple[Result, ...], dict[
             graded = read_run(path, "none")
             results, judging = graded.report.results, graded.judging
         elif not batches.batches:
-            again = f"grade again: viva score {path} ({wrong.why})"
+            again = f"grade again: viva score {path} ({wrong.why}); if it was stopped: viva resume {path}"
             return f"not graded: viva resume {path}" if wrong.kind == "missing" else again, results, judging
     stages = {stage: Followed(path / f"{stage}.jsonl") for stage in STAGES}
     answers = stages.pop("responses")  # results count them by score
