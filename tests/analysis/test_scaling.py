@@ -218,6 +218,9 @@ def test_of_too_few_models_or_no_scatter_a_bend_cannot_be_told() -> None:
     assert bend(fit_curve("family", *LLAMA), *LLAMA) is None
     six = ([1.0, 7, 13, 30, 40, 70], [0.2, 0.31, 0.4, 0.41, 0.5, 0.52])
     assert bend(fit_segments(*six, resamples=9).fit, *six) is None, "two segments have their own break"
+    sizes = np.geomspace(0.5, 34, 12)
+    own = list(family_curve(sizes, 0.9, 3.0) + np.random.default_rng(7).normal(0, 0.003, 12))
+    assert bend(fit_curve("family", list(sizes), own), list(sizes), own, draws=199).p > 0.05, "they follow their curve"
 
 
 def test_a_break_beyond_the_second_largest_size_is_anywhere_up_to_the_largest() -> None:

@@ -37,14 +37,11 @@ def exam_of(kind: type[MultipleChoiceExam], questions: Sequence[Question]) -> Mu
     return kind(ExamSpec(benchmark="exam"), Templates({}), fingerprint="", questions=questions)
 
 
-def of_subjects(**golds: str) -> list[Question]:
-    pairs = [(subject, gold) for subject, each in golds.items() for gold in each]
-    return [asked(number, subject, gold) for number, (subject, gold) in enumerate(pairs)]
-
-
 def test_the_best_letter_is_that_of_the_headline() -> None:
     """B is the gold of most questions; C that of most small subjects."""
-    questions = of_subjects(large="BBBBBBBBAC", small="CA", tiny="C")
+    golds = {"large": "BBBBBBBBAC", "small": "CA", "tiny": "C"}
+    pairs = [(subject, gold) for subject, each in golds.items() for gold in each]
+    questions = [asked(number, *pair) for number, pair in enumerate(pairs)]
     for kind, letter, score in ((MultipleChoiceExam, "B", 8 / 13), (Macro, "C", (0.1 + 0.5 + 1) / 3)):
         found = exam_of(kind, questions).constant()
         assert found is not None

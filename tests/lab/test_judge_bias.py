@@ -395,6 +395,7 @@ def test_a_change_by_hand() -> None:
     assert found.change == pytest.approx(0.25)
     assert [share and share.value for share in (found.up, found.down)] == [0.5, 0.25]
     assert 0.5 < (found.p or 0.0) < 0.75, "a t test says 0.50, and all turns of signs 0.75"
+    assert {each.adjusted for each in corrected([found, found])} == {1.0}, "of two, by Holm: twice that"
     assert -1 <= (found.low or -2) < 0 < 0.25 < (found.high or 2) <= 1
     again = asked_again("asked again", pairs)
     assert again.mean == pytest.approx(0.5)
