@@ -105,9 +105,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """The tests themselves are here to stay: looking through them for rubbish, once even, took longer than it spared."""
+    """The tests themselves are here to stay: they are not looked through for rubbish, not even once."""
     gc.freeze()
-    session.config.stash[MODULES] = len(sys.modules)
     gc.set_threshold(100_000, 20, 100)
     gc.enable()
 
@@ -115,7 +114,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """So are libraries: with every model that is closed, rubbish was looked for in all of torch, for 0.25 s."""
-    if len(sys.modules) > item.config.stash[MODULES] + MANY_MODULES:
+    if len(sys.modules) > item.config.stash.get(MODULES, 0) + MANY_MODULES:
         keep_what_is_loaded(item.config)
 
 
