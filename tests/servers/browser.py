@@ -16,7 +16,7 @@ from tiers import BROWSERS
 
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage", "--in-process-gpu"),
     *("--disable-background-timer-throttling", "--disable-renderer-backgrounding", "--disable-extensions"),
     *("--force-color-profile=srgb", "--hide-scrollbars", "--mute-audio", "--remote-debugging-port=0", "about:blank"),
 )
