@@ -107,17 +107,20 @@ class _View(Struct, frozen=True):
     answers: Columns
     questions: Columns
     by_tag: dict[str, dict[str, Sums]] = {}
-    """Tag → value → sums, made when first asked for: a table of a hundred subjects is one pass over the questions."""
+    """Tag, and what else is asked → value → sums, made when first asked for: a table's row is one pass over the
+    questions.
+    """
 
     def groups(self, lines: Sequence[Aggregate], over: str) -> tuple[list[Sums], Clustered | None]:
         """Return the sums of the questions that all `lines` share, by the groups that are averaged first."""
-        asked = [(tag, values) for line in lines for tag, values in line.where.items()]
-        if not over and len(asked) == 1 and len(asked[0][1]) == 1 and clusters_of(self.questions) is None:
-            tag, (value,) = asked[0]
+        *others, last = [line for line in lines if line.where] or lines
+        if not over and [*map(len, last.where.values())] == [1] and clusters_of(self.questions) is None:
+            ((tag, (value,)),) = last.where.items()
             if f"tag:{tag}" in self.questions.texts:
-                if tag not in self.by_tag:
-                    self.by_tag[tag] = sums_by(self.questions, tag)
-                return [group for name, group in self.by_tag[tag].items() if name == value], None
+                key = str((tag, [line.where for line in others]))
+                if key not in self.by_tag:
+                    self.by_tag[key] = sums_by(_part(self.questions, others), tag)
+                return [group for name, group in self.by_tag[key].items() if name == value], None
         part = _part(self.questions, lines)
         return list(sums_by(part, over).values()), clustered(part, over)
 

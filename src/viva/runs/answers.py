@@ -285,9 +285,8 @@ def read_run(path: Path, beside: str) -> Reported:
         )
         codes = array("i")
         result = result_of(result, rows, layouts[label], codes=codes)
-        first = len(OUTCOMES) * len(results)
-        strata.extend(first + code for code in codes)
-        results.append(with_published_rows(result, beside, exam, folder.record))
+        strata.extend(len(OUTCOMES) * len(results) + code for code in codes)
+        results.append(with_published_rows(result, beside, folder.record))
     headline, _ = next(filter(None, layouts.values()), (Aggregate("mean"), ()))
     report, estimates, judging = report_of(folder, headline, results, opened_run, published=beside)
     return Reported(

@@ -91,12 +91,13 @@ def refuse_unknown(asked: str, exams: Iterable[tuple[ExamSpec, bool]]) -> None:
             )
 
 
-def with_published_rows(result: Result, asked: str, exam: ExamRecord, run: RunRecord) -> Result:
+def with_published_rows(result: Result, asked: str, run: RunRecord) -> Result:
     """Return the result with published rows in its tables. Names that this exam lacks are left to other exams.
 
     A user's own set has rows only if asked for, the bundled sample never has any, and a baseline only published
     baselines. Where the score lacks parts, the nearest rows are chosen by the largest scored part.
     """
+    exam = next(each for each in run.exams if each.spec.label == result.exam)
     if exam.data is None or (not _names(asked) and _is_custom(exam)):
         return result
     everything = neighbours(
@@ -204,7 +205,6 @@ _VALUES = 40
 def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
     """Score every answer, rewrite scores.jsonl, and aggregate what `output` shows. Sends no request."""
     folder, record = opened_run.folder, opened_run.folder.record
-    remembered = {id(exam): record for exam, record in zip(opened_run.exams, record.exams, strict=True)}
     results: list[Result] = []
     screen = Screen(opened_run.limits.progress)
     expected = sum(exam.questions for exam in record.exams) * len(record.models) * record.samples * record.repeats
@@ -223,7 +223,7 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
             result = result_of(known, _written(every, write), average, shortened=not output.everything)
             if not recorded(evaluation):
                 result = msgspec.structs.replace(result, consumed=consumption.consumed())
-            results.append(with_published_rows(result, output.published_rows, remembered[id(evaluation.exam)], record))
+            results.append(with_published_rows(result, output.published_rows, record))
     headline = opened_run.exams[0].headline()
     return report_of(folder, headline, results, opened_run, published=output.published_rows)[0]
 
