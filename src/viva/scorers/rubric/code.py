@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import textwrap
 from functools import cache
+from itertools import takewhile
 
 import msgspec
 
@@ -70,8 +71,7 @@ def _table() -> _Table:
 
 @cache
 def _names() -> dict[str, str]:
-    languages = _table().languages
-    return {name: key for key, language in languages.items() for name in (key, *language.names)}
+    return {name: key for key, language in _table().languages.items() for name in (key, *language.names)}
 
 
 def canonical(language: str) -> str:
@@ -112,25 +112,21 @@ def assemble(test: Test, text: str, language: str, *, published: bool = False) -
         code = extract_code(text, key, longest_only=test.longest_only, test=asks)
         if key == "python":
             code = without_examples(code, asks, f"{' '.join(lines)} {test.before} {test.prefix}")
-        body = "\n".join(part for part in (test.before, test.prefix, code) if part.strip())
-        program = "\n".join((*_imports(known_language, f"{body}\n{test.code}"), body))
-    code = test.code
-    if known_language.first and (key == "python" or not published):
-        pattern, *always = known_language.first
-        top = dict.fromkeys([*always, *re.findall(pattern, f"{program}\n{code}", re.MULTILINE)])
-        program, code = (re.sub(pattern, "", text, flags=re.MULTILINE) for text in (program, code))
-        program = "\n".join([*top, program])
-    return program, code
-
-
-def _imports(language: CodeLanguage, program: str) -> list[str]:
-    """Return the import lines that this program needs."""
-    words = set(re.findall(r"\w+", program))
-    return [
-        entry.meant or entry.line
-        for entry in language.imports
-        if not entry.when or entry.when in words
-    ]
+        body = _program_in("\n".join(part for part in (test.before, test.prefix, code) if part.strip()), key)
+        words = {"", *re.findall(r"\w+", f"{body}\n{test.code}")}
+        program = "\n".join(
+            [*(entry.meant or entry.line for entry in known_language.imports if entry.when in words), body]
+        )
+    if not known_language.first or (published and key != "python"):
+        return program, test.code
+    pattern, *always = known_language.first
+    code = "" if key == "python" else test.code  # a test in Python may be compiled apart, and keeps its own
+    top = dict.fromkeys(always)
+    for entry in re.findall(pattern, f"{program}\n{code}", re.MULTILINE):
+        head, *listed = re.split(r"\s*[(\n)]\s*", entry)  # Go lists packages, and takes none twice
+        top |= dict.fromkeys([f"{head} {name}" for name in listed if '"' in name] or [head])
+    program, code = (re.sub(pattern, "", text, flags=re.MULTILINE) for text in (program, code))
+    return "\n".join([*top, program]), code or test.code
 
 
 # --- the examinee's code ---
@@ -147,7 +143,7 @@ def extract_code(
     key = canonical(language)
     if published:
         return _extract_as_published(text, key, longest_only)
-    text = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
+    text = re.sub(r"\r\n?", "\n", text).removeprefix("\ufeff")
     start, unfinished = after_thinking(text)
     if unfinished:
         return ""
@@ -176,7 +172,7 @@ def _program_in(text: str, *languages: str) -> str:
 def _of_language(blocks: list[Block], key: str) -> list[Block]:
     """Return the blocks tagged with the language; without one, those not tagged with another."""
     wanted = {key, *_language(key).related}
-    if mine := [block for block in blocks if block.tag and canonical(block.tag) in wanted]:
+    if mine := [block for block in blocks if canonical(block.tag) in wanted]:
         return mine
     foreign = _table().other | _names().keys()
     return [block for block in blocks if block.tag not in foreign] or blocks
@@ -254,9 +250,7 @@ def _cut_as_published(code: str, key: str) -> str:
     for stop in language.stops:
         code = code.partition(stop)[0]
     if language.indented:
-        lines = code.split("\n")
-        outside = (n for n, line in enumerate(lines) if line.strip() and line[0] not in " \t")
-        return "\n".join(lines[: next(outside, len(lines))])
+        return "\n".join(takewhile(lambda line: not line.strip() or line[0] in " \t", code.split("\n")))
     if not language.depth:
         return code
     end = closed(_BRACE.finditer(code), language.depth)
