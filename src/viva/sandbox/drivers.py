@@ -125,14 +125,8 @@ def _cpp_type(value: object, whole: str) -> str:  # noqa: PLR0911  a list of cas
         case bool():
             return "bool"
         case int():
-            fits = (
-                "int"
-                if -(2**31) <= value < 2**31
-                else "long long"
-                if -(2**63) <= value < 2**63
-                else "unsigned long long"
-            )
-            return max(fits, whole, key=_CPP_NUMBERS.index)
+            bits = max(value, ~value).bit_length()  # without the sign
+            return max(_CPP_NUMBERS[(bits > 31) + (bits > 63)], whole, key=_CPP_NUMBERS.index)
         case float() | {"$float": _}:
             return "double"
         case str() | {"$bytes": _}:

@@ -382,7 +382,8 @@ def _check_total(rubric: Rubric, reading: Reading) -> None:
         return
     blanks, tests = rubric.blanks.targets if rubric.blanks else (), rubric.tests.tests if rubric.tests else ()
     total = sum(item.weight for item in rubric.keywords if not item.negative)
-    total += sum(part.weight for part in (*blanks, *tests, *rubric.similarity))
+    total += sum(blank.weight for blank in blanks) + sum(test.weight for test in tests)
+    total += sum(entry.weight for entry in rubric.similarity)
     if total < rubric.max_score - 1e-9:
         reading.note("unreachable total", f"max_score is {rubric.max_score:g}, and all items together give {total:g}")
 

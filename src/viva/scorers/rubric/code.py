@@ -122,10 +122,10 @@ def assemble(test: Test, text: str, language: str, *, published: bool = False) -
     pattern, *always = known_language.first
     code = "" if key == "python" else test.code  # a test in Python may be compiled apart, and keeps its own
     top = dict.fromkeys(always)
-    for entry in re.findall(pattern, f"{program}\n{code}", re.MULTILINE):
+    for entry in re.findall(pattern, f"{program}\n{code}"):
         head, *listed = re.split(r"\s*[(\n)]\s*", entry)  # Go lists packages, and takes none twice
-        top |= dict.fromkeys([f"{head} {name}" for name in listed if '"' in name] or [head])
-    program, code = (re.sub(pattern, "", text, flags=re.MULTILINE) for text in (program, code))
+        top |= dict.fromkeys([f"{head} {name}" for name in listed if '"' in name] or [entry])
+    program, code = (re.sub(pattern, "", text) for text in (program, code))
     return "\n".join([*top, program]), code or test.code
 
 
@@ -165,7 +165,7 @@ def _program_in(text: str, *languages: str) -> str:
             text = "\n".join(re.findall(rf"^(?:{'|'.join(language.session)})(?: |$)(.*)", text, re.MULTILINE))
         if not language.indented or parse(text) is None:
             for pattern, instead in language.rewritten:
-                text = re.sub(pattern, instead, text, flags=re.MULTILINE)
+                text = re.sub(pattern, instead, text)
     return text
 
 
