@@ -194,13 +194,13 @@ def test_a_missing_package_fails_no_program_that_can_do_without() -> None:
 
 
 PIECES_OF_LONG_ANSWERS = (
-     "`", "``` ", "```\n", "```python\n", "~~~\n", "a ```x``` ", "{", "}", "> ", "- ", "1. ", "(", "x\n", "\n", " ",
+     "`", "``` ", "```\n", "```python\n", "~~~\n", "a ```x``` ", "{", "}", "> ", "- ", "1. ", "(", "\\`", "x\n", "\n", " ",
      "Aa ", "A" * 50 + ".\n", "\nclass", "\ndef", "\\begin{code}\n", "`\n", "``\n", "-", "<think>", "=", "a ```\n",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "language", ["python", *(pytest.param(name, marks=pytest.mark.slow) for name in ("java", "go", "r"))]
+    "language", ["python", *(pytest.param(name, marks=pytest.mark.slow) for name in ("java", "go", "js", "r"))]
 )
 def test_a_long_answer_takes_no_longer_than_its_length(language: str) -> None:
     length = max(LONG, 250_000)  # longer than what Python's own parser is asked about, which takes 4 s a megabyte

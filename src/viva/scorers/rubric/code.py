@@ -150,7 +150,10 @@ def extract_code(
     text = text[start:]
     blocks = read_blocks(text, tags=_names().keys(), wrappers=_table().wrappers) or _indented(text)
     if blocks:
-        blocks = [msgspec.structs.replace(block, text=_program_in(block.text, block.tag, key)) for block in blocks]
+        blocks = [
+            msgspec.structs.replace(block, text=_program_in(block.text, *dict.fromkeys((canonical(block.tag), key))))
+            for block in blocks
+        ]
         # A block that was cut off is used only if there is no other, or if it names the language.
         whole = [block for block in blocks if block.closed or canonical(block.tag) == key]
         chosen = of_the_program(_of_language(whole or blocks, key), test, longest_only=longest_only)
