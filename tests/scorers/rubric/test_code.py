@@ -194,8 +194,8 @@ def test_a_missing_package_fails_no_program_that_can_do_without() -> None:
 
 
 PIECES_OF_LONG_ANSWERS = (
-     "`", "``` ", "```\n", "```python\n", "~~~\n", "a ```x``` ", "{", "}", "> ", "- ", "1. ", "(", "\\`", "x\n", "\n", " ",
-     "Aa ", "A" * 50 + ".\n", "\nclass", "\ndef", "\\begin{code}\n", "`\n", "``\n", "-", "<think>", "=", "a ```\n",
+    "\\`", "`", "``` ", "```\n", "```python\n", "~~~\n", "a ```x``` ", "{", "}", "> ", "- ", "1. ", "(", "x\n", "\n",
+    " ", "Aa ", "A" * 50 + ".\n", "\nclass", "\ndef", "\\begin{code}\n", "`\n", "``\n", "-", "<think>", "=", "a ```\n",
 )  # fmt: skip
 
 
