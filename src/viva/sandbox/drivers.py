@@ -2,7 +2,7 @@
 
 A driver knows the calls, never their expected results. Go gets a table of functions, C++ a table of calls: it has
 overloaded functions and templates, so that the arguments say which function is meant. Java and C# look methods up by
-reflection; Java wants a file named for its class.
+reflection.
 
 Regular expressions suffice here: only whether an honest program compiles depends on them.
 """
@@ -18,21 +18,10 @@ Driver = Callable[[str, Sequence[Call], str], Mapping[str, str]]
 """(program, calls, a one-time name of letters and digits) → files of /box by name, over those of the table."""
 
 _NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*", re.ASCII)
-_PUBLIC = re.compile(
-    r"^([ \t]*)public\s+(?:(?:final|abstract|sealed|strictfp)\s+)*(?:class|interface|enum|record)\s+(\w+)", re.MULTILINE
-)
-
-
-def _java(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
-    """Return the program in a file named for its public class, and the list of files to compile."""
-    del calls
-    declared = min(_PUBLIC.findall(program), key=lambda match: len(match[0]), default=("", "Main"))
-    name = f"{declared[1]}.java"
-    return {name: program, f"{entry}.files": name}
 
 
 def _go(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
-    """Return the program as package main, and the functions of the calls, one by one.
+    """Return the functions of the calls, one by one.
 
     One that the program does not name is nil; one with type parameters is instantiated with the arguments' own types.
     """
@@ -48,10 +37,7 @@ def _go(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
             passed = ", ".join(f"a{number}" for number in range(len(call.args)))
             function = f"func({listed}) interface{{}} {{ return {function}({passed}) }}"
         table += f"\tfunc() interface{{}} {{ return {function} }},\n"
-    return {
-        "main.go": re.sub(r"^package\s+\w+", "package main", program, count=1, flags=re.MULTILINE),
-        f"{entry}_calls.go": f"package main\n\nvar {entry}Functions = []func() interface{{}}{{\n{table}}}\n",
-    }
+    return {f"{entry}_calls.go": f"package main\n\nvar {entry}Functions = []func() interface{{}}{{\n{table}}}\n"}
 
 
 def _cpp(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
@@ -139,14 +125,8 @@ def _cpp_type(value: object, whole: str) -> str:  # noqa: PLR0911  a list of cas
         case bool():
             return "bool"
         case int():
-            fits = (
-                "int"
-                if -(2**31) <= value < 2**31
-                else "long long"
-                if -(2**63) <= value < 2**63
-                else "unsigned long long"
-            )
-            return max(fits, whole, key=_CPP_NUMBERS.index)
+            bits = max(value, ~value).bit_length()  # without the sign
+            return max(_CPP_NUMBERS[(bits > 31) + (bits > 63)], whole, key=_CPP_NUMBERS.index)
         case float() | {"$float": _}:
             return "double"
         case str() | {"$bytes": _}:
@@ -172,5 +152,5 @@ def _cpp_common(items: Sequence[object], whole: str) -> str:
     return max(kinds, key=_CPP_NUMBERS.index) if kinds <= set(_CPP_NUMBERS) else min(kinds)
 
 
-DRIVERS: Mapping[str, Driver] = {"java": _java, "go": _go, "cpp": _cpp}
+DRIVERS: Mapping[str, Driver] = {"go": _go, "cpp": _cpp}
 """By the name of a language in languages.toml."""

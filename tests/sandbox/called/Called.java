@@ -2,7 +2,7 @@ import java.util.*;
 import java.util.concurrent.*;
 import java.util.stream.*;
 
-public class Solution {
+class Solution {
     static int solve(int n) { return 2 * n + 1; }
     static List<Integer> reversed(List<Integer> items) { Collections.reverse(items); return items; }
     static Map<String, List<Double>> grown(Map<String, List<Double>> map) { map.put("$c", List.of(1.5)); return map; }

@@ -58,6 +58,11 @@ def test_a_reader_finds_the_code_behind() -> None:
         ("thinking before it", f"<think>\n```python\nwrong()\n```\n</think>\n{fenced(ADD)}"),
         ("a shell command before it", f"```bash\npip install x\n```\n{fenced(ADD)}"),
         ("its output behind it", f"{fenced(ADD)}\n\n```\n3\n```"),
+        ("a session", fenced(">>> def add(a, b):\n...     return a + b\n...\nadded")),
+        ("a session without a fence", ">>> def add(a, b):\n...     return a + b\nadded"),
+        ("a session of IPython", fenced("In [1]: def add(a, b):\n   ...:     return a + b\n   ...: \nOut[1]: 3")),
+        ("commands", fenced(f"!pip install x\n%matplotlib inline\n$ ls\npython -m pip install y\n{ADD}")),
+        ("changes", fenced("@@ -1 +1 @@\n def add(a, b):\n-    return 0\n+    return a + b\n\\ No newline", "diff")),
         ("a whole answer in a fence of Markdown", f"```markdown\nSo:\n\n{fenced(ADD)}\n\nDone.\n```"),
         ("LaTeX", f"\\begin{{code}}\n{ADD}\n\\end{{code}}"),
         ("no fence", ADD),
@@ -86,22 +91,25 @@ def test_blocks_are_put_together_and_left_out_where() -> None:
         ("nothing", "", ""),
         ("unfinished thinking", "<think>```python\nx\n```", ""),
         ("python code that is not python, no fence", "x := 1;", "x := 1;"),
+        ("what only looks like commands", fenced(f"s = '''\n!x\n>>> x\n'''\n{ADD}"), f"s = '''\n!x\n>>> x\n'''\n{ADD}"),
     )
     of_javascript = (  # without fences code ends where what was open before it is closed
         ("a body: it continues an open function", "  return a;\n}\n\nfunction main() {}", "  return a;\n}"),
         ("a whole", "const f = x => {\n  return x\n}\nconst g = 1", "const f = x => {\n  return x\n}\nconst g = 1"),
         ("between prose", "Use this:\nconst f = 1;\nThat is all.", "const f = 1;"),
+        ("a module", fenced("import a from 'a'\nexport let f\nexport { f };", "js"), "const a = require('a')\nlet f\n"),
+        ("a module in a template", fenced("x = `\nexport let f\n`", "js"), "x = `\nexport let f\n`"),
+        ("a page", fenced('<p>\n<script src="x"></script>\n<script>\nf()</script>', "html"), "\nf()"),
+        ("a session", fenced("> function f() {\n... }\nundefined\n> f()", "js"), "function f() {\n}\nf()"),
     )
-    for (_why, answer, code), row in tabled(*of_javascript):
-        with row:
-            assert extract_code(answer, "javascript") == code
     assert extract_code("```js\nlet x = 1\n```\n```bash\nnpm i\n```", "typescript") == "let x = 1", "as if it were"
     longest = "\n".join([fenced("a\nb"), fenced("c\nd\ne"), fenced("f\ng\nh"), fenced("i" * 50)])
     for published in (False, True):  # the one with most lines, and the first of equals
         assert extract_code(longest, "python", longest_only=True, published=published) == "c\nd\ne"
-    for (_why, answer, code), row in tabled(*answers):
-        with row:
-            assert extract_code(answer, "python") == code
+    for language, rows in (("python", answers), ("javascript", of_javascript)):
+        for (_why, answer, code), row in tabled(*rows):
+            with row:
+                assert extract_code(answer, language) == code
 
 
 # --- as published ---
@@ -139,12 +147,15 @@ def test_the_published_reading(why, language, answer, code) -> None:
 
 
 def test_imports_from_the_future_come_first() -> None:
+    code = "from __future__ import annotations\nx: Y = 1"
     for published in (False, True):
-        answer = fenced("from __future__ import annotations\nx: Y = 1")
-        program, _ = assemble(UnitTest(code=""), answer, "python", published=published)
+        program, after = assemble(UnitTest(code=code), fenced(code), "python", published=published)
+        assert after == code, "it may be compiled apart"
         assert program.startswith("from __future__ import annotations\n")
         assert program.count("__future__") == 1
         compile(program, "program", "exec")
+    program, after = assemble(UnitTest(code="using B;\nt"), fenced("#define X\nusing A;\nclass C {}", "cs"), "c#")
+    assert (program, after) == ("#define X\nusing A;\nusing B;\nclass C {}", "t")
 
 
 PREFIXED = UnitTest(code="assert xs", prefix="xs = [1]")
@@ -160,6 +171,12 @@ PREFIXED = UnitTest(code="assert xs", prefix="xs = [1]")
      "#if __has_include(<boost/any.hpp>)\n#include<boost/any.hpp>\n#endif", "?"),
     (UnitTest(code="t"), "```cpp\nint x;\n```", "c++", False, "int x;", "boost"),
     (UnitTest(code="f()", before="var a;"), "```js\nvar b;\n```", "js", False, "var a;\nvar b;", "import"),
+    (UnitTest(code="t", before="package a;\nimport b.B;"), fenced("import c.C;\npublic final class D {}", "java"),
+     "java", False, "import b.B;\nimport c.C;\n\nfinal class D {}", "package"),
+    (UnitTest(code="t", before='import "a"'), fenced('package c\nimport (\n"a"\nb "b" // (b)\n)\nx', "go"), "go", False,
+     'package main\nimport "a"\nimport b "b" //\nx', "package c"),
+    (UnitTest(code="t"), fenced('install.packages(c("x")); y', "r"), "r", False, "NULL; y", "install"),
+    (UnitTest(code="t"), fenced("irb_sum = 0\nx", "rb"), "ruby", False, "irb_sum = 0\nx", "?"),
     (UnitTest(code="t()"), "```\n  x\n```", "js", True, "\n  x", "import"),  # without imports it keeps its blanks
 )  # fmt: skip
 def test_a_program_holds_what_it_needs_and_nothing_else(
@@ -177,13 +194,13 @@ def test_a_missing_package_fails_no_program_that_can_do_without() -> None:
 
 
 PIECES_OF_LONG_ANSWERS = (
-     "`", "``` ", "```\n", "```python\n", "~~~\n", "a ```x``` ", "{", "}", "> ", "- ", "1. ", "(", "x\n", "\n", " ",
-     "Aa ", "A" * 50 + ".\n", "\nclass", "\ndef", "\\begin{code}\n", "`\n", "``\n", "-", "<think>", "=", "a ```\n",
+    "\\`", "`", "``` ", "```\n", "```python\n", "~~~\n", "a ```x``` ", "{", "}", "> ", "- ", "1. ", "(", "x\n", "\n",
+    " ", "Aa ", "A" * 50 + ".\n", "\nclass", "\ndef", "\\begin{code}\n", "`\n", "``\n", "-", "<think>", "=", "a ```\n",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "language", ["python", *(pytest.param(name, marks=pytest.mark.slow) for name in ("java", "go", "r"))]
+    "language", ["python", *(pytest.param(name, marks=pytest.mark.slow) for name in ("java", "go", "js", "r"))]
 )
 def test_a_long_answer_takes_no_longer_than_its_length(language: str) -> None:
     length = max(LONG, 250_000)  # longer than what Python's own parser is asked about, which takes 4 s a megabyte

@@ -24,7 +24,7 @@ GO = "func area(w, h int) int {\n\treturn w * h\n}"
 GO_TYPED = "type Side int"
 GO_OTHER = "func area(w, h int) int {\n\treturn h * w\n}"
 SIDE = GO.replace("int {", "Side {")
-SIX = chr(10) * 5
+CLIENT = "var c Client\nif len(c.names) > 0 { panic(1) }"
 
 
 def indented(code: str) -> str:
@@ -37,7 +37,7 @@ def indented(code: str) -> str:
     ("a printed table is longer", f"{fenced(LONG, '')}\n{fenced(AREA)}", AREA),
     ("a shell session is longer", f"{fenced(LONG, 'bash')}\n{fenced(AREA)}", AREA),
     ("a usage example is longer", f"{fenced(AREA)}\n{fenced('w = 1' + chr(10) * 5 + 'print(area(w, 2))')}", AREA),
-    ("the code of the question comes first", f"Yours:\n{fenced('w, h = 1, 2' + SIX)}\nMine:\n{fenced(AREA)}", AREA),
+    ("the question's code first", f"Yours:\n{fenced('w, h = 1, 2' + chr(10) * 5)}\nMine:\n{fenced(AREA)}", AREA),
     ("nothing defines it: the longest", f"{fenced('a = 1')}\n{fenced('b = 1' + chr(10) + 'c = 2')}", "b = 1\nc = 2"),
 )
 def test_the_block_that_defines_what_the_test_mentions_is_the_longest_one(why: str, answer: str, code: str) -> None:
@@ -144,12 +144,6 @@ def test_what_a_text_defines(code: str, of_functions: set[str], of_values: set[s
     assert values(code) >= of_values
 
 
-# Programs that solve nothing, made for a test
-
-
-CLIENT = "var c Client\nif len(c.names) > 0 { panic(1) }"
-
-
 @each_row(
     ("python", "assert solve(3) == 4", "def solve("),
     ("python", "from m import g\ndef f(x):\n    return x\nassert f(1) == g(1) == twice(1)", "def twice("),
@@ -172,13 +166,8 @@ def test_a_program_that_solves_nothing_has_what_the_test_leaves_to_it(language: 
 
 def test_a_python_test_is_tried_with_each_thing_that_solves_nothing() -> None:
     programs = trivial_programs("python", "assert Box().wide(2).high(3).volume == 6 and size(7) == 7")
-    assert sorted(programs) == [
-        "has methods that return it",
-        "returns False",
-        "returns None",
-        "returns the last that it is given",
-        "returns what it is given",
-    ]
+    returned = ("False", "None", "the last that it is given", "what it is given")
+    assert sorted(programs) == ["has methods that return it", *(f"returns {what}" for what in returned)]
     for program in programs.values():
         ast.parse(program)
     made: dict[str, object] = {}

@@ -380,11 +380,11 @@ def _check_total(rubric: Rubric, reading: Reading) -> None:
     """Note a maximum that the items cannot add up to: nobody would ever get full marks."""
     if rubric.handler or rubric.max_score is None:
         return
-    weights = [item.weight for item in rubric.keywords if not item.negative]
-    weights += [blank.weight for blank in (rubric.blanks.targets if rubric.blanks else ())]
-    weights += [test.weight for test in (rubric.tests.tests if rubric.tests else ())]
-    weights += [entry.weight for entry in rubric.similarity]
-    if (total := sum(weights)) < rubric.max_score - 1e-9:
+    blanks, tests = rubric.blanks.targets if rubric.blanks else (), rubric.tests.tests if rubric.tests else ()
+    total = sum(item.weight for item in rubric.keywords if not item.negative)
+    total += sum(blank.weight for blank in blanks) + sum(test.weight for test in tests)
+    total += sum(entry.weight for entry in rubric.similarity)
+    if total < rubric.max_score - 1e-9:
         reading.note("unreachable total", f"max_score is {rubric.max_score:g}, and all items together give {total:g}")
 
 

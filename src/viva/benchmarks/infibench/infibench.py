@@ -137,7 +137,7 @@ class InfiBench:
         languages=("en",),
         formats=("keywords", "blank filling", "unit test", "similarity"),
         size="234 questions (suite v2.1), 135 of them in the development generation",
-        version="11",
+        version="12",
         source="https://infi-coder.github.io/infibench",
         shots=0,
         supports=("base", "as-published"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from typing import TypeVar, get_args
+from typing import Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import Struct
@@ -57,16 +57,16 @@ class Reading:
 
     def quirk(self, kind: str, detail: str) -> None:
         """Note what the authors' grader reads in an unintended way: repaired, unless its reading is asked for."""
-        self.defects.append(Defect(self.case, kind, detail, "noted" if self.published else "repaired"))
+        self.note(kind, detail, "noted" if self.published else "repaired")
 
-    def note(self, kind: str, detail: str) -> None:
-        """Note an oddity that is left as it is."""
-        self.defects.append(Defect(self.case, kind, detail, "noted"))
+    def note(self, kind: str, detail: str, action: Literal["repaired", "unsound", "noted"] = "noted") -> None:
+        """Note an oddity; it is left as it is, unless `action` says otherwise."""
+        self.defects.append(Defect(self.case, kind, detail, action))
 
     def give_up(self, kind: str, detail: str) -> None:
         """Mark the case as impossible to grade."""
         self.invalid_gold = self.invalid_gold or detail
-        self.defects.append(Defect(self.case, kind, detail, "unsound"))
+        self.note(kind, detail, "unsound")
 
 
 class Place(Struct, frozen=True):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import textwrap
 from functools import cache
+from itertools import takewhile
 
 import msgspec
 
@@ -39,8 +40,7 @@ class Import(msgspec.Struct, frozen=True):
 
     line: str
     when: str = ""
-    guard: bool = False
-    header: str = ""
+    meant: str = ""
 
 
 class CodeLanguage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,7 +51,9 @@ class CodeLanguage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stops: tuple[str, ...] = ()
     indented: bool = False
     depth: int = 0
-    guard: str = "{line}"
+    session: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+    rewritten: tuple[tuple[str, str], ...] = ()
     seconds: float = 20.0
     imports: tuple[Import, ...] = ()
 
@@ -69,8 +71,7 @@ def _table() -> _Table:
 
 @cache
 def _names() -> dict[str, str]:
-    languages = _table().languages
-    return {name: key for key, language in languages.items() for name in (key, *language.names)}
+    return {name: key for key, language in _table().languages.items() for name in (key, *language.names)}
 
 
 def canonical(language: str) -> str:
@@ -83,11 +84,11 @@ def canonical(language: str) -> str:
 
 def default_seconds(language: str) -> float:
     """Return the default time limit, in seconds, of a test in this language, compiling included."""
-    return _language(canonical(language)).seconds
+    return _language(language).seconds
 
 
-def _language(key: str) -> CodeLanguage:
-    return _table().languages.get(key, CodeLanguage(frozenset()))
+def _language(name: str) -> CodeLanguage:
+    return _table().languages.get(canonical(name), CodeLanguage(frozenset()))
 
 
 # --- the program ---
@@ -111,26 +112,21 @@ def assemble(test: Test, text: str, language: str, *, published: bool = False) -
         code = extract_code(text, key, longest_only=test.longest_only, test=asks)
         if key == "python":
             code = without_examples(code, asks, f"{' '.join(lines)} {test.before} {test.prefix}")
-        body = "\n".join(part for part in (test.before, test.prefix, code) if part.strip())
-        program = "\n".join((*_imports(known_language, f"{body}\n{test.code}"), body))
-    return (_future_first(program) if key == "python" else program), test.code
-
-
-def _imports(language: CodeLanguage, program: str) -> list[str]:
-    """Return the import lines that this program needs."""
-    words = set(re.findall(r"\w+", program))
-    return [
-        language.guard.replace("{line}", entry.line).replace("{header}", entry.header) if entry.guard else entry.line
-        for entry in language.imports
-        if not entry.when or entry.when in words
-    ]
-
-
-def _future_first(program: str) -> str:
-    """Move `from __future__ import …` before everything else, as Python requires."""
-    if "from __future__" not in program:
-        return program
-    return "\n".join(sorted(program.split("\n"), key=lambda line: not line.startswith("from __future__")))
+        body = _program_in("\n".join(part for part in (test.before, test.prefix, code) if part.strip()), key)
+        words = {"", *re.findall(r"\w+", f"{body}\n{test.code}")}
+        program = "\n".join(
+            [*(entry.meant or entry.line for entry in known_language.imports if entry.when in words), body]
+        )
+    if not known_language.first or (published and key != "python"):
+        return program, test.code
+    pattern, *always = known_language.first
+    code = "" if key == "python" else test.code  # a test in Python may be compiled apart, and keeps its own
+    top = dict.fromkeys(always)
+    for entry in re.findall(pattern, f"{program}\n{code}"):
+        head, *listed = re.split(r"\s*[(\n)]\s*", entry)  # Go lists packages, and takes none twice
+        top |= dict.fromkeys([f"{head} {name}" for name in listed if '"' in name] or [entry])
+    program, code = (re.sub(pattern, "", text) for text in (program, code))
+    return "\n".join([*top, program]), code or test.code
 
 
 # --- the examinee's code ---
@@ -147,35 +143,47 @@ def extract_code(
     key = canonical(language)
     if published:
         return _extract_as_published(text, key, longest_only)
-    text = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
+    text = re.sub(r"\r\n?", "\n", text).removeprefix("\ufeff")
     start, unfinished = after_thinking(text)
     if unfinished:
         return ""
     text = text[start:]
     blocks = read_blocks(text, tags=_names().keys(), wrappers=_table().wrappers) or _indented(text)
     if blocks:
+        blocks = [
+            msgspec.structs.replace(block, text=_program_in(block.text, *dict.fromkeys((canonical(block.tag), key))))
+            for block in blocks
+        ]
         # A block that was cut off is used only if there is no other, or if it names the language.
         whole = [block for block in blocks if block.closed or canonical(block.tag) == key]
         chosen = of_the_program(_of_language(whole or blocks, key), test, longest_only=longest_only)
         return "\n\n".join(block.text for block in chosen)
-    return _unfenced(text, key)
+    return _program_in(_unfenced(text, key), key)
+
+
+def _program_in(text: str, *languages: str) -> str:
+    """Return a text without what is no code of a program: prompts, commands of a notebook, marks of changes."""
+    for language in map(_language, languages):
+        if language.session and re.match(language.session[0], text):
+            text = "\n".join(re.findall(rf"^(?:{'|'.join(language.session)})(?: |$)(.*)", text, re.MULTILINE))
+        if not language.indented or parse(text) is None:
+            for pattern, instead in language.rewritten:
+                text = re.sub(pattern, instead, text)
+    return text
 
 
 def _of_language(blocks: list[Block], key: str) -> list[Block]:
     """Return the blocks tagged with the language; without one, those not tagged with another."""
     wanted = {key, *_language(key).related}
-    if mine := [block for block in blocks if block.tag and canonical(block.tag) in wanted]:
+    if mine := [block for block in blocks if canonical(block.tag) in wanted]:
         return mine
-    foreign = (_table().other | set(_names())) - {""}
+    foreign = _table().other | _names().keys()
     return [block for block in blocks if block.tag not in foreign] or blocks
 
 
 def _unfenced(text: str, key: str) -> str:
     """Return an answer without fences, without the sentences around the code."""
-    text = without_fence_lines(text)
-    bare = text.strip()
-    if len(bare) > 2 and bare[0] == bare[-1] == "`" and "`" not in bare[1:-1]:
-        text = bare[1:-1]
+    text = re.sub(r"\A\s*`([^`]+)`\s*\Z", r"\1", without_fence_lines(text))
     language = _language(key)
     if language.indented:
         if parse(text) is not None and not _is_prose(text.split("\n", 1)[0]):
@@ -245,9 +253,7 @@ def _cut_as_published(code: str, key: str) -> str:
     for stop in language.stops:
         code = code.partition(stop)[0]
     if language.indented:
-        lines = code.split("\n")
-        outside = (n for n, line in enumerate(lines) if line.strip() and line[0] not in " \t")
-        return "\n".join(lines[: next(outside, len(lines))])
+        return "\n".join(takewhile(lambda line: not line.strip() or line[0] in " \t", code.split("\n")))
     if not language.depth:
         return code
     end = closed(_BRACE.finditer(code), language.depth)
