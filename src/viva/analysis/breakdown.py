@@ -38,7 +38,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from viva.analysis.columns import Columns, Numbers, Text, by_name, coded, greatest, joined, sums, tag_columns
-from viva.analysis.estimate import Clustered, Estimate, Sums, clustered, clusters_of, estimate
+from viva.analysis.estimate import Clustered, Estimate, Sums, Unit, clustered, clusters_of, estimate
 from viva.analysis.estimate import sums as sums_by
 from viva.analysis.uncertainty import standard_deviation
 from viva.errors import DataError, VivaError
@@ -199,11 +199,13 @@ class Breakdown:
         groups, clusters = view.groups(lines, over)
         if not groups:
             return Estimate()
-        each = attempts == "mean" or (attempts == "best" and self._repeats > 1)  # the best of each repeat counts
+        unit: Unit = "answers" if attempts == "mean" and self._most > 1 else "questions"
+        if attempts == "best" and self._repeats > 1:  # the best of each repeat counts
+            unit = "groups of answers"
         estimated = estimate(
             groups,
             clustered=clusters,
-            unit="answers" if self._most > 1 and each else "questions",
+            unit=unit,
             over=bool(over),
             kind=kind,
         )

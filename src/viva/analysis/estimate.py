@@ -58,6 +58,9 @@ _CERTAIN = 1e-12
 """A variance below this is rounding."""
 
 
+Unit = Literal["answers", "groups of answers", "questions"]
+
+
 class Estimate(Struct, frozen=True, kw_only=True):
     """A score with its uncertainty, as reports, pages and exports show it. Shares of 1.
 
@@ -76,7 +79,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     sd: float | None = None
     """Standard deviation of the mean over repeats."""
     outcomes: dict[str, int] = {}
-    unit: Literal["answers", "questions"] = "answers"
+    unit: Unit = "answers"
     """What `n` counts: answers (of several repeats, the best of each), or questions where each has one, or its answers
     count as one."""
     clusters: int = 0
@@ -420,7 +423,7 @@ def estimate(
     *,
     kind: str = "score",
     clustered: Clustered | None = None,
-    unit: Literal["answers", "questions"] = "answers",
+    unit: Unit = "answers",
     over: bool = False,
 ) -> Estimate:
     """Make the estimate of a mean over groups of questions; of one group the plain mean.
