@@ -31,6 +31,7 @@ from viva.analysis.columns import Columns, Numbers
 from viva.analysis.uncertainty import (
     ALIKE,
     LEVEL,
+    SMALL_GROUP,
     Group,
     Interval,
     Z,
@@ -372,9 +373,8 @@ def _spread(series: str, groups: Sequence[Sums], signed: bool, clustered: Cluste
         degrees = math.inf if signed and zero_one else n - 1.0
     else:
         worth = k**2 / math.fsum(1 / group["heard"] for group in there)
-        if (
-            sum(group["heard"] for group in there) < 2 * k - 1
-        ):  # more is known of differences between groups than within
+        # More is known of differences between groups than within; one large group says little of the others.
+        if sum(min(group["heard"], SMALL_GROUP) for group in there) < 2 * k - 1:
             variance, degrees = math.fsum((middle - mean) ** 2 for middle in middles) / (k - 1) / k, k - 1.0
         else:
             parts = [_of_several(group, each, k) for group, each in zip(there, squares, strict=True)]
