@@ -72,8 +72,7 @@ def test_the_spread_over_repeats_is_that_of_their_means() -> None:
         found = cell(repeated(0.5, 0.75, 1.0), line)
         assert found.mean == pytest.approx(0.75)
         assert found.sd == pytest.approx(0.25)
-    assert cell(repeated(0.5, 0.5)).sd == 0.0
-    assert cell(repeated(0.5)).sd is None
+    assert [cell(repeated(*means)).sd for means in ((0.5, 0.5), (0.5,))] == [0.0, None]
 
 
 # Lines
@@ -84,19 +83,20 @@ def test_a_cell_holds_what_all_lines_share() -> None:
         row(1, "right", tags={"domain": "OS", "tag": "K"}),
         row(2, "wrong", tags={"domain": "OS", "tag": "R"}),
         row(3, "right", tags={"domain": "CN", "tag": "K"}),
-        row(4, "wrong"),
+        row(4, "wrong", tags={"tag": "K"}),
+        row(5, "wrong", tags={"domain": ""}),
     ]
     systems, networks, knowledge = (
         Aggregate("", {"domain": ("OS",)}),
         Aggregate("", {"domain": ("CN",)}),
         Aggregate("", {"tag": ("K",)}),
     )
-    assert [cell(rows, line).n for line in (systems, networks, knowledge)] == [2, 1, 2]
-    assert cell(rows, systems, knowledge).n == 1
+    assert [cell(rows, line).n for line in (systems, networks, knowledge)] == [2, 1, 3]
+    assert [cell(rows, one, knowledge).n for one in (systems, Aggregate("", {"domain": ("",)}))] == [1, 0]
+    assert cell(rows, Aggregate("", over="domain")).groups == 4, "no domain is none, and not an empty one"
     assert cell(rows, systems, networks).n == 0
     assert cell(rows, Aggregate("", {"domain": ("OS", "CN")})).n == 3
-    assert cell(rows, Aggregate("", {"domain": ("nowhere",)})).n == 0
-    assert cell(rows, Aggregate("", {"colour": ("red",)})).n == 0
+    assert [cell(rows, Aggregate("", {tag: ("red",)})).n for tag in ("domain", "colour")] == [0, 0]
 
 
 def test_nothing_at_all_is_an_empty_table_and_no_error() -> None:

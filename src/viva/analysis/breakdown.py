@@ -106,7 +106,7 @@ class _View(Struct, frozen=True):
 
     answers: Columns
     questions: Columns
-    by_tag: dict[str, dict[str, Sums]] = {}
+    by_tag: dict[str, dict[str | None, Sums]] = {}
     """Tag, and what else is asked → value → sums, made when first asked for: a table's row is one pass over the
     questions.
     """

@@ -226,8 +226,9 @@ class Spreads(Struct, frozen=True, kw_only=True):
         return tail + float(ndtr(ndtri(tail) - (self.ceiling.mean - self.floor.mean) / error) if error else tail)
 
 
-def sums(data: Columns, tag: str = "") -> dict[str, Sums]:
-    """Add up questions (`Breakdown.questions`), those with each value of a tag by themselves: value → sums.
+def sums(data: Columns, tag: str = "") -> dict[str | None, Sums]:
+    """Add up questions (`Breakdown.questions`), those with each value of a tag by themselves: value → sums; None for
+    those without the tag.
 
     The columns of each of `SERIES`: v and w what is averaged and its weight, vv, vw and ww their products, `heard` the
     questions with a weight, `odd` those whose v is neither 0 nor all of w, `beyond` those where it is more than w,
@@ -256,7 +257,7 @@ def sums(data: Columns, tag: str = "") -> dict[str, Sums]:
         for name, series_values in columns.items()
     } | lowest
     rows = zip(*(column.tolist() for column in by_column.values()), strict=True)
-    named = (data.texts[name].values[place - 1] if place else "" for place in there.tolist())
+    named = (data.texts[name].values[place - 1] if place else None for place in there.tolist())
     return {value: dict(zip(by_column, row, strict=True)) for value, row in zip(named, rows, strict=True)}
 
 
