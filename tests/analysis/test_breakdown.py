@@ -33,11 +33,9 @@ def test_what_cannot_be_read_earns_no_point_and_stays_in_the_denominator(outcome
 @pytest.mark.parametrize("outcome", sorted(UNANSWERED))
 def test_what_is_not_the_models_doing_is_left_out_of_the_mean_and_kept_in_the_bounds(outcome: Outcome) -> None:
     found = cell([row(1, "right"), row(2, "right"), row(3, "wrong"), row(4, outcome)])
-    assert found.n == 4
+    assert (found.n, found.unanswered, found.complete) == (4, 1, False)
     assert found.mean == pytest.approx(2 / 3)
     assert (found.floor, found.ceiling) == (pytest.approx(2 / 4), pytest.approx(3 / 4))
-    assert not found.complete
-    assert found.unanswered == 1
 
 
 @pytest.mark.parametrize("outcome", sorted(UNANSWERED))
@@ -103,8 +101,7 @@ def test_nothing_at_all_is_an_empty_table_and_no_error() -> None:
     for line in (Aggregate("micro"), MACRO, Aggregate("", {"domain": ("OS",)})):
         found = cell([], line)
         assert (found.n, found.mean, found.low, found.high, found.sd) == (0, None, None, None, None)
-        assert found.outcomes == {}
-        assert found.complete
+        assert (found.outcomes, found.complete) == ({}, True)
 
 
 def test_a_tag_that_only_some_answers_have_is_null_for_the_others() -> None:
