@@ -33,11 +33,9 @@ def test_what_cannot_be_read_earns_no_point_and_stays_in_the_denominator(outcome
 @pytest.mark.parametrize("outcome", sorted(UNANSWERED))
 def test_what_is_not_the_models_doing_is_left_out_of_the_mean_and_kept_in_the_bounds(outcome: Outcome) -> None:
     found = cell([row(1, "right"), row(2, "right"), row(3, "wrong"), row(4, outcome)])
-    assert found.n == 4
+    assert (found.n, found.unanswered, found.complete) == (4, 1, False)
     assert found.mean == pytest.approx(2 / 3)
     assert (found.floor, found.ceiling) == (pytest.approx(2 / 4), pytest.approx(3 / 4))
-    assert not found.complete
-    assert found.unanswered == 1
 
 
 @pytest.mark.parametrize("outcome", sorted(UNANSWERED))
@@ -72,8 +70,7 @@ def test_the_spread_over_repeats_is_that_of_their_means() -> None:
         found = cell(repeated(0.5, 0.75, 1.0), line)
         assert found.mean == pytest.approx(0.75)
         assert found.sd == pytest.approx(0.25)
-    assert cell(repeated(0.5, 0.5)).sd == 0.0
-    assert cell(repeated(0.5)).sd is None
+    assert [cell(repeated(*means)).sd for means in ((0.5, 0.5), (0.5,))] == [0.0, None]
 
 
 # Lines
@@ -84,27 +81,27 @@ def test_a_cell_holds_what_all_lines_share() -> None:
         row(1, "right", tags={"domain": "OS", "tag": "K"}),
         row(2, "wrong", tags={"domain": "OS", "tag": "R"}),
         row(3, "right", tags={"domain": "CN", "tag": "K"}),
-        row(4, "wrong"),
+        row(4, "wrong", tags={"tag": "K"}),
+        row(5, "wrong", tags={"domain": ""}),
     ]
     systems, networks, knowledge = (
         Aggregate("", {"domain": ("OS",)}),
         Aggregate("", {"domain": ("CN",)}),
         Aggregate("", {"tag": ("K",)}),
     )
-    assert [cell(rows, line).n for line in (systems, networks, knowledge)] == [2, 1, 2]
-    assert cell(rows, systems, knowledge).n == 1
+    assert [cell(rows, line).n for line in (systems, networks, knowledge)] == [2, 1, 3]
+    assert [cell(rows, one, knowledge).n for one in (systems, Aggregate("", {"domain": ("",)}))] == [1, 0]
+    assert cell(rows, Aggregate("", over="domain")).groups == 4, "no domain is none, and not an empty one"
     assert cell(rows, systems, networks).n == 0
     assert cell(rows, Aggregate("", {"domain": ("OS", "CN")})).n == 3
-    assert cell(rows, Aggregate("", {"domain": ("nowhere",)})).n == 0
-    assert cell(rows, Aggregate("", {"colour": ("red",)})).n == 0
+    assert [cell(rows, Aggregate("", {tag: ("red",)})).n for tag in ("domain", "colour")] == [0, 0]
 
 
 def test_nothing_at_all_is_an_empty_table_and_no_error() -> None:
     for line in (Aggregate("micro"), MACRO, Aggregate("", {"domain": ("OS",)})):
         found = cell([], line)
         assert (found.n, found.mean, found.low, found.high, found.sd) == (0, None, None, None, None)
-        assert found.outcomes == {}
-        assert found.complete
+        assert (found.outcomes, found.complete) == ({}, True)
 
 
 def test_a_tag_that_only_some_answers_have_is_null_for_the_others() -> None:

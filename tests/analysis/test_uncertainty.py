@@ -144,8 +144,8 @@ def test_a_subject_of_one_question_takes_its_spread_from_the_others() -> None:
     assert found.low < 0.6
     single = cell(grouped({"law": [1], "arts": [0], "logic": [1], "art": [0]}), MACRO)
     assert (single.low, single.high) == pytest.approx(share_interval(0.5, 1 / 3 / 4, 4, 3))
-    hardly = cell(grouped({"law": [1, 0], "arts": [1], "logic": [1], "art": [1]}), MACRO)
-    assert (hardly.low, hardly.high) == pytest.approx(share_interval(0.875, 1 / 64, 32 / 7, 3))
+    hardly = cell(grouped({"law": [1, 0] * 50, **{f"art {number}": [1] for number in range(7)}}), MACRO)
+    assert (hardly.low, hardly.high) == pytest.approx(share_interval(0.9375, 1 / 256, 64 / 7.01, 7))
     alone = grouped({"law": [0.5]})
     assert (cell(alone, MACRO).low, cell(alone, MACRO).high) == (cell(alone).low, cell(alone).high)
 

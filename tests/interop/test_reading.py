@@ -134,9 +134,9 @@ def test_data_sets_of_parquet_and_as_saved_to_disk(tmp_path: Path, plain: dict[s
     for part in range(2):
         pl.DataFrame(rows[part::2]).write_parquet(tmp_path / "parquet" / "data" / f"train-0000{part}.parquet")
     DatasetDict({"test": Dataset.from_list(rows)}).save_to_disk(str(tmp_path / "saved"))
-    for name in ("parquet", "saved"):
+    for name, called in (("parquet/data/..", "replay/parquet"), ("saved", "replay/saved")):
         ended = grade(tmp_path, "cmmlu", name, "--question-column", "asked", "--text-column", "said")
-        assert (ended.code, ended.overall) == (0, plain), ended.err
+        assert (ended.code, ended.overall, called in ended.err) == (0, plain, True), ended.err
     wrong = grade(tmp_path, "cmmlu", "saved", "--question-column", "asked", "--text-column", "nothing")
     assert wrong.code == 2
     assert "no column 'nothing'; it has: 'asked', 'said', 'note'" in wrong.err

@@ -187,8 +187,11 @@ def test_an_encoder_or_a_rubric_for_what_is_not_asked_is_refused(viva: Viva, tmp
     refused(viva.resume("--encoder", tmp_path), "this run asked for none")
     (viva.folder / "answers.toml").write_text(NAMED, encoding="utf-8")
     refused(viva("run", "cmmlu", *run[2:4], *judge, "--rubric", "answers.toml"), "a rule grades all these answers")
-    both = viva(run[0], "cmmlu", *run[1:], *judge, "--run", "both", "--rubric", "answers.toml", "--json", *QUIET)
+    (viva.folder / "ours.toml").write_text('[csbench.judge.en.open]\nsystem = "Ours {fence}"\n', encoding="utf-8")
+    more = ("--rubric", "answers.toml", "--prompts", "ours.toml")
+    both = viva(run[0], "cmmlu", *run[1:], *judge, "--run", "both", *more, "--json", *QUIET)
     assert signature(both)["rubric"] == "x.1", "only the exam that asks a judge has its rubric"
+    assert "Ours {fence}" in (viva.folder / "both" / "run.json").read_text(), "beside one's own prompts"
 
 
 def test_mean_median_and_majority_of_three_judges_asked_twice_each(evaluation: Evaluation, judges: JudgeServer) -> None:

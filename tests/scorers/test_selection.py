@@ -36,7 +36,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
            "The correct options are (A) and (C). Option (B) is incorrect because it is first in, first out."),
     "ACDE": ("all but B", "all except B", "All options except B are correct."),
     "BD": ("B, D", "b) and d)", "a queue, A tree; balanced", "B. a queue\nD. A tree; balanced", "a queue\na tree; balanced"),
-    "AE": ("a stack, arrays and lists", "a stack and arrays and lists", "arrays and lists, a stack", "A. a stack\nE. arrays and lists"),
+    "AE": ("A is right, and E.", "a stack, arrays and lists", "a stack and arrays and lists", "arrays and lists, a stack", "A. a stack\nE. arrays and lists"),
     "ABC": ("A, B, C", "ABC", "abc".upper(), "A, B and C", "A, B, and C", "A, B, C are all correct", "A B C", "A and C. B as well.", "A, B\n\nAlso C."),
     "ABCDE": ("A, B, C, D, E", "ABCDE", "All of the above", "all of the above.", "All", "All of them", "All options", "all five options are correct", "以上选项都正确。",
               "All are correct.", "All of these", "A, B, C, D, E (all of the above)", "The answer is all of the above", "every one of them"),

@@ -106,7 +106,7 @@ class _View(Struct, frozen=True):
 
     answers: Columns
     questions: Columns
-    by_tag: dict[str, dict[str, Sums]] = {}
+    by_tag: dict[str, dict[str | None, Sums]] = {}
     """Tag, and what else is asked → value → sums, made when first asked for: a table's row is one pass over the
     questions.
     """
@@ -116,11 +116,11 @@ class _View(Struct, frozen=True):
         *others, last = [line for line in lines if line.where] or lines
         if not over and [*map(len, last.where.values())] == [1] and clusters_of(self.questions) is None:
             ((tag, (value,)),) = last.where.items()
-            if f"tag:{tag}" in self.questions.texts:
-                key = str((tag, [line.where for line in others]))
-                if key not in self.by_tag:
-                    self.by_tag[key] = sums_by(_part(self.questions, others), tag)
-                return [group for name, group in self.by_tag[key].items() if name == value], None
+            key = str((tag, others))
+            if key not in self.by_tag:
+                self.by_tag[key] = sums_by(_part(self.questions, others), tag)
+            group = self.by_tag[key].get(value)
+            return [group] if group else [], None
         part = _part(self.questions, lines)
         return list(sums_by(part, over).values()), clustered(part, over)
 

@@ -31,6 +31,7 @@ from viva.analysis.columns import Columns, Numbers
 from viva.analysis.uncertainty import (
     ALIKE,
     LEVEL,
+    SMALL_GROUP,
     Group,
     Interval,
     Z,
@@ -228,8 +229,9 @@ class Spreads(Struct, frozen=True, kw_only=True):
         return tail + float(ndtr(ndtri(tail) - (self.ceiling.mean - self.floor.mean) / error) if error else tail)
 
 
-def sums(data: Columns, tag: str = "") -> dict[str, Sums]:
-    """Add up questions (`Breakdown.questions`), those with each value of a tag by themselves: value → sums.
+def sums(data: Columns, tag: str = "") -> dict[str | None, Sums]:
+    """Add up questions (`Breakdown.questions`), those with each value of a tag by themselves: value → sums; None for
+    those without the tag.
 
     The columns of each of `SERIES`: v and w what is averaged and its weight, vv, vw and ww their products, `heard` the
     questions with a weight, `odd` those whose v is neither 0 nor all of w, `beyond` those where it is more than w,
@@ -258,7 +260,7 @@ def sums(data: Columns, tag: str = "") -> dict[str, Sums]:
         for name, series_values in columns.items()
     } | lowest
     rows = zip(*(column.tolist() for column in by_column.values()), strict=True)
-    named = (data.texts[name].values[place - 1] if place else "" for place in there.tolist())
+    named = (data.texts[name].values[place - 1] if place else None for place in there.tolist())
     return {value: dict(zip(by_column, row, strict=True)) for value, row in zip(named, rows, strict=True)}
 
 
@@ -375,9 +377,8 @@ def _spread(series: str, groups: Sequence[Sums], signed: bool, clustered: Cluste
         degrees = math.inf if signed and zero_one else n - 1.0
     else:
         worth = k**2 / math.fsum(1 / group["heard"] for group in there)
-        if (
-            sum(group["heard"] for group in there) < 2 * k - 1
-        ):  # more is known of differences between groups than within
+        # More is known of differences between groups than within; one large group says little of the others.
+        if sum(min(group["heard"], SMALL_GROUP) for group in there) < 2 * k - 1:
             variance, degrees = math.fsum((middle - mean) ** 2 for middle in middles) / (k - 1) / k, k - 1.0
         else:
             parts = [_of_several(group, each, k) for group, each in zip(there, squares, strict=True)]

@@ -151,14 +151,15 @@ def refuse_unused(file: Path, asked: Iterable[Mapping[str, object]]) -> None:
         raise DataError("the rubric file has a table [answer], and a rule grades all these answers: leave it out")
 
 
-def with_rubric(exam: Exam, data: Path | None, file: Path) -> Exam:
-    """Return an exam as the rubric in `file` has it judged, if it has such a judge. What is missing there is bundled.
+def with_rubric(exam: Exam, data: Path | None, file: Path, *, again: bool = False) -> Exam:
+    """Return an exam as the rubric in `file` has it judged, if it has such a judge. `again`: what is missing there is
+    bundled, not as an earlier rubric had it.
 
     Raises DataError for a rubric that does not fit, with its keys as the file has them.
     """
     rubric = {} if str(file) == BUNDLED else read_rubric(file)
-    bundled = open_exam(exam.spec, data).templates
-    own = {key: bundled[key] for key in ("judge", RATIONALE_EXAM) if key in bundled and key in (rubric or bundled)}
+    below = (open_exam(exam.spec, data) if again else exam).templates
+    own = {key: below[key] for key in rubric or ("judge", RATIONALE_EXAM) if key in below}
     if RATIONALE_EXAM in own:
         own[RATIONALE_EXAM] = {"rubric": cast("dict[str, object]", own[RATIONALE_EXAM])["rubric"]}
     over = {key: table for key, table in rubric.items() if key in own}

@@ -424,7 +424,7 @@ def rejudge(record: RunRecord, rejudging: RejudgeOptions, judges: list[ModelReco
     for old in record.exams:
         exam = reopen(_with(old, rejudging))
         if rejudging.rubric is not None:
-            exam = with_rubric(exam, Path(old.data) if old.data else None, rejudging.rubric)
+            exam = with_rubric(exam, Path(old.data) if old.data else None, rejudging.rubric, again=True)
         exams.append(exam)
         records.append(msgspec.structs.replace(old, spec=exam.spec, templates=dict(exam.templates)))
     if rejudging.encoder not in (None, "none") and not any(exam.spec.encoder for exam in exams):

@@ -75,7 +75,7 @@ _ALL_EXCEPT = re.compile(
 _EITHER = re.compile(r"\b(?:or|oder|ou|to)\b|[或还>]|\.\.|…\s*\S|(?<=[A-Z]{2})。[A-Z]", re.IGNORECASE)
 _CAPITAL = re.compile(r"\b[A-Z]{1,10}\b")
 _SELECTED = re.compile(
-    r"(?!.*[LPM][^LPM]*\+[^+]*[LPM][^+]*$)(?:[LPMO&,.n=+dfFNVpXo/]|l(?=[f+F]*[NO])|(?<![^n])-|(?<![LP]):)*"
+    r"(?!.*[LPM][^LPM]*\+[^+]*(?:F|[,.n]f?[LPM]$))(?:[LPMO&,.n=+dfFNVpXo/]|l(?=[f+F]*[NO])|(?<![^n])-|(?<![LP]):)*"
 )
 _LISTED = re.compile(r"[\n;]+|\",\s*\"|',\s*'|, |,? and ")
 

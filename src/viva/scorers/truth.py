@@ -53,7 +53,7 @@ _DENIED = re.compile(r"!([^.n,:TULYZ]{0,5}[NSsV=hf])?[^.n,:TULYZc]{0,5}$|!$")
 _DENIED_AFTER = re.compile(r"[fSsFw]{1,5}!(?=[.n,]|$)")
 _PARTIAL_BEFORE = re.compile(r"%[f=!Ss]{0,3}$")
 _PARTIAL_AFTER = re.compile(r"[fSs]{0,2}%|,?%[fSsw]")
-_THAT = re.compile(r"Ls[fsS]{1,2}S[f=%]{1,3}$")
+_THAT = re.compile(r"(?:Ls[fsS]{1,2}S|(?<==)LsS(?=[f#]))[f#=%]{1,3}$")
 """A judgement of a judgement, "it is false that the statement is true"; not "**False** This statement is wrong"."""
 _CONDITION = re.compile(r"(?:^|[.n])[cf]{0,2}%[^.nFbc]*,[^.nFbc]*$")
 _PAUSE = re.compile(r"$|[.n,r\-]")

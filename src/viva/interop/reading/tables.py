@@ -42,7 +42,7 @@ def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
     logs: dict[tuple[Path, str], Log] = {}
     for path in paths:
         meter = Meter(path)
-        usual = plain_stem(path) if len(paths) > 1 else f"replay/{path.name}"
+        usual = plain_stem(path) if len(paths) > 1 else f"replay/{(path if path.is_file() else path.resolve()).name}"
         files = files_in([path], inside)
         answers = [
             file
