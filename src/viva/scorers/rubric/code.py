@@ -153,14 +153,10 @@ def extract_code(
     text = text[start:]
     blocks = read_blocks(text, tags=_names().keys(), wrappers=_table().wrappers) or _indented(text)
     if blocks:
-        blocks = [
-            msgspec.structs.replace(block, text=_program_in(block.text, *dict.fromkeys((canonical(block.tag), key))))
-            for block in blocks
-        ]
         # A block that was cut off is used only if there is no other, or if it names the language.
         whole = [block for block in blocks if block.closed or canonical(block.tag) == key]
         chosen = of_the_program(_of_language(whole or blocks, key), test, longest_only=longest_only)
-        return "\n\n".join(block.text for block in chosen)
+        return "\n\n".join(_program_in(block.text, *dict.fromkeys((canonical(block.tag), key))) for block in chosen)
     return _program_in(_unfenced(text, key), key)
 
 
