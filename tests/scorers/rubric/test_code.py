@@ -91,6 +91,7 @@ def test_blocks_are_put_together_and_left_out_where() -> None:
         ("nothing", "", ""),
         ("unfinished thinking", "<think>```python\nx\n```", ""),
         ("python code that is not python, no fence", "x := 1;", "x := 1;"),
+        ("a body with what looks so", fenced("    return '''\n!x\n'''"), "    return '''\n!x\n'''"),
         ("what only looks like commands", fenced(f"s = '''\n!x\n>>> x\n'''\n{ADD}"), f"s = '''\n!x\n>>> x\n'''\n{ADD}"),
     )
     of_javascript = (  # without fences code ends where what was open before it is closed

@@ -171,7 +171,7 @@ def _program_in(text: str, *languages: str) -> str:
                 lambda match: match[1] or match.expand(instead),  # noqa: B023  it is called at once
                 text,
             )
-            if not language.indented or (without != text and parse(text) is None):
+            if not language.indented or (without != text and not any(map(parse, (text, f"if 1:\n{text}")))):
                 text = without
     return text
 
