@@ -192,8 +192,8 @@ def _unfenced(text: str, key: str) -> str:
     if language.indented:
         if parse(text) is not None and not _is_prose(text.split("\n", 1)[0]):
             return text
-        if found := _python_in(text):
-            return found
+        if inner := _python_in(text):
+            return inner
         body = _extract_as_published("\n" + text, key, longest_only=False)
         if body.strip():
             return body[1:]
