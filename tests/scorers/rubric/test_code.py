@@ -91,6 +91,7 @@ def test_blocks_are_put_together_and_left_out_where() -> None:
         ("nothing", "", ""),
         ("unfinished thinking", "<think>```python\nx\n```", ""),
         ("python code that is not python, no fence", "x := 1;", "x := 1;"),
+        ("a body with what looks so", fenced("    return '''\n!x\n'''"), "    return '''\n!x\n'''"),
         ("what only looks like commands", fenced(f"s = '''\n!x\n>>> x\n'''\n{ADD}"), f"s = '''\n!x\n>>> x\n'''\n{ADD}"),
     )
     of_javascript = (  # without fences code ends where what was open before it is closed
@@ -98,7 +99,7 @@ def test_blocks_are_put_together_and_left_out_where() -> None:
         ("a whole", "const f = x => {\n  return x\n}\nconst g = 1", "const f = x => {\n  return x\n}\nconst g = 1"),
         ("between prose", "Use this:\nconst f = 1;\nThat is all.", "const f = 1;"),
         ("a module", fenced("import a from 'a'\nexport let f\nexport { f };", "js"), "const a = require('a')\nlet f\n"),
-        ("a module in a template", fenced("x = `\nexport let f\n`", "js"), "x = `\nexport let f\n`"),
+        ("a template", fenced("`\nimport a from 'a'\nexport let f`", "js"), "`\nimport a from 'a'\nexport let f`"),
         ("a page", fenced('<p>\n<script src="x"></script>\n<script>\nf()</script>', "html"), "\nf()"),
         ("a session", fenced("> function f() {\n... }\nundefined\n> f()", "js"), "function f() {\n}\nf()"),
     )
@@ -154,8 +155,8 @@ def test_imports_from_the_future_come_first() -> None:
         assert program.startswith("from __future__ import annotations\n")
         assert program.count("__future__") == 1
         compile(program, "program", "exec")
-    program, after = assemble(UnitTest(code="using B;\nt"), fenced("#define X\nusing A;\nclass C {}", "cs"), "c#")
-    assert (program, after) == ("#define X\nusing A;\nusing B;\nclass C {}", "t")
+    program = assemble(UnitTest(code="using B;\nt"), fenced("#define X\nusing A;\n#if Y\nusing Z;\n#endif", "cs"), "c#")
+    assert program == ("#define X\nusing A;\nusing B;\n#if Y\nusing Z;\n#endif", "t")
 
 
 PREFIXED = UnitTest(code="assert xs", prefix="xs = [1]")
@@ -171,10 +172,10 @@ PREFIXED = UnitTest(code="assert xs", prefix="xs = [1]")
      "#if __has_include(<boost/any.hpp>)\n#include<boost/any.hpp>\n#endif", "?"),
     (UnitTest(code="t"), "```cpp\nint x;\n```", "c++", False, "int x;", "boost"),
     (UnitTest(code="f()", before="var a;"), "```js\nvar b;\n```", "js", False, "var a;\nvar b;", "import"),
-    (UnitTest(code="t", before="package a;\nimport b.B;"), fenced("import c.C;\npublic final class D {}", "java"),
-     "java", False, "import b.B;\nimport c.C;\n\nfinal class D {}", "package"),
-    (UnitTest(code="t", before='import "a"'), fenced('package c\nimport (\n"a"\nb "b" // (b)\n)\nx', "go"), "go", False,
-     'package main\nimport "a"\nimport b "b" //\nx', "package c"),
+    (UnitTest(code="t", before="package a;\nimport b.B;"), fenced("import c;\n/*\nimport d;*/\npublic final class E {}",
+     "java"), "java", False, "import b.B;\nimport c;\n\n/*\nimport d;*/\nfinal class E {}", "package"),
+    (UnitTest(code="t", before='import "a"'), fenced('package c\nimport ("a"; b "b" // (b)\n// "c"\n)\n`\nimport "d"`',
+     "go"), "go", False, 'package main\nimport "a"\nimport b "b"\n`\nimport "d"`', "package c"),
     (UnitTest(code="t"), fenced('install.packages(c("x")); y', "r"), "r", False, "NULL; y", "install"),
     (UnitTest(code="t"), fenced("irb_sum = 0\nx", "rb"), "ruby", False, "irb_sum = 0\nx", "?"),
     (UnitTest(code="t()"), "```\n  x\n```", "js", True, "\n  x", "import"),  # without imports it keeps its blanks

@@ -37,6 +37,7 @@ def indented(code: str) -> str:
     ("a printed table is longer", f"{fenced(LONG, '')}\n{fenced(AREA)}", AREA),
     ("a shell session is longer", f"{fenced(LONG, 'bash')}\n{fenced(AREA)}", AREA),
     ("a usage example is longer", f"{fenced(AREA)}\n{fenced('w = 1' + chr(10) * 5 + 'print(area(w, 2))')}", AREA),
+    ("a session shows it", f"{fenced('area = 1')}\n{fenced('>>> a = 1' + chr(10) + '>>> area = 2')}", "area = 1"),
     ("the question's code first", f"Yours:\n{fenced('w, h = 1, 2' + chr(10) * 5)}\nMine:\n{fenced(AREA)}", AREA),
     ("nothing defines it: the longest", f"{fenced('a = 1')}\n{fenced('b = 1' + chr(10) + 'c = 2')}", "b = 1\nc = 2"),
 )
@@ -82,9 +83,7 @@ def test_a_test_of_calls_names_what_it_needs() -> None:
     ("a main that reads input", fenced(f"{AREA}\n\ndef main():\n    print(area(int(input()), 2))\n\nmain()")),
     ("a loop that reads lines", fenced(f"import sys\n{AREA}\n\nfor line in sys.stdin:\n    print(area(int(line), 1))")),
 )
-def test_the_same_function_passes_in_every_layout_and_a_wrong_one_in_none(
-    why: str, answer: str, *, wrong: bool
-) -> None:
+def test_a_function_passes_in_every_layout_and_a_wrong_one_in_none(why: str, answer: str, *, wrong: bool) -> None:
     text = answer.replace("w * h", "w + h") if wrong else answer
     program, test = assemble(UnitTest(code=TEST, longest_only=False), text, "python")
     if wrong:

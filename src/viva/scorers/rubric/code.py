@@ -31,6 +31,8 @@ _SENTENCE = re.compile(
 _CODE_BEGINS = re.compile(r"^(?:def|class|import|from|async def|@\w)", re.MULTILINE)
 _BRACE = re.compile("[{}]")
 _INDENTED = re.compile(r"((?:^(?: {4}|\t)[^\S\n]*\S.*\n?(?:[^\S\n]*\n)*)+)", re.MULTILINE)
+_LISTED = r"""//.*|/\*(?s:.*?)(?:\*/|\Z)|((?:(?<![\w.])[\w.]++[ \t]++)?["`][^"`\n]+["`])"""
+"""A comment, or a package of a list."""
 _TRIED = 100
 """Lines behind a program without fences that are tried as prose."""
 
@@ -52,6 +54,7 @@ class CodeLanguage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     indented: bool = False
     depth: int = 0
     session: tuple[str, ...] = ()
+    kept: str = "(?!)"
     first: tuple[str, ...] = ()
     rewritten: tuple[tuple[str, str], ...] = ()
     seconds: float = 20.0
@@ -122,10 +125,10 @@ def assemble(test: Test, text: str, language: str, *, published: bool = False) -
     pattern, *always = known_language.first
     code = "" if key == "python" else test.code  # a test in Python may be compiled apart, and keeps its own
     top = dict.fromkeys(always)
-    for entry in re.findall(pattern, f"{program}\n{code}"):
-        head, *listed = re.split(r"\s*[(\n)]\s*", entry)  # Go lists packages, and takes none twice
-        top |= dict.fromkeys([f"{head} {name}" for name in listed if '"' in name] or [entry])
-    program, code = (re.sub(pattern, "", text) for text in (program, code))
+    for entry in filter(None, re.findall(f"(?m){known_language.kept}|{pattern}", f"{program}\n{code}")):
+        listed = re.findall(_LISTED, entry.partition("(")[2])  # Go takes no package twice
+        top |= dict.fromkeys([f"import {name}" for name in listed if name] or [entry])
+    program, code = (re.sub(f"(?m)({known_language.kept})|{pattern}", r"\1", text) for text in (program, code))
     return "\n".join([*top, program]), code or test.code
 
 
@@ -150,14 +153,10 @@ def extract_code(
     text = text[start:]
     blocks = read_blocks(text, tags=_names().keys(), wrappers=_table().wrappers) or _indented(text)
     if blocks:
-        blocks = [
-            msgspec.structs.replace(block, text=_program_in(block.text, *dict.fromkeys((canonical(block.tag), key))))
-            for block in blocks
-        ]
         # A block that was cut off is used only if there is no other, or if it names the language.
         whole = [block for block in blocks if block.closed or canonical(block.tag) == key]
         chosen = of_the_program(_of_language(whole or blocks, key), test, longest_only=longest_only)
-        return "\n\n".join(block.text for block in chosen)
+        return "\n\n".join(_program_in(block.text, *dict.fromkeys((canonical(block.tag), key))) for block in chosen)
     return _program_in(_unfenced(text, key), key)
 
 
@@ -166,9 +165,14 @@ def _program_in(text: str, *languages: str) -> str:
     for language in map(_language, languages):
         if language.session and re.match(language.session[0], text):
             text = "\n".join(re.findall(rf"^(?:{'|'.join(language.session)})(?: |$)(.*)", text, re.MULTILINE))
-        if not language.indented or parse(text) is None:
-            for pattern, instead in language.rewritten:
-                text = re.sub(pattern, instead, text)
+        for pattern, instead in language.rewritten:
+            without = re.sub(
+                f"(?m)({language.kept})|{pattern}",
+                lambda match: match[1] or match.expand(instead),  # noqa: B023  it is called at once
+                text,
+            )
+            if not language.indented or (without != text and not any(map(parse, (text, f"if 1:\n{text}")))):
+                text = without
     return text
 
 
@@ -188,12 +192,14 @@ def _unfenced(text: str, key: str) -> str:
     if language.indented:
         if parse(text) is not None and not _is_prose(text.split("\n", 1)[0]):
             return text
-        if code := _python_in(text):
-            return code
+        if inner := _python_in(text):
+            return inner
         body = _extract_as_published("\n" + text, key, longest_only=False)
         if body.strip():
             return body[1:]
-    trimmed = _without_sentences(text)
+    lines = text.split("\n")
+    code = [number for number, line in enumerate(lines) if not _is_prose(line)]
+    trimmed = "\n".join(lines[code[0] : code[-1] + 1]) if code else ""
     return trimmed[: closed(_BRACE.finditer(trimmed), language.depth)] if language.depth else trimmed
 
 
@@ -220,12 +226,6 @@ def _python_in(text: str) -> str:
         if lines[end - 1].strip() and parse(code) is not None:
             return code if functions(code) else ""
     return ""
-
-
-def _without_sentences(text: str) -> str:
-    lines = text.split("\n")
-    code = [number for number, line in enumerate(lines) if not _is_prose(line)]
-    return "\n".join(lines[code[0] : code[-1] + 1]) if code else ""
 
 
 def _is_prose(line: str) -> bool:
@@ -259,12 +259,7 @@ def _cut_as_published(code: str, key: str) -> str:
     end = closed(_BRACE.finditer(code), language.depth)
     if end is not None:
         return code[:end]
-    return _java_as_published(code) if key == "java" else code[: code.rfind("}") + 1] or code
-
-
-def _java_as_published(code: str) -> str:
-    main = code.find("public static void main")
-    if main >= 0:
-        code = code[:main] + "}"
+    if key == "java":
+        code = re.sub(r"public static void main(?s:.*)", "}", code)
     code = code[: code.rfind("}") + 1] or code
-    return code + "\n}" if code.count("{") == code.count("}") + 1 else code
+    return code + "\n}" if key == "java" and code.count("{") == code.count("}") + 1 else code

@@ -40,7 +40,9 @@ _VALUE = re.compile(
     re.MULTILINE,
 )
 """An assignment to a name, at the beginning of a line."""
-_IMPORT = re.compile(r"(?:import|from|#include|using|require|library|package|use)\b.*|(?://|#).*|[()]?|\"[\w./-]+\"")
+_IMPORT = re.compile(
+    r"(?:import|from|#include|using|require|library|package|use|[!%]?pip3? install)\b.*|(?://|#|%\w).*|[()]?|\"[\w./-]+\""
+)
 _ALTERNATIVE = re.compile(
     r"\b(?:alternativ|another\b|equivalent|can also\b|could also\b"
     r"|second (?:way|option|approach|method|version|solution)"
