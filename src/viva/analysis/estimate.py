@@ -81,8 +81,8 @@ class Estimate(Struct, frozen=True, kw_only=True):
     """Standard deviation of the mean over repeats."""
     outcomes: dict[str, int] = {}
     unit: Unit = "answers"
-    """What `n` counts: answers (of several repeats, the best of each), or questions where each has one, or its answers
-    count as one."""
+    """What `n` counts: answers; groups of them, where of each the best counts; or questions where each has one answer,
+    or its answers count as one."""
     clusters: int = 0
     """Groups of questions that belong together; 0 where each question is one observation."""
     groups: int = 0

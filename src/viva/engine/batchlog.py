@@ -21,7 +21,7 @@ from msgspec import Struct
 from viva.engine.asking import Run, Task, book, write
 from viva.engine.budget import worst_case
 from viva.engine.folder import BATCHES
-from viva.engine.groups import HOPELESS, PARTICULAR
+from viva.engine.groups import HOPELESS, PARTICULAR, WITHOUT_VERDICT
 from viva.engine.journal import append_whole, set_torn_tail_aside, whole_lines
 from viva.errors import ModelError, StorageError
 from viva.files import UNREADABLE, open_regular
@@ -228,7 +228,7 @@ ROUNDS = 3
 """Batches that a request is tried in before its failure is journaled as final (fewer with --max-attempts)."""
 FREE = "parameter"
 """Kind of an error after which the model's adapter has changed its requests: the next batch is no second try."""
-NO_VERDICT = ModelError("unreadable", "the judge's reply holds no verdict on its scale", retry=True)
+NO_VERDICT = ModelError("unreadable", WITHOUT_VERDICT.message, retry=True)
 
 
 class PendingRequest(Struct, frozen=True):

@@ -33,6 +33,7 @@ VANISHED = 64
 """Give a model up as gone that has replied before and then lost this many questions in a row."""
 PARTICULAR = frozenset({"missing", "context", "tokens"})
 """Refusals that concern one question or kind of question, not the next."""
+WITHOUT_VERDICT = Failure("unreadable", "the judge's reply holds no verdict on its scale")
 
 
 class Source:
@@ -269,11 +270,8 @@ class _Group:
                     shared.finish("budget")
                     return
                 if readable or rereads >= policy.rereads or shared.stop:
-                    failure = (
-                        None if readable else Failure("unreadable", "the judge's reply holds no verdict on its scale")
-                    )
                     paid = msgspec.structs.replace(outcome, usage=unread)
-                    write(shared, task, paid, failure, clock() - started, attempt)
+                    write(shared, task, paid, None if readable else WITHOUT_VERDICT, clock() - started, attempt)
                     return
                 rereads += 1
                 left = deadline - clock()

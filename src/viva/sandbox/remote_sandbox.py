@@ -17,7 +17,8 @@ SLOTS = 1000
 class PlacedSandbox:
     """Sandbox that runs programs one after the other, all on one event loop: the `place`-th on its machine.
 
-    Raises NoIsolationError."""
+    Raises NoIsolationError.
+    """
 
     def __init__(self, place: int, unsafe_host_execution: bool) -> None:
         slot = 2 * (place % SLOTS)  # for programs; the next is the warm interpreter's

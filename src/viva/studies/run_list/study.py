@@ -50,7 +50,7 @@ def _listed(path: Path) -> ListedRun:
     try:
         record = RunFolder.open(path).record
     except VivaError as problem:
-        return ListedRun(path=str(path), state=f"{problem}")
+        return ListedRun(path=str(path), state=str(problem))
     try:
         state, results, judging = _read(path, record)
     except VivaError as problem:
