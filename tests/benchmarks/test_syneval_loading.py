@@ -79,7 +79,7 @@ def wrong_rows() -> list[tuple[Any, str]]:
         ("[]", "Expected `object`, got `array`"),
         ("{", "truncated"),
         ("no JSON", "malformed"),
-        (b'{"id": "\xff"}', "utf-8"),
+        (b'{"id": "\xff"}', "(?i)utf-8"),
         (DEEP[:500_000], "no question of SynEval"),
         (b'{"id": "' + b"x" * MAX_LINE + b'"}', "more than a question can have"),
     ]
