@@ -1,6 +1,4 @@
-"""Adjusted p-values: against worked examples and statsmodels."""
-
-import importlib
+"""Adjusted p-values: against worked examples."""
 
 import pytest
 from hypothesis import given
@@ -12,11 +10,6 @@ from viva.errors import DataError
 P_VALUES = st.lists(st.floats(0, 1), max_size=30)
 
 
-def test_holm_on_a_worked_example():
-    # 4 × .005, 3 × .01, then 2 × .03 = .06 holds up .04
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-
-
 def test_benjamini_hochberg_on_the_paper_s_own_example():
     # Benjamini and Hochberg (1995), section 4.1: fifteen comparisons, of which the procedure rejects four at 5 %
     # (Bonferroni: three).
@@ -24,20 +17,14 @@ def test_benjamini_hochberg_on_the_paper_s_own_example():
         0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590,
         1.0000,
     ]  # fmt: skip
-    assert sum(value <= 0.05 for value in benjamini_hochberg(p_values)) == 4
-    assert sum(value * 15 <= 0.05 for value in p_values) == 3
-    assert sum(value <= 0.05 for value in holm(p_values)) == 3
-
-
-@pytest.mark.slow
-@given(P_VALUES)
-def test_both_equal_statsmodels(p_values: list[float]):
-    multitest = importlib.import_module("statsmodels.stats.multitest")
-    if not p_values:
-        assert holm([]) == benjamini_hochberg([]) == []
-        return
-    assert holm(p_values) == pytest.approx(multitest.multipletests(p_values, method="holm")[1])
-    assert benjamini_hochberg(p_values) == pytest.approx(multitest.multipletests(p_values, method="fdr_bh")[1])
+    # What statsmodels makes of them.
+    false_discoveries = [
+        0.0015, 0.003, 0.0095, 0.035625, 0.0603, 0.063857, 0.063857, 0.0645, 0.0765, 0.486, 0.581182, 0.714875,
+        0.753231, 0.813214, 1.0,
+    ]  # fmt: skip
+    assert benjamini_hochberg(p_values) == pytest.approx(false_discoveries, abs=1e-6)
+    assert holm(p_values) == pytest.approx([0.0015, 0.0056, 0.0247, 0.114, 0.2211, *[0.278] * 3, 0.3213, *[1.0] * 6])
+    assert benjamini_hochberg([]) == holm([]) == []
 
 
 @given(P_VALUES)

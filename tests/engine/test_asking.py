@@ -12,16 +12,6 @@ from viva.types import ExamSpec
 # --- reuse
 
 
-def test_reuse_asks_anew_what_is_not_identical(server: LocalServer, viva: Viva) -> None:
-    few = ("--limit", 6)
-    assert viva.examine(server, *few, run="one").code == 0
-    changes = {"warmer": ("--temperature", "0.5"), "shown": ("--shots", 1), "base": ("--form", "base")}
-    for times, (run, change) in enumerate(changes.items(), 2):
-        assert viva.examine(server, *few, *change, "--reuse", "one", run=run).code == 0
-        assert server.asked == 6 * times, run
-        assert all("reused" not in entry for entry in viva.entries(run))
-
-
 def test_reuse_takes_every_answer_to_an_identical_request_and_asks_other_models_and_endpoints_anew(
     serve: Serve, viva: Viva
 ) -> None:
@@ -104,17 +94,6 @@ def test_as_long_as_one_verdict_is_missing_resume_says_so(serve: Serve, viva: Vi
 def results(ended: Ended) -> dict[str, dict[str, Any]]:
     """The overall cells by model."""
     return {result["model"]: result["overall"] for result in ended.report["results"]}
-
-
-def test_two_models_of_one_endpoint_share_its_bound(serve: Serve, viva: Viva) -> None:
-    server = serve(latency=0.02)
-    ended = viva.examine(server, "--model", "openai/n", "--concurrency", 6).exits()
-    assert server.state()["most"] == 6
-    assert {name: overall["n"] for name, overall in results(ended).items()} == {
-        "openai/m": SAMPLE,
-        "openai/n": SAMPLE,
-    }
-    assert Counter(event["body"]["model"] for event in server.events("asked")) == {"m": SAMPLE, "n": SAMPLE}
 
 
 def test_two_endpoints_are_asked_side_by_side_each_within_its_bound(serve: Serve, viva: Viva) -> None:

@@ -150,20 +150,6 @@ def test_a_key_depends_on_the_encoder_and_not_on_what_is_asked() -> None:
     assert comparison_key(identity | {"weights": "ac"}, request) != key
 
 
-def test_equal_texts_are_compared_once(tmp_path: Path) -> None:
-    encoder = Overlap(batch=3)
-    twice = [
-        comparison(encoder, "a", "gold", "q1"),
-        comparison(encoder, "a", "gold", "q2", "rationale"),
-        comparison(encoder, "b", "gold", "q1"),
-        comparison(encoder, "c", "gold", "q1"),
-        comparison(encoder, "a", "gold", "q3"),
-    ]
-    run = compared(tmp_path, encoder, iter(twice))
-    assert encoder.pairs == [("a", "gold"), ("b", "gold"), ("c", "gold")]
-    assert (run.tally.answered, run.tally.kept) == (3, 2)
-
-
 # --- resuming
 
 

@@ -60,25 +60,6 @@ def test_the_power_of_clusters_is_that_of_students_t() -> None:
     assert half_width(Scatter(between=0.25, within=0.0, clusters=Clusters.of_size(50)), 40) == math.inf
 
 
-def test_the_error_of_clusters_is_that_of_drawn_ones_whatever_the_number_of_questions() -> None:
-    """Of a set of 20 unequal clusters: random subsets of it, and sets of more clusters."""
-    random = np.random.default_rng(8)
-    sizes = np.linspace(20, 180, 20).astype(int)
-    scatter = Scatter(between=0.25, within=0.0, shared=0.03, clusters=Clusters.like(np.repeat(np.arange(20), sizes)))
-    for questions, row in tabled(200, 6000):
-        with row:
-            means = []
-            for _ in range(3000):
-                if questions <= sizes.sum():
-                    drawn = random.multivariate_hypergeometric(sizes, questions)
-                else:
-                    drawn = np.tile(sizes, questions // sizes.sum())
-                sums = drawn * random.normal(0, 0.03**0.5, len(drawn))
-                noise = np.sqrt(0.22 * drawn) * random.normal(0, 1, len(drawn))
-                means.append((sums + noise).sum() / drawn.sum())
-            assert scatter.error(questions) == pytest.approx(float(np.std(means)), rel=0.04)
-
-
 def test_what_clusters_share_is_measured() -> None:
     random = np.random.default_rng(3)
     sizes = random.integers(1, 9, 3000)
