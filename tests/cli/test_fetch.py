@@ -1,10 +1,6 @@
 """`viva fetch`: verified files or one clear error; never a different set."""
 
-import functools
-import http.server
 import re
-import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,9 +9,9 @@ from cli.collected import refused
 from rows import tabled
 from servers.fixtures import Viva
 from servers.hub import Hub, serving
+from viva.sources.sourcelist import sources
 
 ROOT = Path(__file__).parents[2]
-Serve = Callable[[Callable[..., http.server.BaseHTTPRequestHandler]], str]
 
 
 @pytest.fixture(autouse=True)
@@ -25,56 +21,32 @@ def _own_cache(viva: Viva) -> None:
     viva.environment |= {"https_proxy": "http://127.0.0.1:9", "no_proxy": "127.0.0.1"}
 
 
-@pytest.fixture
-def mirror(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-    """Start file servers, which say nothing; each gives its address."""
-    monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, "log_message", lambda *_: None)
-    started: list[http.server.ThreadingHTTPServer] = []
-
-    def start(handler: Callable[..., http.server.BaseHTTPRequestHandler]) -> str:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        started.append(server)
-        return f"http://127.0.0.1:{server.server_port}"
-
-    yield start
-    for server in started:
-        server.shutdown()
-        server.server_close()
-
-
-class Wrong(http.server.SimpleHTTPRequestHandler):
-    """Answers everything, with something else."""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b'[{"ID": 1, "Question": "Is this the published file?"}]')
-
-
 def fetched(viva: Viva) -> list[Path]:
     return [path for path in viva.folder.rglob("*") if path.is_file() and path.suffix in (".json", ".csv")]
 
 
-def test_what_cannot_be_fetched_is_one_sentence_with_the_way_by_hand(viva: Viva, mirror: Serve) -> None:
-    for (address, said), row in tabled(
-        (mirror(Wrong), "not the pinned"), ("http://127.0.0.1:9", "cannot fetch"), ("nonsense", "cannot fetch")
-    ):
-        with row:
-            ended = viva("fetch", "cmmlu", "--url", address)
-            refused(ended, said, address, "By hand", "https://github.com/haonan-li/CMMLU", "VIVA_DATA")
-            assert len(ended.err.splitlines()) == 2, "what it is about, and what went wrong"
-            assert fetched(viva) == [], "nothing that was not verified"
+def wrong(name: str) -> Hub:
+    """A mirror that has something else in place of every file."""
+    return Hub(dict.fromkeys((f"/{path}" for path in sources()[name].files), b"Is this the published file?"))
+
+
+def test_what_cannot_be_fetched_is_one_sentence_with_the_way_by_hand(viva: Viva) -> None:
+    with serving(wrong("cmmlu")) as mirror:
+        rows = ((mirror.url, "not the pinned"), ("http://127.0.0.1:9", "cannot fetch"), ("nonsense", "cannot fetch"))
+        for (address, said), row in tabled(*rows):
+            with row:
+                ended = viva("fetch", "cmmlu", "--url", address)
+                refused(ended, said, address, "By hand", "https://github.com/haonan-li/CMMLU", "VIVA_DATA")
+                assert len(ended.err.splitlines()) == 2, "what it is about, and what went wrong"
+                assert fetched(viva) == [], "nothing that was not verified"
     assert "not fetched: viva fetch cmmlu" in viva("list").out, "nothing passes for the published set"
 
 
-def test_fetched_files_are_verified_found_and_used_without_a_network(
-    viva: Viva, mirror: Serve, published: Path
-) -> None:
-    address = mirror(functools.partial(http.server.SimpleHTTPRequestHandler, directory=published / "csbench"))
-    ended = viva("fetch", "csbench", "--url", address).exits(
-        0, "8 files", "licence CC BY-NC 4.0, for non-commercial use only"
-    )
+def test_fetched_files_are_verified_found_and_used_without_a_network(viva: Viva, published: Path) -> None:
+    files = {f"/{path}": (published / "csbench" / path).read_bytes() for path in sources()["csbench"].files}
+    with serving(Hub(files)) as mirror:
+        licence = "licence CC BY-NC 4.0, for non-commercial use only"
+        ended = viva("fetch", "csbench", "--url", mirror.url).exits(0, "8 files", licence)
     kept = viva.folder / ".cache" / "viva" / "csbench"
     assert str(kept) in ended.out
     assert (kept / "CSBench-FR" / "test.json").read_bytes() == (published / "csbench/CSBench-FR/test.json").read_bytes()
@@ -123,14 +95,15 @@ def test_the_documented_job_checks_every_pin_at_its_host(viva: Viva) -> None:
     assert "changed: cannot fetch test.jsonl" in ended.err.partition("sets are not here:")[2]
 
 
-def test_a_place_that_cannot_be_written_and_a_set_that_is_none_are_named(viva: Viva, mirror: Serve) -> None:
+def test_a_place_that_cannot_be_written_and_a_set_that_is_none_are_named(viva: Viva) -> None:
     for command in (("fetch",), ("run", "--model", "baseline/first")):
         for name, said in (("mmlu-prx", "mmlu-pro"), ("arc", "arc-easy, arc-challenge"), ("gpqa_diamond", "gpqa")):
             refused(viva(*command, name), name, said)
     refused(viva("fetch"), "name the sets")
     refused(viva("fetch", "syneval"), "viva build syneval")
     (viva.folder / "file").write_text("mine", encoding="utf-8")
-    ended = viva("fetch", "csbench", "--to", "file", "--url", mirror(Wrong))
+    with serving(wrong("csbench")) as mirror:
+        ended = viva("fetch", "csbench", "--to", "file", "--url", mirror.url)
     assert ended.code in (2, 5)
     assert "Traceback" not in ended.err
     assert (viva.folder / "file").read_text(encoding="utf-8") == "mine"
