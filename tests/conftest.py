@@ -3,10 +3,12 @@
 import gc
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,6 +62,17 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("quick")  # before tests are collected: some ask for a part of the examples
     for tier, description in tiers.DESCRIPTIONS.items():
         config.addinivalue_line("markers", f"{tier}: {description}")
+    if config.getoption("numprocesses", None) and config.args_source is config.ArgsSource.TESTPATHS:
+        compile_for_all_workers()
+
+
+def compile_for_all_workers() -> None:
+    """In a fresh clone every worker would compile all tests and rewrite their assertions, for five seconds each."""
+    files = sorted(map(str, Path(__file__).parent.rglob("test_*.py")))
+    if not sys.dont_write_bytecode and not any(Path(__file__).with_name("api").glob("__pycache__/test_*")):
+        collecting = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n0"]
+        halves = [subprocess.Popen([*collecting, *files[at::2]], stdout=subprocess.DEVNULL) for at in range(2)]
+        assert {half.wait() for half in halves} == {0}, "tests that cannot be collected"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
