@@ -1,7 +1,10 @@
 """Without extras, Viva asks, grades and aggregates; other commands name the extra that they need."""
 
 import ast
+import json
+import os
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -9,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from forks import forked
 from rows import tabled, tables_beside
 from servers.fixtures import Ended
 from viva.errors import EXTRAS, MissingExtraError, missing_extras
@@ -24,17 +26,10 @@ class Missing:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Missing())
-from viva.cli.main import main
+import runpy
+runpy.run_module("driver", run_name="__main__")
 """
-"""Viva on a machine that has none of the extras."""
-EVERYTHING = """
-import aiohttp, contextlib, genai_prices, importlib, numpy, pkgutil, rich.console, viva
-for module in pkgutil.walk_packages(viva.__path__, "viva."):
-    if not {"__main__", "harness"} & {*module.name.split(".")}:
-        with contextlib.suppress(ImportError):  # what needs an extra as it is imported, and is imported again
-            importlib.import_module(module.name)
-"""
-"""Loaded before many commands: it takes as long as five of them."""
+"""Commands on a machine that has none of the extras."""
 DISTRIBUTIONS = {
     "dotenv": "python-dotenv", "google": "google-genai", "yaml": "pyyaml",
     "vl_convert": "vl-convert-python",
@@ -44,8 +39,14 @@ BROUGHT = {"_typeshed": "mypy", "datasets": "lm-eval", "markupsafe": "jinja2"}
 """What is imported where something else is there that needs it, or that hands it over."""
 
 
-def bare(folder: Path, *commands: Sequence[str], before: str = "") -> list[Ended]:
-    return forked(WITHOUT_EXTRAS + before, "main()", [("viva", *command) for command in commands], folder)
+def bare(folder: Path, commands: Sequence[Sequence[str]]) -> list[Ended]:
+    (folder / "cases.json").write_text(json.dumps(commands), encoding="utf-8")
+    places = (str(ROOT / "tests" / "servers"), os.environ.get("PYTHONPATH", ""))
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRAS, "cases.json"], cwd=folder, capture_output=True, text=True, check=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))}, timeout=240,
+    )  # fmt: skip
+    return [Ended(*json.loads(line)) for line in ended.stdout.splitlines()]
 
 
 ASKED = (
@@ -71,7 +72,7 @@ def all_done(tmp_path_factory: pytest.TempPathFactory) -> dict[Sequence[str], En
     rows = [f"{model},q{number},0,{(number + place) % 2}" for place, model in enumerate("ab") for number in range(9)]
     (folder / "scores.csv").write_text("\n".join(["model,question,sample,score", *rows]), encoding="utf-8")
     commands = [ASKED, *WITHOUT, *(command for command, *_ in WITH)]
-    return dict(zip(commands, bare(folder, *commands, before=EVERYTHING), strict=True))
+    return dict(zip(commands, bare(folder, commands), strict=True))
 
 
 def test_a_run_is_asked_graded_and_looked_at_without_extras(all_done: dict[Sequence[str], Ended]) -> None:

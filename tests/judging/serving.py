@@ -16,11 +16,11 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any
+from contextlib import ExitStack
+from typing import Any, Self
 
 from judging.reading import Quoting
+from servers.ports import http, port
 from servers.verdicts import obedient
 
 Body = dict[str, Any]
@@ -35,11 +35,6 @@ def _as_json(body: Body, prompt: str) -> str:
     return json.dumps(said)
 
 
-class _Server(ThreadingHTTPServer):
-    request_queue_size = 1024
-    """By default the sixth connection that waits is dropped on a busy machine, and tried again after seconds."""
-
-
 class JudgeServer:
     """Serves on a port of 127.0.0.1 from `start` to `stop`; the port stays its own, so that it can come back."""
 
@@ -50,7 +45,7 @@ class JudgeServer:
         """So many requests are answered; later ones wait for `release`. Below 0: none waits."""
         self._release = threading.Event()
         self._lock = threading.Lock()
-        self._server: ThreadingHTTPServer | None = None
+        self._open = ExitStack()
         self._port = 0
 
     @property
@@ -80,23 +75,17 @@ class JudgeServer:
         self._release.set()
 
     def start(self) -> None:
-        self._server = _Server(("127.0.0.1", self._port), self._handler())
-        self._server.daemon_threads = True
-        self._port = self._server.server_address[1]
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        self._port = self._open.enter_context(port(http(self._answer), self._port))
 
     def stop(self) -> None:
         """Nobody answers on the port any more."""
-        if self._server:
-            self._server.shutdown()
-            self._server.server_close()
-            self._server = None
+        self._open.close()
 
-    def __enter__(self) -> JudgeServer:
+    def __enter__(self) -> Self:
         self.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, it: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
         self.stop()
 
@@ -127,32 +116,10 @@ class JudgeServer:
         }
         return judges.get(model, lambda: "A")()
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                text, ended = server.take(body)
-                if body["model"] == "unheld" and "response_format" in body:
-                    self.send_error(400, "response_format: json_schema is not supported")
-                    return
-                choice = {"index": 0, "finish_reason": ended, "message": {"role": "assistant", "content": text}}
-                usage = {"prompt_tokens": 1000, "completion_tokens": 10}
-                content = json.dumps({"choices": [choice], "usage": usage}).encode()
-                try:
-                    self.send_response(200)
-                    self.send_header("Content-Type", "application/json")
-                    self.send_header("Content-Length", str(len(content)))
-                    self.end_headers()
-                    self.wfile.write(content)
-                    self.wfile.flush()
-                except OSError:
-                    self.close_connection = True  # who asked is gone
-
-            def log_message(self, format: str, *args: object) -> None:
-                """Nothing: the bodies are kept."""
-
-        return Handler
+    def _answer(self, path: str, content: bytes) -> tuple[int, Any]:
+        body = json.loads(content)
+        text, ended = self.take(body)
+        if body["model"] == "unheld" and "response_format" in body:
+            return 400, {"error": {"message": "response_format: json_schema is not supported"}}
+        choice = {"index": 0, "finish_reason": ended, "message": {"role": "assistant", "content": text}}
+        return 200, {"choices": [choice], "usage": {"prompt_tokens": 1000, "completion_tokens": 10}}

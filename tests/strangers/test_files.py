@@ -1,8 +1,7 @@
 """Answer files, prompts, tables and mirrors of strangers: bounded, and a sentence where they cannot be read."""
 
-import http.server
 import json
-import threading
+import socket
 from pathlib import Path
 from typing import cast
 
@@ -11,6 +10,7 @@ import pytest
 
 from cli.told import told
 from rows import tabled
+from servers.ports import port
 from viva.cli.ask.fetch import fetch_command
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.errors import DataError
@@ -83,36 +83,19 @@ def test_a_table_that_unpacks_to_far_more_than_its_file_is_refused(
     assert len(read([tmp_path / "table.parquet"], Columns())[0].items) == 600
 
 
-class Endless(http.server.BaseHTTPRequestHandler):
-    """Sends and sends."""
-
-    sent = 0
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-        try:
-            while True:
-                self.wfile.write(bytes(1 << 16))
-                Endless.sent += 1 << 16
-        except OSError:
-            pass
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 def test_a_mirror_that_sends_without_end_is_not_listened_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "LARGEST", 1 << 20)
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)  # modules of other tests set it
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endless) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        try:
-            with pytest.raises(DataError, match="longer than 1 MiB"):
-                told(fetch_command, "csbench", "--to", tmp_path, "--url", f"http://127.0.0.1:{server.server_port}")
-        finally:
-            server.shutdown()
-    assert Endless.sent < 64 << 20
+    sent: list[int] = []
+
+    def endless(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:
+            sent.append(connection.send(bytes(1 << 16)))
+
+    with port(endless) as number, pytest.raises(DataError, match="longer than 1 MiB"):
+        told(fetch_command, "csbench", "--to", tmp_path, "--url", f"http://127.0.0.1:{number}")
+    assert sum(sent) < 64 << 20
 
 
 def test_run_json_of_a_stranger_chooses_no_device_to_read(tmp_path: Path) -> None:
