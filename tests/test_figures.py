@@ -1,6 +1,5 @@
 """docs/figures.md is true: each of its rows is computed anew from shipped data, and its commands are run."""
 
-import csv
 import gzip
 import itertools
 import json
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
+from cli.collected import read_csv
 from cli.told import command_of, told
 from rows import table as cases
 from rows import tabled
@@ -412,7 +412,7 @@ def differing_prompts(published: Path, shots: int) -> int:
     """CMMLU's prompts that are not the text of the published files, to the byte."""
     exam, differ = open_exam(ExamSpec(benchmark="cmmlu", language="zh", shots=shots), published), 0
     files = {
-        (split, name): list(csv.DictReader((published / "cmmlu" / split / f"{name}.csv").open(encoding="utf-8-sig")))
+        (split, name): read_csv(published / "cmmlu" / split / f"{name}.csv")
         for name in subjects()
         for split in ("test", "dev")
     }
@@ -543,9 +543,8 @@ def test_a_figure_of_the_treebank_is_what_the_page_says(published: Path, tmp_pat
 def test_every_decimal_that_the_papers_texts_print_is_on_the_page(figures: Path) -> None:
     """Whole numbers ("17 of 26") say too little to be found; ours is computed by the tests above."""
     printed = {value for row in rows() for value in re.findall(r"\d+\.\d+", f"{row.paper} {row.ours}")}
-    with (figures / "text_numbers.csv").open(encoding="utf-8", newline="") as file:
-        for line in csv.DictReader(file):
-            assert printed >= set(re.findall(r"\d+\.\d{2,}", line["printed"])), line
+    for line in read_csv(figures / "text_numbers.csv"):
+        assert printed >= set(re.findall(r"\d+\.\d{2,}", line["printed"])), line
 
 
 def test_what_only_runs_give_is_drawn_from_runs_alone() -> None:

@@ -1,6 +1,5 @@
 """Cells of a breakdown: outcomes, means, bounds, repeats, the papers' numbers; and the same over training."""
 
-import csv
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 
 from analysis.answers import cell, row
 from benchmarks.handmade import opened
+from cli.collected import read_csv
 from rows import table
 from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.estimate import Estimate
@@ -121,8 +121,7 @@ def test_the_random_baseline_of_cs_bench_is_the_published_one(published: Path, f
     chance = {"choice": 0.25, "truth": 0.5, "blank": 0.0, "open": 0.1}
     rows = [row(q.id, "partly", chance[q.kind], tags=q.tags) for q in exam.questions()]
     table = Breakdown(frame(rows)).table(exam.layouts()[0], "csbench-en", "random")
-    with (figures / "csbench_en_domains.csv").open(encoding="utf-8", newline="") as lines:
-        (random,) = [line for line in csv.DictReader(lines) if line["model"] == "Random"]
+    (random,) = [line for line in read_csv(figures / "csbench_en_domains.csv") if line["model"] == "Random"]
     for domain, cells in zip(table.rows, table.cells, strict=True):
         for column, found in zip(table.columns, cells, strict=True):
             figure = float(random[f"{domain}_{column}".lower()])

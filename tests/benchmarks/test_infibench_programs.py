@@ -5,7 +5,6 @@ distinct ones with VIVA_ALL_PROGRAMS=1 (some minutes). infibench_differences.csv
 """
 
 import asyncio
-import csv
 import gzip
 import json
 import os
@@ -16,6 +15,7 @@ import pytest
 from msgspec import Struct
 
 from benchmarks.mutants import five
+from cli.collected import read_csv
 from tiers import absent
 from viva.benchmarks.infibench.caseset import read_cases
 from viva.sandbox import Sandbox
@@ -63,8 +63,7 @@ def first_of_each(rows: list[Published], group: Callable[[Published], str]) -> l
 
 def reasons(path: Path) -> dict[str, str]:
     """Question → why, of a table."""
-    with path.open(encoding="utf-8", newline="") as table:
-        return {row["case"]: row["reason"] for row in csv.DictReader(table)}
+    return {row["case"]: row["reason"] for row in read_csv(path)}
 
 
 @pytest.fixture(scope="module")

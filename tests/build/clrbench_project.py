@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from cli.collected import write_csv
 from cli.told import command_of, ended
 from servers.inprocess import Ended
 from viva.build.reasoning.sheet import COLUMNS, Collected
@@ -38,10 +38,7 @@ def build(*arguments: object) -> Ended:
 
 
 def write_sheet(project: Path, rows: Iterable[Mapping[str, str]]) -> None:
-    with (project / "collection.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, COLUMNS)
-        table.writeheader()
-        table.writerows(rows)
+    write_csv(project / "collection.csv", rows, COLUMNS)
 
 
 def make_project(folder: Path, rows: Iterable[Mapping[str, str]] = tuple(GOOD.values())) -> Path:

@@ -1,6 +1,5 @@
 """Shared by the generator's tests: treebanks to read, and functions that parse questions."""
 
-import csv
 import re
 import tomllib
 import zipfile
@@ -11,6 +10,7 @@ from typing import NamedTuple
 
 import viva.benchmarks.syneval
 import viva.build.treebank as build
+from cli.collected import read_csv
 from viva.benchmarks.syneval.facts import Fact, Item
 from viva.build.treebank.generate import generate
 from viva.build.treebank.treebank import RawTree, Reader, survey
@@ -80,12 +80,11 @@ def covered() -> list[tuple[Place, str, list[Expected]]]:
     The expectations were derived by hand from the specification: clauses `[not ]KP: slot → answer`, separated by "; ".
     """
     rows = []
-    with (BUNDLED / "coverage.csv").open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
-            clauses = [_CLAUSE.fullmatch(clause) for clause in row["expects"].split("; ")]
-            assert all(clauses), row
-            expected = [Expected(not found[1], found[2], found[3], found[4]) for found in clauses if found]
-            rows.append((Place(row["file"], int(row["tree"])), row["covers"], expected))
+    for row in read_csv(BUNDLED / "coverage.csv"):
+        clauses = [_CLAUSE.fullmatch(clause) for clause in row["expects"].split("; ")]
+        assert all(clauses), row
+        expected = [Expected(not found[1], found[2], found[3], found[4]) for found in clauses if found]
+        rows.append((Place(row["file"], int(row["tree"])), row["covers"], expected))
     return rows
 
 

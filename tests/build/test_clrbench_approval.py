@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import signal
 from functools import cache
@@ -16,7 +14,7 @@ from hypothesis import strategies as st
 
 from benchmarks.handmade import fresh
 from build.clrbench_project import DEADLOCK, GOOD, build, collected, make_project, reviewed, write_sheet
-from cli.collected import write_jsonl
+from cli.collected import read_csv, read_jsonl, write_csv, write_jsonl
 from rows import each_row
 from servers.fixtures import Serve, Viva
 from viva.benchmarks.clrbench.schema import read_records, to_questions
@@ -161,15 +159,10 @@ def approved_project(folder: Path, rows: list[dict[str, str]]) -> Path:
 
 def decide(project: Path, reviewer: str, decisions: dict[str, str], rationale: str = "", *more: tuple[str, ...]) -> str:
     """What is said to a file of these decisions, all with this rationale, and of more rows of three cells."""
-    file = project.parent / "decisions.csv"
-    rows = [("question", "decision", "rationale"), *((q, d, rationale) for q, d in decisions.items()), *more]
-    with file.open("w", encoding="utf-8", newline="") as out:
-        csv.writer(out).writerows(rows)
+    columns = ("question", "decision", "rationale")
+    rows = (dict(zip(columns, row, strict=True)) for row in (*((q, d, rationale) for q, d in decisions.items()), *more))
+    file = write_csv(project.parent / "decisions.csv", rows, columns)
     return build("approve", project, "--reviewer", reviewer, "--file", file).out
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 TWICE = [{**row, "question": row["question"] + more} for more in ("", " Say it at length, and in your own words.")
@@ -187,10 +180,10 @@ def test_a_set_is_exported_and_read_again(tmp_path: Path) -> None:
         assert {record.type for record in records} == {"MC", "MS", "TF", "FB", "OE"}
         assert defects == []
         assert all(question.explanation.startswith("Because ") for question in questions)
-    assert {row["id"] for row in lines(out / "exemplars.jsonl")} == {
+    assert {row["id"] for row in read_jsonl(out / "exemplars.jsonl")} == {
         f"operating-systems/{kind.lower()}/exemplar" for kind in GOOD
     }
-    assert {row["type"]: (row.get("answer"), row.get("answers")) for row in lines(out / "test.jsonl")} == {
+    assert {row["type"]: (row.get("answer"), row.get("answers")) for row in read_jsonl(out / "test.jsonl")} == {
         "MC": ("B", None),
         "MS": (None, ["A", "C"]),
         "TF": (True, None),
@@ -222,7 +215,9 @@ def test_what_is_held_back_is_told_with_the_reason(tmp_path: Path) -> None:
         "changed since its approval", "errors in the sheet", "no rationale yet", "experts disagree", "rejected",
         "edited, not approved since",
     }  # fmt: skip
-    exported = {row["rationale"] for name in ("test", "exemplars") for row in lines(tmp_path / "set" / f"{name}.jsonl")}
+    exported = {
+        row["rationale"] for name in ("test", "exemplars") for row in read_jsonl(tmp_path / "set" / f"{name}.jsonl")
+    }
     assert exported == {f"Because {at}." for at in (5, 6, 7, 8, 9)}
     with (project / "reviews.jsonl").open("a", encoding="utf-8") as log:
         log.write("{half a rejection\n")
@@ -237,25 +232,21 @@ def test_the_marked_exemplar_is_the_exemplar(tmp_path: Path) -> None:
     build("export", project, "--out", tmp_path / "a", "--seed", 1)
     build("export", project, "--out", tmp_path / "b", "--seed", 2)
     for name in "ab":
-        assert "Because 8." in {row["rationale"] for row in lines(tmp_path / name / "exemplars.jsonl")}
+        assert "Because 8." in {row["rationale"] for row in read_jsonl(tmp_path / name / "exemplars.jsonl")}
 
 
 def test_a_spreadsheet_of_decisions_goes_round(tmp_path: Path) -> None:
     rows = [{**row, "rationale": f"=Because({at})"} for at, row in enumerate(GOOD.values())]
     project, file = make_project(tmp_path / "p", rows), tmp_path / "d.csv"
     build("approve", project, "--write", file)
-    content = file.read_text(encoding="utf-8-sig")
-    assert "'=Because(0)" in content
-    table = list(csv.DictReader(io.StringIO(content, newline="")))
+    assert "'=Because(0)" in file.read_text(encoding="utf-8-sig")
+    table = read_csv(file)
     for row, decision in zip(table, ("approve", "Reject", "edit", "", "approve"), strict=True):
         row["decision"] = decision
     table[2]["rationale"] = "A cycle of locks has no way out."
     table[4]["rationale"] = "Nobody waits while holding."
     table[1]["comment"] = "too short"
-    with file.open("w", encoding="utf-8-sig", newline="") as out:
-        writer = csv.DictWriter(out, list(table[0]), delimiter=";")
-        writer.writeheader()
-        writer.writerows(table)
+    file.write_bytes("\ufeff".encode() + write_csv(file, table, table[0], delimiter=";").read_bytes())
     assert "4 decisions" in build("approve", project, "--reviewer", "Ada", "--file", file).out
     found = {p.question.type: p.state for p in Project(project).texts()}
     assert {kind: one.status for kind, one in found.items()} == {
@@ -263,14 +254,14 @@ def test_a_spreadsheet_of_decisions_goes_round(tmp_path: Path) -> None:
     }  # fmt: skip
     assert found["OE"].text == "Nobody waits while holding."
     assert found["MS"].remarks == ("too short",)
-    logged = lines(project / "reviews.jsonl")
+    logged = read_jsonl(project / "reviews.jsonl")
     assert (logged[0]["reviewer"], logged[0]["after"], logged[0]["text_before"]) == ("Ada", 1.0, "=Because(0)")
     with pytest.raises(DataError, match="has changed since"):  # the texts of TF and OE are others by now
         build("approve", project, "--reviewer", "Bob", "--file", file)
-    assert len(lines(project / "reviews.jsonl")) == 4
+    assert len(read_jsonl(project / "reviews.jsonl")) == 4
     again = [decide(project, "Ada", {"operating-systems/mc/1": what}) for what in ("approve", "reject", "approve")]
     assert ["0 decisions" in told for told in again] == [True, False, False], "the same is written once"
-    assert len(lines(project / "reviews.jsonl")) == 6
+    assert len(read_jsonl(project / "reviews.jsonl")) == 6
 
 
 @each_row(
@@ -373,13 +364,13 @@ def test_drafting_stops_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
     file = replies(tmp_path / "r.jsonl", MC="mc", MS="ms", TF="tf", FB="fb", OE="DOUBT: it is wrong")
     drafting = ("draft", project, "--model", f"replay/{file}", "--progress", "quiet")
     told = build(*drafting, "--max-requests", 2)
-    assert (told.code, len(lines(project / "drafts.jsonl"))) == (3, 2)
+    assert (told.code, len(read_jsonl(project / "drafts.jsonl"))) == (3, 2)
     with (project / "drafts.jsonl").open("ab") as torn:
         torn.write(b'{"key": "00')  # killed while it wrote
     told = build(*drafting)
     assert told.code == 0
     assert "doubts the answer: it is wrong" in told.out
-    keys = [line["key"] for line in lines(project / "drafts.jsonl")]
+    keys = [line["key"] for line in read_jsonl(project / "drafts.jsonl")]
     assert len(keys) == len(set(keys)) == 5
     assert "0 replies of 0 asked" in build(*drafting).out
     assert {p.state.text for p in Project(project).texts()} == {"mc", "ms", "tf", "fb", ""}
@@ -421,7 +412,7 @@ def test_a_killed_draft_goes_on(tmp_path: Path, serve: Serve, viva: Viva) -> Non
     for mark, number in ((3, signal.SIGKILL), (9, signal.SIGINT)):
         viva.struck(number, lambda mark=mark: server.asked >= mark, *command)  # type: ignore[misc]
     assert viva(*command).code == 0
-    drafts = lines(project / "drafts.jsonl")
+    drafts = read_jsonl(project / "drafts.jsonl")
     assert len(drafts) == len({line["key"] for line in drafts}) == 24
     assert server.asked <= 24 + 2  # what was in flight when it was killed
     assert len(Project(project).texts()) == 24

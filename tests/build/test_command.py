@@ -5,19 +5,14 @@ import json
 import signal
 import zipfile
 from pathlib import Path
-from typing import Any
 
-from cli.collected import dangerous, refused
+from cli.collected import dangerous, read_jsonl, refused
 from rows import each_row, tabled
 from servers.fixtures import Ended, Viva
 
 SAMPLE = Path(str(importlib.resources.files("viva") / "benchmarks/syneval/sample/treebank"))
 GOOD = "( (S (NP-SBJ (NNP Ann)) (VP (VBD gave) (NP (NNP Bob)) (NP (DT a) (NN book))) (. .)) )\n"
 SET = {"build.json", "facts.jsonl", "questions.jsonl", "test.jsonl", "exemplars.jsonl"}
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def write(viva: Viva, content: str | bytes, name: str = "own.mrg") -> Path:
@@ -71,7 +66,7 @@ def test_malformed_trees_are_skipped_or_refused_as_the_user_chooses(
     assert not dangerous(skipped.err)
     manifest = json.loads((viva.folder / "set/build.json").read_text())
     assert (manifest["trees"], sum(manifest["malformed"].values())) == (2, 1)
-    (bad_tree,) = rows(viva.folder / "set/malformed.jsonl")
+    (bad_tree,) = read_jsonl(viva.folder / "set/malformed.jsonl")
     assert (bad_tree["source"], bad_tree["line"]) == ("own.mrg", line)
     ended = build(viva, "own.mrg", "--malformed", "refuse", out="other")
     refused(ended, f"own.mrg:{line}: ", said, "--malformed skip")
@@ -105,7 +100,7 @@ def test_published_sampling_of_too_small_a_treebank_says_so(viva: Viva) -> None:
     ended = build(viva, "own.mrg", "--as-published")
     assert ended.code == 3
     assert "--min-stratum" in ended.err
-    assert rows(viva.folder / "set/facts.jsonl")
+    assert read_jsonl(viva.folder / "set/facts.jsonl")
     assert sampled(viva) == ["published", 5, 50, 42]
     refused(build(viva, "own.mrg"), "holds a set already", "--force")
     assert build(viva, "own.mrg", "--sampling", "published", "--min-stratum", 1, "--force").code == 0

@@ -4,7 +4,6 @@ The Penn Treebank's sample is not in the repository; without it only the bundled
 Of its text, `syneval_examples.csv` has only the few words of the published examples.
 """
 
-import csv
 import gzip
 import json
 from collections import Counter
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from build.generated import GOLDEN, Asked, Place, asked, bundled, covered, facts_and_items, sample, words, wrong
+from cli.collected import read_csv
 from rows import each_row, tabled, tables_beside
 from viva.benchmarks.syneval.facts import KNOWLEDGE_POINTS, Fact, Item
 from viva.build.treebank.generate import generate
@@ -218,8 +218,8 @@ def blanks(facts: Iterable[Fact]) -> list[tuple[str, str, str]]:
 
 
 def test_the_examples_of_the_specification(published: Path) -> None:
-    with (GOLDEN / "syneval_examples.csv").open(encoding="utf-8", newline="") as lines:
-        examples = [(Place(row["file"], int(row["tree"])), row) for row in csv.DictReader(lines)]
+    rows = read_csv(GOLDEN / "syneval_examples.csv")
+    examples = [(Place(row["file"], int(row["tree"])), row) for row in rows]
     places = {place for place, _ in examples}
     texts = {place: text for place, text in sample(published) if place in places}
     found = {place: blanks(generate(text, *place, published=True)[0]) for place, text in texts.items()}

@@ -1,13 +1,12 @@
 """Verification sheets: drawing, filling in, and evaluation."""
 
-import csv
-import io
 import json
 from pathlib import Path
 
 import pytest
 
 from benchmarks.handmade import cmmlu, csbench, record, rows
+from cli.collected import read_csv, write_csv
 from cli.told import command_of, rows_of, told
 from rows import tabled
 from viva.analysis.uncertainty import zero_one_interval
@@ -21,15 +20,12 @@ def chinese(folder: Path, questions: int = 40) -> Path:
 
 def sheet(out: Path, *arguments: object) -> list[dict[str, str]]:
     told(command_of("build verify sheet"), *arguments, "--out", out)
-    return list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8-sig"))))
+    return read_csv(out)
 
 
 def filled(path: Path, sheet: list[dict[str, str]], verdicts: dict[str, str], column: str = "verdict: gold") -> Path:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        written = csv.DictWriter(file, list(sheet[0]), delimiter=";")  # as a German spreadsheet saves it
-        written.writeheader()
-        written.writerows({**row, column: verdicts.get(row["question"], "")} for row in sheet)
-    return path
+    rows = ({**row, column: verdicts.get(row["question"], "")} for row in sheet)
+    return write_csv(path, rows, sheet[0], delimiter=";")  # as a German spreadsheet saves it
 
 
 def test_a_share_is_drawn_verified_by_two_and_rated(tmp_path: Path) -> None:

@@ -39,9 +39,13 @@ def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
     return path
 
 
-def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> Path:
+def read_jsonl(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], columns: Iterable[str], delimiter: str = ",") -> Path:
     with path.open("w", encoding="utf-8", newline="") as out:
-        table = csv.DictWriter(out, list(columns))
+        table = csv.DictWriter(out, list(columns), delimiter=delimiter)
         table.writeheader()
         table.writerows(rows)
     return path

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import viva as library
-from cli.collected import refused, write_jsonl
+from cli.collected import read_jsonl, refused, write_jsonl
 from cli.told import command_of, rows_of, told
 from models.local.tiny import make_model
 from rows import each_row, tables_beside
@@ -61,10 +61,6 @@ def perplexity(*arguments: object) -> str:
 
 def report(*arguments: object) -> dict[str, Any]:
     return json.loads(perplexity(*arguments, "--format", "json"))
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def by_transformers(folder: Path, texts: list[str]) -> tuple[float, int]:
@@ -161,7 +157,7 @@ def test_strange_texts_are_measured_or_counted(llama: Path) -> None:
     content = report("t.jsonl", "--field", "text", "--model", f"hf/{llama}", "--items", "items.jsonl")
     assert content["rows"][0]["texts"] == 3
     assert "t: 4 of 7 have no text in this field and are left out." in content["notes"]
-    found = {row["id"]: row for row in rows(Path("items.jsonl"))}
+    found = {row["id"]: row for row in read_jsonl(Path("items.jsonl"))}
     assert found["line 6"]["characters"] == found["line 6"]["bytes"] == 2  # a question mark and an x
     assert found["long"]["bytes"] == 14_000
     assert found["long"]["tokens"] == 3001, "more than the model reads at once"
@@ -203,7 +199,12 @@ def test_nothing_is_measured_twice_and_every_place_is_written_down(tmp_path: Pat
     again = measured(model, a_set("a stack", "a queue"), a_set("a queue", "a tree", name="more"), path=path)
     assert model.asked[3:] == ["a tree", "A"]
     assert path.read_bytes().startswith(before)
-    assert [(row["set"], row["id"]) for row in rows(path)] == [("set", "0"), ("set", "1"), ("more", "0"), ("more", "1")]
+    assert [(row["set"], row["id"]) for row in read_jsonl(path)] == [
+        ("set", "0"),
+        ("set", "1"),
+        ("more", "0"),
+        ("more", "1"),
+    ]
     assert again.of("set") == first.of("set")
     assert [reading.nll for reading in again.of("more")] == pytest.approx([7 * math.log(256), 6 * math.log(256)])
     measured(model, a_set("a queue"), path=path)
@@ -226,7 +227,7 @@ def test_what_the_probe_could_not_find_out_is_not_known_for_good(tmp_path: Path)
 
     path = tmp_path / "items.jsonl"
     assert measured(Uniform(fake), a_set("a stack"), path=path).first is None
-    assert rows(path)[0]["first"] is None
+    assert read_jsonl(path)[0]["first"] is None
     assert measured(Uniform(fake), a_set("a stack"), path=path).first is None
     for words in (("a stack", "a queue"), ("a queue", "a stack")):
         assert measured(Uniform(), a_set(*words), path=path).first is True
@@ -261,7 +262,7 @@ def test_a_torn_last_line_is_set_aside_and_a_damaged_one_is_named(tmp_path: Path
     measured(model, a_set("a stack", "a queue", "a tree"), path=path)
     assert model.asked == ["a tree", "A"]
     assert path.with_name("items.jsonl.torn").read_bytes() == b'{"set":"se\n'
-    assert len(rows(path)) == 3
+    assert len(read_jsonl(path)) == 3
     path.write_bytes(whole + b'{"set":"se\n' + whole)
     with pytest.raises(StorageError, match="line 3 is no line of --items"):
         Items(path)
@@ -283,7 +284,7 @@ def test_ctrl_c_ends_it_and_what_was_measured_is_kept(tmp_path: Path) -> None:
     texts = [f"text {number}" for number in range(10, 90)]
     with pytest.raises(StoppedError) as stopped:
         measured(Uniform(fake), a_set(*texts), path=path, concurrency=4)
-    kept = len(rows(path))
+    kept = len(read_jsonl(path))
     assert stopped.value.total == 80
     assert 10 < kept == stopped.value.measured < 25
     later = Uniform()

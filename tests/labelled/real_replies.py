@@ -7,7 +7,6 @@
 The texts are not part of the project: they are looked up in the authors' published files by model and question.
 """
 
-import csv
 import gzip
 import json
 import re
@@ -18,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cli.collected import read_csv
 from viva.scorers.choice import read_choice
 from viva.scorers.selection import read_selection
 
@@ -58,9 +58,8 @@ def read_all(data: Path) -> list[Labelled]:
 def replies_of(data: Path) -> list[tuple[dict[str, str], str, dict[str, str], list[str], str, str]]:
     """Every labelled reply, and what its reader is given: reply, row, options, letters, language."""
     wanted: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
-    with LABELS.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            wanted[row["model"] if row["set"] == "mmlupro" else ""][row["id"]] = row
+    for row in read_csv(LABELS):
+        wanted[row["model"] if row["set"] == "mmlupro" else ""][row["id"]] = row
     found = []
     for reply in lines(data / "gaokao" / "replies_gpt-4-0314.jsonl.gz"):
         if (key := f"{reply['subject']}/{reply['index']}") in wanted[""]:

@@ -1,11 +1,11 @@
 """CMMLU's tags of wording, against questions that people labelled."""
 
-import csv
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cli.collected import read_csv
 from viva.benchmarks.cmmlu.cmmlu import _EXCEPT, _negation, has_negation, has_sub_options
 
 LABELS = Path(__file__).with_name("cmmlu.csv")
@@ -16,12 +16,10 @@ REVIEWED = Path(__file__).with_name("cmmlu_sub_options.txt")
 def test_questions_are_tagged_as_people_tag_them(published: Path) -> None:
     questions: dict[str, tuple[str, list[str]]] = {}
     for path in (published / "cmmlu" / "test").glob("*.csv"):
-        with path.open(encoding="utf-8", newline="") as file:
-            for number, row in enumerate(csv.DictReader(file)):
-                questions[f"{path.stem}/{number}"] = row["Question"], [row[letter] for letter in "ABCD"]
+        for number, row in enumerate(read_csv(path)):
+            questions[f"{path.stem}/{number}"] = row["Question"], [row[letter] for letter in "ABCD"]
     wrong = {"negation": 0, "sub_options": 0}
-    with LABELS.open(encoding="utf-8", newline="") as file:
-        labels = list(csv.DictReader(file))
+    labels = read_csv(LABELS)
     for label in labels:
         text, options = questions[label["question"]]
         wrong["negation"] += has_negation(text) != (label["negation"] == "yes")

@@ -4,7 +4,6 @@ separated from replies."""
 import asyncio
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,8 @@ from models.asking import answer, ask, refusal, request
 from rows import each_row, tabled, tables_beside
 from servers.fixtures import LocalServer, Serve
 from viva.contracts import Adaptation, Model
-from viva.errors import ModelError
 from viva.models.adapting import CUT_HERE, LEFT_OUT, MOVED, RENAMED, Adapting, named
 from viva.models.reasoning import cut_at, separate_thoughts
-from viva.models.sending import Refusal, adapted
 from viva.providers import Endpoint, RequestOptions, connect
 from viva.types import Message, Response
 
@@ -55,27 +52,6 @@ def adapting(model: Model) -> Adapting:
 
 
 # --- what is refused
-
-
-def test_requests_that_are_refused_at_once_teach_the_same() -> None:
-    """A refusal that comes after another request has succeeded is about what was sent, not about what is known now."""
-    learns = Adapting("m", RequestOptions())
-    late = asyncio.Event()
-
-    async def attempt(parameters: Mapping[str, str], last: bool) -> str | Refusal:
-        if last:
-            await late.wait()
-        if "max_tokens" in parameters:
-            late.set()
-            return "A"
-        return Refusal(ModelError("parameter", "unsupported: max_tokens"), ["max_tokens"])
-
-    async def both() -> list[str]:
-        tries = (adapted(learns, lambda parameters, last=last: attempt(parameters, last)) for last in (True, False))
-        return await asyncio.gather(*tries)
-
-    assert asyncio.run(both()) == ["A", "A"]
-    assert learns.known.parameters == {"max_tokens": RENAMED}
 
 
 def test_the_default_request_is_answered_by_every_server_that_takes_chat_completions(

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from models.asking import ask, lead_vendors_to, request
 from rows import table, tabled
-from servers.fixtures import Serve, Viva
 from servers.ports import http, port
 from viva.contracts import Model
 from viva.errors import ModelError
@@ -292,19 +291,3 @@ def test_results_of_batches_are_there_whatever_form_the_rest_of_their_lines_has(
                         )
                     )
                     assert (found[0], found[1].text, found[1].usage) == ("n", "B", usage)
-
-
-def test_a_run_pays_once_for_every_answer_and_says_that_its_cost_is_unknown(serve: Serve, viva: Viva) -> None:
-    server = serve(
-        says=[
-            {"usage": value}
-            for name, value in ODD.items()
-            if name not in ("longer than Python reads", "no finite number")
-        ]
-    )
-    ended = viva.examine(server, "--limit", 12, "--price", "100/400", "--max-cost", 20)
-    assert (ended.code, server.asked) == (0, 12)
-    (result,) = ended.report["results"]
-    took = result["consumed"]
-    assert (took["replies"], took["counted"], took["cost"]) == (12, 0, None)
-    assert all("usage" not in entry for entry in viva.entries())

@@ -1,6 +1,5 @@
 """The shipped tables: all published figures, with sources and sizes, and never matched to the wrong model."""
 
-import csv
 import importlib.resources
 import re
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cli.collected import read_csv
 from rows import each_row, tables_beside
 from rows import table as cases
 from viva.errors import DataError
@@ -30,8 +30,7 @@ from viva.published import (
 
 def lines(path: Path, prefix: str = "") -> list[dict[str, str]]:
     """A file of the papers' figures, a row a model where it has one a measure; column names lose the prefix."""
-    with path.open(encoding="utf-8", newline="") as source:
-        rows = [{name.removeprefix(prefix): text for name, text in row.items()} for row in csv.DictReader(source)]
+    rows = [{name.removeprefix(prefix): text for name, text in row.items()} for row in read_csv(path)]
     if "measure" not in rows[0]:
         return rows
     models: dict[str, dict[str, str]] = {}

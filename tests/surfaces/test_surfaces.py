@@ -1,6 +1,5 @@
 """One number, computed once: every surface that shows a score shows the same one."""
 
-import csv
 import json
 import re
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cli.collected import write_csv
 from cli.told import rows_of
 from rows import table
 from surfaces.surfaces import SURFACES, Seen, compared, differences, orders, records, world_of
@@ -124,10 +124,7 @@ def test_several_answers_count_alike_in_compare_and_in_a_table(seen: Seen) -> No
 def test_a_model_without_some_rows_is_on_the_board_and_heads_no_page(seen: Seen) -> None:
     rows = [row for name in ("a", "b") for row in records(Path(f"plain-{name}.jsonl.csv").read_text())]
     short = [row for row in rows if (row["model"], row["question"]) != ("replay/plain-b.jsonl", "q3")]
-    with Path("short.csv").open("w") as out:
-        writer = csv.DictWriter(out, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(short)
+    write_csv(Path("short.csv"), short, rows[0])
     ran("leaderboard", "short.csv", "--out", "short", "--no-published")
     (page,) = json.loads(Path("short/leaderboard.json").read_text(encoding="utf-8"))["benchmarks"]
     (board,) = page["boards"]

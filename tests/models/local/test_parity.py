@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
+from cli.collected import read_jsonl
 from cli.told import told
 from models.local import lmeval
 from rows import tabled
@@ -63,7 +64,7 @@ def sit(run: Path, spec: ExamSpec, data: Path | None, *folders: Path) -> list[Ev
     few = ("--limit", spec.limit) if spec.limit else ()
     how = ("--only", spec.only, "--shots", spec.shots, "--form", spec.form, "--answer-by", spec.choose, *few)
     told(run_command, spec.benchmark, *where, *how, *models, "--run", run, "--progress", "quiet", "--format", "json")
-    entries, rows = (read(run / name) for name in ("responses.jsonl", "scores.jsonl"))
+    entries, rows = (read_jsonl(run / name) for name in ("responses.jsonl", "scores.jsonl"))
     exam = open_exam(spec, data, None)
     found: list[EvaluationResult] = []
     for folder in folders:
@@ -84,10 +85,6 @@ def sit(run: Path, spec: ExamSpec, data: Path | None, *folders: Path) -> list[Ev
             )
         )
     return found
-
-
-def read(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")
