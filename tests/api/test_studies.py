@@ -1,9 +1,7 @@
 """Every study as a function: the options of its command, a result of one shape, errors that name parameters."""
 
 import asyncio
-import csv
 import inspect
-import io
 import json
 import re
 from collections import Counter
@@ -14,6 +12,7 @@ import click
 import pytest
 
 import viva
+from cli.collected import csv_rows
 from cli.told import command_of
 from rows import tabled
 from viva import plugins
@@ -71,7 +70,7 @@ def assert_shape(found: Findings[Any], *, drawn: bool) -> None:
     assert frame.height == len(found.to_csv().splitlines()) - 1 > 0
     assert frame.columns == found.to_csv().splitlines()[0].split(",")
     assert any(kind.is_numeric() for kind in frame.dtypes), "figures are figures"
-    written = list(csv.DictReader(io.StringIO(found.to_csv())))
+    written = csv_rows(found.to_csv())
     for name in (name for name, kind in frame.schema.items() if kind.is_float()):
         assert [float(row[name]) for row in written if row[name]] == pytest.approx(frame[name].drop_nulls().to_list())
     assert json.loads(found.to_json())

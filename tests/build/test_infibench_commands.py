@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from build.dumps import asked, made_up, write_dump
-from cli.collected import dangerous
+from cli.collected import dangerous, read_jsonl
 from rows import tabled
 from servers.fixtures import Ended, Viva, wait_until
 
@@ -78,7 +78,7 @@ def test_settings_reach_the_draw_and_are_written_down(viva: Viva, dump: Path) ->
     assert (settings["seed"], settings["times"], settings["floor"], settings["size"]) == (7, 1.0, 2, 20)
     assert (settings["after"], settings["before"], settings["several"]) == ("2017-01-01", "2023-01-01", "drop")
     assert settings["line"]["logarithm"] == "2"
-    pool = [json.loads(line) for line in (viva.folder / "pool/pool.jsonl").read_text().splitlines()]
+    pool = read_jsonl(viva.folder / "pool/pool.jsonl")
     assert pool
     assert not any(one["reserve"] for one in pool)
     assert all("2017-01-01" <= one["created"] < "2023-01-01" for one in pool)

@@ -1,6 +1,7 @@
 """Files of answers in the formats of other tools."""
 
 import csv
+import io
 import json
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
@@ -59,6 +60,10 @@ def written(content: str | bytes, name: str = "t.csv") -> Path:
 def read_csv(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8-sig", newline="") as table:
         return list(csv.DictReader(table))
+
+
+def csv_rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
 
 
 def dangerous(text: str) -> set[str]:

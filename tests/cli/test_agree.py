@@ -1,7 +1,5 @@
 """`viva agreement`: ratings of any origin, every output format, and unusable files."""
 
-import csv
-import io
 import json
 import re
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import Any
 import pytest
 
 from analysis.rated import consistency_design
-from cli.collected import written
+from cli.collected import csv_rows, written
 from cli.told import command_of, told
 from rows import table, tabled
 from viva.analysis.raters.agreement import agree
@@ -57,7 +55,7 @@ def test_where_there_is_no_interval_every_surface_says_so_with_one_reason() -> N
     written(f"item,rater,value\n{rows}")
     reason = "2 questions have another mark than the commonest; an interval takes 3"
     stored = {one["kind"]: one for one in report("t.csv")[0]["pairs"][0]["measures"]}
-    cells = [*csv.DictReader(io.StringIO(run("t.csv", "--format", "csv")))]
+    cells = csv_rows(run("t.csv", "--format", "csv"))
     text = run("t.csv")
     for kind, value in (("kappa", 1.0), ("pearson", 1.0)):
         assert (stored[kind]["value"], stored[kind]["low"], stored[kind]["reason"]) == (value, None, reason)

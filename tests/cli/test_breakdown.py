@@ -1,13 +1,12 @@
 """`viva breakdown`: runs and tables by tags, charts, and unusable input."""
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli.collected import csv_rows
 from cli.told import command_of, refuses, told
 from servers.fixtures import QUIET, Viva
 
@@ -76,7 +75,7 @@ def test_what_is_weak_is_found_and_named() -> None:
     holm, bh, none = (found("t.csv", "--by", "domain", "--correct", how)[0]["slices"] for how in ("holm", "bh", "none"))
     for a, b, c in zip(holm, bh, none, strict=True):
         assert a["adjusted_p"] >= b["adjusted_p"] >= c["adjusted_p"] == c["p"]
-    rows = csv.DictReader(io.StringIO(breakdown("t.csv", "--by", "domain", "--format", "csv")))
+    rows = csv_rows(breakdown("t.csv", "--by", "domain", "--format", "csv"))
     assert [row["significant"] for row in rows] == ["no", "no", "yes", "no"]
 
 
@@ -96,7 +95,7 @@ def test_pooled_scores_come_with_the_plain_ones() -> None:
     assert [{name: each[name] for name in each if not name.startswith("pooled")} for each in both] == plain
     means = [each["pooled"] for each in both]
     assert 4 / 30 < means[2] < 0.2, "drawn towards the others"
-    rows = list(csv.DictReader(io.StringIO(breakdown("t.csv", "--by", "domain", "--pooled", "--format", "csv"))))
+    rows = csv_rows(breakdown("t.csv", "--by", "domain", "--pooled", "--format", "csv"))
     assert [float(row["pooled"]) for row in rows] == pytest.approx(means)
     assert all(float(row["pooled_low"]) < float(row["pooled"]) < float(row["pooled_high"]) for row in rows)
     assert "not for one unlike all others" in " ".join(breakdown("t.csv", "--by", "domain", "--pooled").split())
@@ -166,7 +165,7 @@ def test_names_of_models_and_values_are_text_and_nothing_else() -> None:
     rows = [told | {"case": n, "score": int(n < 6), "tags": each} for n, each in enumerate(tags)]
     Path("t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     assert all(text in breakdown("t.jsonl") for text in ("=m<U+001B>[31m<b>", "<U+202E><i>"))
-    (first, *_) = csv.DictReader(io.StringIO(breakdown("t.jsonl", "--format", "csv")))
+    (first, *_) = csv_rows(breakdown("t.jsonl", "--format", "csv"))
     assert first["model"].startswith("'=m<U+001B>")
     breakdown("t.jsonl", "--chart", "c.svg")
     assert not any(text in Path("c.svg").read_text(encoding="utf-8") for text in ("\u202e", "<i>"))

@@ -1,7 +1,5 @@
 """`viva compare`: runs, tables and published figures; pairs of contestants, their names, and errors."""
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.handmade import cmmlu, rows
+from cli.collected import csv_rows
 from cli.told import command_of, refuses, rows_of, told
 from servers.fixtures import QUIET, Viva
 from viva.errors import VivaError
@@ -188,7 +187,7 @@ def test_a_table_of_hostile_answers_is_read_question_by_question_and_drawn() -> 
     Path("t.jsonl").write_text("\n".join(map(json.dumps, content)), encoding="utf-8")
     (row,) = compared("t.jsonl")
     assert row["gained"][0]["first_read"] == ["=1\u202e<b>"]
-    (written,) = csv.DictReader(io.StringIO(compare("t.jsonl", "--format", "csv")))
+    (written,) = csv_rows(compare("t.jsonl", "--format", "csv"))
     assert (float(written["difference"]), int(written["questions_for_2"])) == (
         row["found"]["difference"], row["questions"]["2"]
     )  # fmt: skip

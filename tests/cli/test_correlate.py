@@ -1,7 +1,5 @@
 """`viva correlate`: the published table, custom tables, runs, and unusable tables."""
 
-import csv
-import io
 import json
 from pathlib import Path
 from statistics import correlation, fmean
@@ -10,7 +8,7 @@ from typing import Any
 import pytest
 
 import viva
-from cli.collected import written
+from cli.collected import csv_rows, written
 from cli.told import command_of, refuses, told
 from rows import each_row
 from servers.fixtures import QUIET, Viva
@@ -205,7 +203,7 @@ def test_models_of_one_family_are_drawn_together_and_it_is_said() -> None:
     assert few.split("Without one row")[0] == independent.split("Without one row")[0]
     some = correlate("related.csv", "--families", "some.csv")
     assert "some.csv has no family of A-13B, A-7B, B-13B, B-7B, C-13B, C-1B and 7 more: each" in some
-    records = csv.DictReader(io.StringIO(correlate("related.csv", "--format", "csv")))
+    records = csv_rows(correlate("related.csv", "--format", "csv"))
     assert {row["families"] for row in records} == {"5"}
     written("model,family\nA-1B,X\n", "one.csv")
     screen = viva.correlate("related.csv", families="one.csv").to_screen(60)

@@ -1,7 +1,5 @@
 """Every table and chart marks means that leave answers out: † or its explanation, in every format."""
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -11,7 +9,7 @@ from typing import Any
 import click
 import pytest
 
-from cli.collected import answers, gold, write_jsonl, wrong
+from cli.collected import answers, csv_rows, gold, write_jsonl, wrong
 from cli.told import command_of, viva
 from rows import table
 from viva import plugins
@@ -93,7 +91,7 @@ def options(name: str) -> dict[str, click.Parameter]:
 def explained(form: str, text: str) -> bool:
     """Whether a form has the mark, or data that says what it would."""
     if form == "csv":
-        return any(_said(row) for row in csv.DictReader(io.StringIO(text)))
+        return any(_said(row) for row in csv_rows(text))
     if form == "json":
         return any(map(_said, _structs(json.loads(text))))
     return DAGGER in text or r"\dag{}" in text

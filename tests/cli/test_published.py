@@ -1,13 +1,11 @@
 """`viva published`, and `--published-rows`; the samples, given by --data, count as published sets."""
 
-import csv
-import io
 import json
 from pathlib import Path
 
 import pytest
 
-from cli.collected import answers, gold, refused, write_jsonl
+from cli.collected import answers, gold, read_csv, refused, write_jsonl
 from servers.fixtures import QUIET, Viva, Warm
 from viva.published import table
 
@@ -65,7 +63,7 @@ def test_rows_are_chosen_by_name_and_turned_round_where_they_are_few(viva: Viva)
 
 def test_csv_is_one_table_that_other_commands_read(viva: Viva) -> None:
     viva("published", "infibench", "leaderboard", "--format", "csv", "--out", "board.csv").exits()
-    rows = list(csv.DictReader(io.StringIO((viva.folder / "board.csv").read_text(encoding="utf-8"))))
+    rows = read_csv(viva.folder / "board.csv")
     assert len(rows) == 119
     phi = next(row for row in rows if row["model"] == "Phi2")
     assert (phi["score"], phi["total"], phi["parameters"], phi["kind"]) == ("16.74", "2.7", "1.3B", "model")

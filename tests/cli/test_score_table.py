@@ -1,8 +1,6 @@
 """`viva score TABLE`: the leaderboard from item scores, levels of difficulty, and unusable tables."""
 
-import csv
 import gzip
-import io
 import json
 import re
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli.collected import dangerous, refused
+from cli.collected import csv_rows, dangerous, refused
 from cli.told import all_refused
 from servers.fixtures import Ended, Viva
 
@@ -125,7 +123,7 @@ def test_a_small_table_has_each_measure_that_was_asked_for(viva: Viva) -> None:
     assert found["B"]["pass^4"]["mean"] == 0.5
     assert (found["A"]["questions"], found["A"]["answers"]) == (2, 8)
     named = item_scores(*suite("gpt-4-0613", A))
-    rows = list(csv.DictReader(io.StringIO(reduced(viva, named, "--group", 2, "--format", "csv").out)))
+    rows = csv_rows(reduced(viva, named, "--group", 2, "--format", "csv").out)
     assert [row["measure"] for row in rows] == ["mean", "best_grouped", "best", "pass", "pass", "pass^"]
     assert (rows[1]["k"], rows[1]["published_as"]) == ("2", "GPT-4-0613")
     numbers = [float(rows[1][name]) for name in ("estimate", "published", "published_sd")]
@@ -226,9 +224,9 @@ ROLES = ("--difficulty", "--gpt35", "weak", "--gpt4", "cool")
 
 def test_without_the_warm_run_what_cannot_be_told_stays_open(viva: Viva) -> None:
     warm = reduced(viva, examined(), *ROLES, "--gpt4-warm", "warm", "--trials", 10, "--format", "csv")
-    assert [row["level"] for row in csv.DictReader(io.StringIO(warm.out))] == ["1", "2", "3", "4", "5"]
+    assert [row["level"] for row in csv_rows(warm.out)] == ["1", "2", "3", "4", "5"]
     ended = reduced(viva, examined(), *ROLES, "--format", "csv")
-    found = {row["question"]: (row["level"], row["possible"]) for row in csv.DictReader(io.StringIO(ended.out))}
+    found = {row["question"]: (row["level"], row["possible"]) for row in csv_rows(ended.out)}
     assert found == {
         **{"q1": ("1", "1"), "q2": ("2", "2")},
         **{"q3": ("", "3 4 5"), "q4": ("", "3 4"), "q5": ("", "3 4 5")},

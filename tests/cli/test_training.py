@@ -1,7 +1,5 @@
 """Checkpoints: one command asks all, `viva training` puts them in the order of training; errors for wrong files."""
 
-import csv
-import io
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -13,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade_syneval import rows, write
-from cli.collected import answers, gold, refused, write_jsonl, written, wrong
+from cli.collected import answers, gold, read_csv, refused, write_jsonl, written, wrong
 from cli.told import command_of, refuses, rows_of, told
 from rows import each_row, tables_beside
 from servers.fixtures import QUIET, LocalServer, Serve, Viva
@@ -88,7 +86,7 @@ def test_checkpoints_of_one_run_in_the_order_of_training(viva: Viva) -> None:
     svg = ET.tostring(ET.parse("figure.svg").getroot(), encoding="unicode")
     assert {name in svg for name in ("Multiple-choice", "Assertion", "Overall", "training tokens")} == {True}
     training(run, "--checkpoints", checkpoints, "--out", "figure.csv")
-    lines = list(csv.DictReader(io.StringIO(Path("figure.csv").read_text(encoding="utf-8"))))
+    lines = read_csv(Path("figure.csv"))
     assert [row["axis"] for row in lines] == ["training tokens"] * 9
 
 

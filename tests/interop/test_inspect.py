@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import math
 import os
 import zipfile
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from benchmarks.handmade import opened
+from cli.collected import read_jsonl
 from interop.command import command, direct, grade
 from interop.replies import dice, reply_to
 from servers.fixtures import Viva
@@ -120,7 +120,7 @@ def test_inspect_scores_cmmlu_as_we_do_and_we_grade_its_log(logs: dict[str, Any]
     ended = grade(tmp_path, "cmmlu", logs["cmmlu"].location, "--limit", LIMIT, "--run", "run")
     assert ended.overall == plain
     assert ended.report["results"][0]["model"] == "mockllm/answers"
-    rows = [json.loads(line) for line in (tmp_path / "run" / "responses.jsonl").read_text().splitlines()]
+    rows = read_jsonl(tmp_path / "run" / "responses.jsonl")
     assert {(row["usage"]["input"], row["usage"]["output"]) for row in rows} == {(11, 3)}
 
 
@@ -186,7 +186,7 @@ def test_a_sample_that_failed_or_ran_into_a_limit_is_no_zero(logs: dict[str, Any
     assert ended.code == 3
     assert "did not end well" in ended.err
     assert ended.overall["outcomes"]["error"] == 2
-    rows = [json.loads(line) for line in (tmp_path / "run" / "answers.jsonl").read_text().splitlines()]
+    rows = read_jsonl(tmp_path / "run" / "answers.jsonl")
     assert [row["error"].split(":")[0] for row in rows if row["text"] is None] == ["error", "limit"]
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import opened
-from cli.collected import dangerous, write_csv, write_jsonl
+from cli.collected import dangerous, read_jsonl, write_csv, write_jsonl
 from interop.command import command, direct, grade
 from interop.replies import reply_to
 from rows import each_row
@@ -115,7 +115,7 @@ def test_what_is_not_matched_is_listed_and_ends_with_3(tmp_path: Path) -> None:
     assert ended.err.count("viva: not matched:") == 20
     assert "10 more: unmatched.jsonl" in ended.err
     assert not dangerous(ended.err)
-    rows = [json.loads(line) for line in (tmp_path / "run" / "unmatched.jsonl").read_text().splitlines()]
+    rows = read_jsonl(tmp_path / "run" / "unmatched.jsonl")
     assert len(rows) == 30
     none = write_predictions(tmp_path / "none.json", entries[:30])
     assert grade(tmp_path, "cmmlu", none, "--run", "other").code == 2

@@ -1,14 +1,12 @@
 """Answers with known marks, mixed into a judged run: hidden from judges, left out of means, shown in tables."""
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.collected import write_jsonl
+from cli.collected import csv_rows, write_jsonl
 from judging.serving import JudgeServer
 from judging.sittings import OPEN, REASON, TRUTH, VERDICTS, Evaluation, questions, reply
 from render.samples import printed
@@ -144,7 +142,7 @@ def test_agreement_is_nearness_and_what_was_not_said_is_none() -> None:
     assert line == ("e", "j", "6", "83.33 (3)", "25.00 (2)", "50.0 %", "1")
     assert len(canary_notes([some])) == 1
     shown = Report(run="r", results=(), canaries=(some,))
-    written = list(csv.DictReader(io.StringIO(printed("csv", shown))))
+    written = csv_rows(printed("csv", shown))
     marks = {row["row"]: (row["model"], float(row["mean"]), row["n"]) for row in written if row["table"] == "canaries"}
     assert marks == {
         "all": ("j", 0.5, "6"),

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import io
 import json
 import re
 from pathlib import Path
@@ -16,7 +15,7 @@ import numpy as np
 import pytest
 
 from analysis.responders import subjects, world
-from cli.collected import dangerous
+from cli.collected import csv_rows, dangerous
 from cli.told import command_of, rows_of, told
 from rows import each_row, tabled, tables_beside
 from servers.fixtures import QUIET
@@ -33,10 +32,6 @@ pytestmark = pytest.mark.usefixtures("elsewhere")
 
 def items(*arguments: object) -> str:
     return told(command_of("item-analysis"), *arguments, "--all")
-
-
-def rows(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
 
 
 def exams(text: str) -> set[str]:
@@ -73,7 +68,7 @@ def test_levels_from_a_table_are_those_of_viva_reduce(published: Path) -> None:
     text = items(folder / "item_scores.csv.gz", *given, "--given", folder / "difficulty_levels.yaml")
     assert "231 of 234 questions agree" in text
     assert "--warm MODEL" in text
-    found = rows(items(folder / "item_scores.csv.gz", *given, "--format", "csv"))
+    found = csv_rows(items(folder / "item_scores.csv.gz", *given, "--format", "csv"))
     assert [sum(row["level"] == level for row in found) for level in ("1", "2")] == [92, 54]
 
 
@@ -94,11 +89,11 @@ def test_anchors_predict_a_model_that_had_no_part_and_the_order_of_rows_decides_
     files = [Path(f"{name}-anchors.csv").read_text().replace("turned.csv", "known.csv") for name in ("known", "turned")]
     assert files[0] == files[1]
     item_scores(np.vstack([np.full((12, 400), np.nan), scores[12:]]), "new.csv")
-    (found,) = rows(items("--predict", "new.csv", "--anchors-file", "known-anchors.csv", "--format", "csv"))
+    (found,) = csv_rows(items("--predict", "new.csv", "--anchors-file", "known-anchors.csv", "--format", "csv"))
     assert float(found["low"]) <= float(found["full"]) <= float(found["high"])
     assert float(found["full"]) == pytest.approx(scores[12].mean())
     assert float(found["high"]) - float(found["low"]) < 0.3
-    asked = [row["question"] for row in rows(files[0])][:50]
+    asked = [row["question"] for row in csv_rows(files[0])][:50]
     Path("part.csv").write_text(
         "\n".join([lines[0], *(f"new,{one},0,{scores[12, int(one[1:])]:g}" for one in asked)]) + "\n"
     )
@@ -110,7 +105,7 @@ def test_from_anchors_to_a_cheap_run_to_a_prediction() -> None:
     for seed in range(4):
         run(f"runs/r{seed}", seed)
     items("runs", "--anchors", 12, "--out", "anchors.csv", "--items", 0)
-    listed = [row["question"] for row in rows(Path("anchors.csv").read_text())]
+    listed = [row["question"] for row in csv_rows(Path("anchors.csv").read_text())]
     text = run("cheap", 9, "--questions", "anchors.csv")
     assert "only the 12 questions listed" in text
     record = RunFolder.open(Path("cheap")).record
@@ -121,7 +116,7 @@ def test_from_anchors_to_a_cheap_run_to_a_prediction() -> None:
     scored = [json.loads(line)["question"] for line in Path("cheap/scores.jsonl").read_text().splitlines()]
     whole = [json.loads(line)["question"] for line in Path("runs/r0/scores.jsonl").read_text().splitlines()]
     assert scored == [question for question in whole if question in listed], "in the order of the set"
-    (found,) = rows(items("--predict", "cheap", "--anchors-file", "anchors.csv", "--format", "csv"))
+    (found,) = csv_rows(items("--predict", "cheap", "--anchors-file", "anchors.csv", "--format", "csv"))
     assert found["anchors"] == found["answered"] == "12"
     assert found["full"] == "", "nobody knows it"
     assert float(found["low"]) <= float(found["predicted"]) <= float(found["high"])
@@ -172,7 +167,7 @@ def test_abilities_and_difficulties_come_out_as_data() -> None:
     fits = rows_of(found, "Item-response models")
     assert [fit["model"] for fit in fits] == ["2pl", "1pl"]
     assert all(fit["converged"] for fit in fits)
-    flat = rows(items("scores.csv", "--irt", "2pl", "--format", "csv"))
+    flat = csv_rows(items("scores.csv", "--irt", "2pl", "--format", "csv"))
     assert [float(row["difficulty"]) for row in flat] == [question["difficulty"] for question in found["rows"]]
     whole = {row["figure"]: row["value"] for row in rows_of(found, "The questions as a set")}
     assert whole["KR-20"]["binary"] is True
@@ -275,7 +270,7 @@ def test_names_that_want_to_run_do_not() -> None:
         csv.writer(out).writerows(lines)
     for form in ("terminal", "csv", "markdown", "latex"):
         items("t.csv.gz", "--format", form)  # told() looks for what drives a terminal
-    assert all(row["question"].startswith("'-") for row in rows(items("t.csv.gz", "--format", "csv")))
+    assert all(row["question"].startswith("'-") for row in csv_rows(items("t.csv.gz", "--format", "csv")))
     items("t.csv.gz", "--chart", "c.json")
     assert not dangerous(json.dumps(json.loads(Path("c.json").read_text()), ensure_ascii=False))
     items("t.csv.gz", "--anchors", 3, "--out", "anchors.csv")
@@ -287,7 +282,7 @@ def test_anchors_of_the_published_scores_predict_and_say_how_well(published: Pat
     text = items(source, "--anchors", 40, "--out", "anchors.csv")
     assert "random questions, plain mean" in text
     assert "known to a factor of 6.3" in text
-    anchors = rows(Path("anchors.csv").read_text())
+    anchors = csv_rows(Path("anchors.csv").read_text())
     assert len(anchors) == 40
     assert sum(float(row["share"]) for row in anchors) == pytest.approx(40 / 234)
     text = items("--predict", source, "--anchors-file", "anchors.csv")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
 import json
 import math
 import os
@@ -17,7 +15,7 @@ from typing import Any
 import pytest
 
 import viva as library
-from cli.collected import read_jsonl, refused, write_jsonl
+from cli.collected import csv_rows, read_jsonl, refused, write_jsonl
 from cli.told import command_of, rows_of, told
 from models.local.tiny import make_model
 from rows import each_row, tables_beside
@@ -173,7 +171,7 @@ def test_two_models_and_a_tag(llama: Path, bare: Path) -> None:
     content = report(*both)
     assert [(row["set"], row["tag"]) for row in content["rows"]][:3] == [("s", ""), ("s", "x"), ("s", "=1+1")]
     assert [row["texts"] for row in content["rows"] if not row["against"]] == [4, 3, 1] * 4
-    table = list(csv.DictReader(io.StringIO(perplexity(*both, "--format", "csv"))))
+    table = csv_rows(perplexity(*both, "--format", "csv"))
     assert len(table) == 12 + 2
     assert table[2]["tag"] == "'=1+1"
     assert float(table[0]["per_token"]) == pytest.approx(content["rows"][0]["per_token"], rel=1e-5)

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import viva
+from cli.collected import read_jsonl
 from cli.told import rows_of
 from judging.reading import read
 from judging.serving import Body, JudgeServer
@@ -53,7 +54,7 @@ def test_a_run_that_varies_nothing_says_nothing_of_it() -> None:
 
 def test_every_answer_knows_its_cell_and_a_run_that_was_stopped_goes_on() -> None:
     whole = viva.lab.variance_run("cmmlu", model="baseline/random", limit=12, vary=VARY, samples=2, run="whole")
-    rows = [json.loads(line) for line in lines(Path("whole/scores.jsonl"))]
+    rows = read_jsonl(Path("whole/scores.jsonl"))
     assert len(rows) == 12 * 8 * 2
     assert whole.scores()["cell:order"].to_list()[:5] == ["0", "1", "2", "3", "0"]
     assert [row["cell"] for row in rows[:4]] == [{"prompt": "base", "order": str(at)} for at in range(4)]
@@ -244,7 +245,7 @@ def test_judges_are_a_factor_of_what_they_mark(judges: str, vary: tuple[str, ...
         alone = [row for row in found.levels() if row[0] == "judge"]
         assert [level for _, level, _ in alone] == ["openai/lenient", "openai/strict"]
     # Both judges weigh the same in the panel's mean, so that the run's own scores are the means over judges.
-    rows = [json.loads(line) for line in lines(Path("run/scores.jsonl"))]
+    rows = read_jsonl(Path("run/scores.jsonl"))
     for one in found.contestants:
         own = [row["value"] or 0.0 for row in rows if row["model"] == one.model]
         assert not one.left_out
@@ -287,7 +288,7 @@ def test_seeds_are_sent_and_said(judges: str) -> None:
         viva.lab.variance_run("cmmlu", **given)
 
     def sent(run: str) -> dict[tuple[str, int], str]:
-        entries = [json.loads(line) for line in lines(Path(run, "responses.jsonl"))]
+        entries = read_jsonl(Path(run, "responses.jsonl"))
         return {(entry["question"], entry.get("sample", 0)): entry["text"].split()[2] for entry in entries}
 
     with pytest.raises(VivaError, match=r"vary seed: say which seed is the first, such as .*seed=0"):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
+from cli.collected import read_jsonl
 from servers.fixtures import Viva
 
 Visit = Callable[..., TestClient]
@@ -29,7 +30,7 @@ def test_an_answer_of_a_varied_run_is_called_by_its_combination(visit: Visit, vi
     assert re.findall(r'<a href="/run/varied/answer/1\.\d+\?"[^>]*><bdi>([^<]*)</bdi>', page) == cells
     assert f'<span class="quiet"><bdi>{cells[2]}</bdi></span></h1>' in page
     assert cells[2] in visitor.get("/run/varied/answers").text
-    rows = [json.loads(line) for line in (tmp_path / "runs" / "varied" / "scores.jsonl").read_text().splitlines()]
+    rows = read_jsonl(tmp_path / "runs" / "varied" / "scores.jsonl")
     values = [row["value"] for row in rows]
     means = [sum(values[at : at + 4]) / 4 for at in range(0, 16, 4)]
     matrix = visitor.get("/run/varied/matrix").text
@@ -60,7 +61,7 @@ def test_an_adaptive_run_shows_its_estimate_and_no_mean_of_what_was_drawn(
     assert "estimated</p>" in listed
     assert ">estimated<" in listed, "what was not drawn is not missing"
     assert "30 of 30" in listed
-    rows = [json.loads(line) for line in (tmp_path / "runs" / "some" / "scores.jsonl").read_text().splitlines()]
+    rows = read_jsonl(tmp_path / "runs" / "some" / "scores.jsonl")
     mean = f"{100 * sum(row['value'] for row in rows) / len(rows):.2f}"
     assert mean != score
     for address in ("/run/some", "/run/some/matrix"):

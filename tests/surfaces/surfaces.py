@@ -1,9 +1,7 @@
 """What each surface shows of a world: who → quantity → the number as it is stored, or the text as it is printed."""
 
-import csv
 import functools
 import html
-import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +11,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 import viva as api
+from cli.collected import csv_rows
 from cli.told import rows_of
 from servers.fixtures import wait_until
 from surfaces.worlds import EVERY, World, ran
@@ -54,10 +53,6 @@ def plain(page: str) -> str:
 
 def stored(estimate: Mapping[str, Any], *more: str) -> Numbers:
     return {name: estimate[name] for name in (*QUANTITIES, "n", *(more or ("outcomes",)))}
-
-
-def records(text: str) -> list[Texts]:
-    return list(csv.DictReader(io.StringIO(text)))
 
 
 def written(row: Texts, names: Iterable[str] = (*QUANTITIES, "n")) -> Numbers:
@@ -171,7 +166,7 @@ def score_csv(seen: Seen) -> Found:
     return {
         (row["exam"], row["model"]): written(row)
         for path in reported_runs(seen)
-        for row in records(ran("score", path, "--format", "csv"))
+        for row in csv_rows(ran("score", path, "--format", "csv"))
         if places[row["exam"], row["model"]] == (row["table"], row["row"], row["column"]) and not row["published"]
     }
 
@@ -325,7 +320,7 @@ def differences(world: World) -> dict[str, list[Numbers]]:
     shown["difference"] = shown.pop("mean")
     return {
         "json": [row["found"] for row in rows_of(compared(world), "Pairs")],
-        "csv": [written(row, names) for row in records(ran("compare", *world.runs, "--format", "csv"))],
+        "csv": [written(row, names) for row in csv_rows(ran("compare", *world.runs, "--format", "csv"))],
         "frame": [{name: row[name] for name in names} for row in frame.to_dicts()],
         "markdown": [{name: one for name, one in shown.items() if one is not None and name != "mark"}],
     }

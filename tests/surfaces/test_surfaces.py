@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from cli.collected import write_csv
+from cli.collected import csv_rows, write_csv
 from cli.told import rows_of
 from rows import table
-from surfaces.surfaces import SURFACES, Seen, compared, differences, orders, records, world_of
+from surfaces.surfaces import SURFACES, Seen, compared, differences, orders, world_of
 from surfaces.worlds import EVERY, FEW, ran
 
 MISSING = ("error", "not asked", "ungraded", "unsound")
@@ -122,7 +122,7 @@ def test_several_answers_count_alike_in_compare_and_in_a_table(seen: Seen) -> No
 
 
 def test_a_model_without_some_rows_is_on_the_board_and_heads_no_page(seen: Seen) -> None:
-    rows = [row for name in ("a", "b") for row in records(Path(f"plain-{name}.jsonl.csv").read_text())]
+    rows = [row for name in ("a", "b") for row in csv_rows(Path(f"plain-{name}.jsonl.csv").read_text())]
     short = [row for row in rows if (row["model"], row["question"]) != ("replay/plain-b.jsonl", "q3")]
     write_csv(Path("short.csv"), short, rows[0])
     ran("leaderboard", "short.csv", "--out", "short", "--no-published")
