@@ -99,12 +99,6 @@ def test_the_unbiased_best_is_the_mean_over_all_subsets(scores: list[float], dat
     assert all_at(scores, k, full=0.5) == pytest.approx(statistics.fmean(all_solved), abs=1e-12)
 
 
-@each_row((30, 9, 10), (200, 1, 100), (5, 5, 2), (5, 0, 5), (100, 37, 10))
-def test_pass_at_k_is_one_minus_the_chance_to_draw_only_failures(n: int, right: int, k: int) -> None:
-    scores = [1.0] * right + [0.4] * (n - right)
-    assert pass_at(scores, k) == pytest.approx(1 - math.comb(n - right, k) / math.comb(n, k), abs=1e-14)
-
-
 def test_a_share_of_one_that_was_rounded_is_full_marks_and_nothing_less_is() -> None:
     assert pass_at([0.9999999, 1.0, 0.999, 0.0]) == 0.5
 
