@@ -17,7 +17,6 @@ from viva.studies.agreement.tables import Reports
 from viva.studies.correlate.tables import Correlations
 from viva.studies.run_list.tables import ListedRun
 from viva.studies.scaling.tables import Scaling
-from viva.studies.score_table.tables import Grouping
 from viva.studies.score_table.tables import LeaderboardRow
 
 __all__ = ["run", "resume", "grade", "agreement", "breakdown", "compare", "correlate", "error_types", "export", "leaderboard", "published_tables", "run_list", "scaling", "score_table", "training"]
@@ -224,6 +223,7 @@ def compare(
     baseline: str | float | None = ...,
     pairs: str | float | Sequence[str | float] = ...,
     model: str | float | Sequence[str | float] = ...,
+    exam: str | float | Sequence[str | float] = ...,
     by: str | float | None = ...,
     macro_average: str | float | None = ...,
     cluster: str | float | None = ...,
@@ -336,12 +336,7 @@ def score_table(
     by: str | float | Sequence[str | float] = ...,
     levels: str | PathLike[str] | None = ...,
     published: str | float | Sequence[str | float] = ...,
-    difficulty: bool = ...,
-    gpt35: str | float | None = ...,
-    gpt4: str | float | None = ...,
-    gpt4_warm: str | float | None = ...,
-    trials: int = ...,
-) -> Findings[tuple[LeaderboardRow, ...]] | Findings[Grouping]: ...
+) -> Findings[tuple[LeaderboardRow, ...]]: ...
 def training(
     *runs: str | PathLike[str] | Run,
     checkpoints: str | PathLike[str] | None = ...,

@@ -72,7 +72,8 @@ def compare_published(sources: Sequence[str], config: CompareConfig) -> Findings
             f"{benchmark} names a published table, which is compared alone; `viva published {benchmark} TABLE "
             f"{flag('run')} {runs[0]}` has the models of a run among its rows"
         )
-    takes_items = ("by", "macro_average", "cluster", "between", "aggregate", "flips", "detect", "unpaired", "model")
+    takes_items = ("by", "macro_average", "cluster", "between", "aggregate", "flips", "detect", "unpaired", "model",
+                   "exam")  # fmt: skip
     for name in takes_items:
         if getattr(config, name) and not (benchmark == "csbench" and name in ("by", "between")):
             raise VivaError(
