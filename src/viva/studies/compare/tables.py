@@ -226,15 +226,15 @@ class Flipped(NamedTuple):
 
 def _table(
     title: str, comparison: Comparison, columns: Iterable[Column], rows: Sequence[Any],
-    legend: str = "", *, asked: bool = False,
+    legend: str = "", *, asked: bool = False, short: bool = False,
 ) -> Table:  # fmt: skip
-    """Return a table: columns that identify each row, then these. The title names a pair that is the only one, where
-    the table has parts or is of its questions.
+    """Return a table: columns that identify each row, then these. The title names the pair if there is only one and the
+    table has parts, or (`short`) many columns.
     """
     names = (Column(comparison.by, "part", NAME, key="part"),) if any(row.part for row in comparison.rows) else ()
     title = f"{title} · {comparison.title}"
-    if len(comparison.pairs) == 1 and (names or isinstance(rows[0], Flipped)):
-        title += f" · {rows[0].first} → {rows[0].second}"
+    if (names or short) and len(comparison.pairs) == 1:
+        title += f" · {' → '.join(*comparison.pairs)}"
     else:
         names = (*names, *SIDES)
     return Table(title, (*names, *columns), rows, legend, asked)
@@ -253,7 +253,7 @@ def _own_tables(comparison: Comparison, adjusted: Sequence[Column]) -> Iterator[
     if flips:
         read = any(row.flip.first_read or row.flip.second_read for row in flips)
         columns = _FLIPS if read else _FLIPS[:-2]
-        yield _table("Questions that flipped: gained, then lost", comparison, columns, flips)
+        yield _table("Questions that flipped: gained, then lost", comparison, columns, flips, short=True)
 
 
 def _asked(comparison: Comparison, config: CompareConfig, *, many: bool) -> Iterator[Table]:
