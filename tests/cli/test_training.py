@@ -172,7 +172,7 @@ def test_a_run_that_is_damaged_or_not_graded(viva: Viva) -> None:
 def test_a_chart_is_of_one_exam(viva: Viva) -> None:
     viva("run", "csbench", "--language", "en,zh", "--model", "baseline/first", "--run", "run", *QUIET).exits()
     asked = (viva.folder / "run", "--checkpoints", written("model,steps\nbaseline/first,1\n"))
-    for option, said in (("--chart", "a chart shows one exam, and here are csbench-en,"), ("--out", "is for tables")):
+    for option, said in (("--chart", "shows one exam, and here are csbench-en,"), ("--out", "is for tables")):
         with pytest.raises(VivaError, match=said):
             training(*asked, option, "x.svg")
     assert not Path("x.svg").exists()

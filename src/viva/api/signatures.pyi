@@ -244,6 +244,7 @@ def correlate(
     every: bool = ...,
     exclude: str | float | Sequence[str | float] = ...,
     families: str | float | None = ...,
+    exam: str | float | Sequence[str | float] = ...,
     by: str | float | None = ...,
 ) -> Findings[tuple[Correlations, ...]]: ...
 def error_types(
@@ -274,7 +275,6 @@ def error_types(
     judge_key_env: str | float | None = ...,
     question_format: Literal["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"] | Sequence[Literal["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"]] = ...,
     instructions: str | PathLike[str] | None = ...,
-    labels: str | PathLike[str] | None = ...,
     by: str | float = ...,
 ) -> Findings[tuple[Labelled, ...]]: ...
 def export(
@@ -317,6 +317,7 @@ def scaling(
     reach: str | float | Sequence[str | float] = ...,
     parameters: Literal["total", "active"] = ...,
     model: str | float | Sequence[str | float] = ...,
+    exam: str | float | Sequence[str | float] = ...,
     exclude: str | float | Sequence[str | float] = ...,
     where: str | float | Sequence[str | float] = ...,
     best: bool = ...,
@@ -342,4 +343,5 @@ def training(
     checkpoints: str | PathLike[str] | None = ...,
     by: str | float | None = ...,
     macro_average: str | float | None = ...,
+    exam: str | float | Sequence[str | float] = ...,
 ) -> Findings[tuple[Training, ...]]: ...
