@@ -375,18 +375,18 @@ def _fragile(comparison: Comparison) -> list[str]:
 
 def _closing(comparisons: Sequence[Comparison], config: CompareConfig, count: int) -> Iterator[str]:
     """Yield the legend, and caveats on the numbers."""
-    found = [row.found for comparison in comparisons for row in comparison.rows]
+    differences = [row.found for comparison in comparisons for row in comparison.rows]
     for comparison in comparisons:
         yield from _fragile(comparison)
-    names = dict.fromkeys(each.test for each in found if each.p is not None)
+    names = dict.fromkeys(each.test for each in differences if each.p is not None)
     yield LEGEND + (f" p: two-sided, by {', '.join(map(TESTS.__getitem__, names))}." if names else "")
     if count > 1 and config.correct in _HOLDS:
         yield _ADJUSTED.format(NAMES[config.correct], count, _HOLDS[config.correct])
-    if any(each.smallest is not None for each in found):
+    if any(each.smallest is not None for each in differences):
         yield POWER
-    if not all(each.complete for each in found):
+    if not all(each.complete for each in differences):
         yield _MARKED
-    if any(each.ranged for each in found):
+    if any(each.ranged for each in differences):
         yield f"{UNSURE} after a range: {RANGE}."
     for comparison in comparisons:
         if clusters := max((side.estimate.clusters for side in comparison.contestants), default=0):
