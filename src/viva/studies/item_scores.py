@@ -12,11 +12,11 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import UNSET, Struct
 
-from viva.analysis.breakdown import Breakdown, frame
+from viva.analysis.breakdown import frame
 from viva.analysis.columns import Columns
 from viva.analysis.estimate import Estimate
 from viva.analysis.multiplicity import Correction
-from viva.analysis.training import Lines, by_rows, by_table, by_tag, parts_of
+from viva.analysis.training import Lines, by_rows, by_table, by_tag, measured, parts_of
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord
 from viva.errors import DataError, VivaError
 from viva.fields import note
@@ -58,8 +58,7 @@ class ScoreSet(Struct, frozen=True, kw_only=True):
 
     def measured(self, lines: Lines | None = None) -> dict[str, Estimate]:
         """Return the score on each of its lines, or on the given ones."""
-        breakdown = Breakdown(self.scores, self.headline.attempts)
-        return {name: breakdown.cell(*shared) for name, shared in (self.lines if lines is None else lines).items()}
+        return measured(self.scores, self.lines if lines is None else lines, self.headline.attempts)
 
 
 def is_called(model: str, names: Collection[str]) -> bool:
