@@ -140,7 +140,7 @@ def test_what_cannot_be_broken_down_is_refused_in_a_sentence() -> None:
         (("t.csv",), "does not say which columns are tags: name one with --by TAG; it has model, case"),
         (("t.csv", "--by", "colour"), "colour"),
         (("t.csv", "--by", "domain", "--pairs"), "leave out --by"),
-        (("t.csv", "--by", "domain", "--model", "x"), "--model 'x': there is no such thing in t.csv"),
+        (("t.csv", "--by", "domain", "--model", "x"), "--model x: nobody is called so; there are: m"),
         (("t.csv", "t.csv", "--by", "domain"), "name one of them"),
         (("none.csv", "--by", "domain"), "there is no table none.csv"),
     )

@@ -78,6 +78,9 @@ def test_two_models_of_a_run_question_by_question(viva: Viva) -> None:
     assert by[-1]["found"]["difference"] == pytest.approx(found["difference"])
     assert all(len(one["gained"]) <= 1 for one in by)
     assert max(one["found"]["adjusted"] for one in by) >= max(one["found"]["p"] for one in by)
+    other = run(viva, "other", "cmmlu", "--limit", "4", models=(RANDOM, FIRST))
+    assert {one["part"] for one in compared(folder, other, "--by", "format")} == {one["part"] for one in by}
+    assert compared(folder, other, "--exam", "csbench-en", "--by", "format", "--flips", "1") == by
     said = compare(folder, "--chart", "c.svg")
     assert "question by question" in Path("c.svg").read_text(encoding="utf-8")
     assert "McNemar's exact test" in said

@@ -1,4 +1,4 @@
-"""`viva score TABLE`: the leaderboard from item scores, levels of difficulty, and unusable tables."""
+"""`viva score TABLE`: the leaderboard from item scores, and unusable tables."""
 
 import gzip
 import json
@@ -87,24 +87,6 @@ def test_the_levels_that_were_graded_alike_are_as_published(viva: Viva, publishe
         assert part["best"]["mean"] == pytest.approx(part["published"], abs=6e-5), (model, level)
     assert found["gpt-4-0613", "5"]["best"]["mean"] == pytest.approx(1 / 24)
     assert found["gpt-4-0613", "5"]["published"] == 0.0
-
-
-def test_the_papers_difficulty_rule_gives_the_papers_levels_but_for_three_questions(
-    viva: Viva, published: Path
-) -> None:
-    data = published / "infibench"
-    ended = viva(
-        *("score", data / "item_scores.csv.gz", "--benchmark", "infibench"),
-        *("--levels", data / "difficulty_levels.yaml"),
-        *("--difficulty", "--gpt35", "gpt-3.5-turbo", "--gpt4", "gpt-4-0613", "--format", "json"),
-    ).exits()
-    rows = json.loads(ended.out)["rows"]
-    found = {row["question"]: [*map(int, row["possible"].split())] for row in rows}
-    given = {row["question"]: row["given"] for row in rows}
-    against = {name: (levels, given[name]) for name, levels in found.items() if given[name] not in levels}
-    assert against == {"1-3-211": ([3, 4, 5], 2), "1-3-218": ([3, 4, 5], 1), "1-3-223": ([3, 4], 5)}
-    possible = list(found.values())
-    assert (possible.count([1]), possible.count([2]), len(possible)) == (92, 54, 234)
 
 
 # By hand
@@ -207,43 +189,6 @@ def test_uneven_tables_say_so(viva: Viva) -> None:
     assert rows["B"]["mean"]["outcomes"] == {"right": 3, "not asked": 3}, "q2 is of the set"
 
 
-# Difficulty
-
-
-def examined() -> bytes:
-    """One question of each level, in the examiners' scores."""
-    return item_scores(
-        *suite("weak", {"q1": [1] * 10, "q2": [0] * 10, "q3": [0] * 10, "q4": [0] * 10, "q5": [0] * 10}),
-        *suite("cool", {"q1": [0] * 10, "q2": [1] * 10, "q3": [0] * 10, "q4": [0] * 9 + [0.1], "q5": [0] * 10}),
-        *suite("warm", {"q3": [0] * 9 + [0.5], "q4": [0] * 10, "q5": [0.1] * 10}),
-    )
-
-
-ROLES = ("--difficulty", "--gpt35", "weak", "--gpt4", "cool")
-
-
-def test_without_the_warm_run_what_cannot_be_told_stays_open(viva: Viva) -> None:
-    warm = reduced(viva, examined(), *ROLES, "--gpt4-warm", "warm", "--trials", 10, "--format", "csv")
-    assert [row["level"] for row in csv_rows(warm.out)] == ["1", "2", "3", "4", "5"]
-    ended = reduced(viva, examined(), *ROLES, "--format", "csv")
-    found = {row["question"]: (row["level"], row["possible"]) for row in csv_rows(ended.out)}
-    assert found == {
-        **{"q1": ("1", "1"), "q2": ("2", "2")},
-        **{"q3": ("", "3 4 5"), "q4": ("", "3 4"), "q5": ("", "3 4 5")},
-    }
-    (viva.folder / "levels.yaml").write_text("level-2:\n  - q1\n  - q2\nlevel-4:\n  - q5\n  - q9\n", encoding="utf-8")
-    printed = reduced(viva, examined(), *ROLES, "--levels", "levels.yaml").out
-    assert "--gpt4-warm MODEL" in printed
-    assert "2 questions decided, 3 open." in printed
-    assert "2 of 3 questions agree with the other grouping, or may." in printed
-    assert "They disagree about q1 (1, there 2)." in printed
-    assert "2 questions are not in the other grouping: q3, q4." in printed
-    assert "1 questions are not in this table: q9." in printed
-    assert re.search(r"^│ 3, 4 or 5 +│ +2 │ +0 │ +1 │ +1 │", printed, re.MULTILINE)
-    for form in ("markdown", "latex", "json"):
-        assert "q1" in reduced(viva, examined(), *ROLES, "--levels", "levels.yaml", "--format", form).out
-
-
 # Tables that nobody can use
 
 GOOD = item_scores(*suite("A", A))
@@ -307,11 +252,6 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
     ("good.csv", "--published", "A"): ("'A'", "MODEL=ROW"),
     ("good.csv", "--published", "C=GPT-4-0613"): ("'C=GPT-4-0613'", "'A'"),
     ("good.csv", "--published", "A=GPT-4"): ("'GPT-4'", "'GPT-4-0613'"),
-    ("good.csv", "--gpt4", "A"): ("--gpt4 A", "--difficulty"),
-    ("good.csv", "--difficulty"): ("--gpt35",),
-    ("good.csv", "--difficulty", "--gpt35", "A"): ("--gpt4",),
-    ("good.csv", "--difficulty", "--gpt35", "A", "--gpt4", "B"): ("'B'", "'A'"),
-    ("good.csv", "--difficulty", "--gpt35", "A", "--gpt4", "A", "--by", "n"): ("--by n",),
     ("good.csv", "--out", "nowhere/x.csv"): ("nowhere/x.csv",),
     ("good.csv", "--nonsense"): ("--nonsense",),
     (): ("RUN|TABLE",),

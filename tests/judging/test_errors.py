@@ -1,6 +1,5 @@
 """`viva error-types`: judges behind a socket label wrong answers; kills, attacks, panels, limits."""
 
-import csv
 import json
 import re
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from hypothesis import given
 
 from benchmarks.handmade import csbench, opened, record
 from cli.collected import dangerous, refused, write_jsonl
+from cli.told import rows_of
 from judging.attacks import attacks, woven
 from judging.reading import Sheet, read, visible
 from judging.serving import Body, JudgeServer
@@ -88,7 +88,8 @@ def counts(ended: Ended) -> dict[str, int]:
 
 def errors_of(ended: Ended, *, parts: bool = False) -> list[dict[str, Any]]:
     """A row a model and kind of question, and of `parts` a value of the tag."""
-    tables = [table for table in ended.report["tables"] if (" by " in table["title"]) == parts]
+    *tables, _ = ended.report["tables"]
+    tables = [table for table in tables if (" by " in table["title"]) == parts]
     return [row for table in tables for row in table["rows"]]
 
 
@@ -197,18 +198,13 @@ def test_a_panel_decides_by_majority_and_none_of_them_is_an_answer(viva: Viva, s
 
 def test_labels_and_charts_are_written_and_hostile_answers_are_text(viva: Viva, server: Labelling) -> None:
     sat(viva, {1: "=cmd\x1b[31m \u202e<script>alert(1)</script> so: B", 2: "Answer: B"})
-    for name in ("l.csv", "l.json", "l.jsonl"):
-        ended = errors(viva, server, "all-12", more=("--labels", name, "--chart", "c.json"))
-        assert ended.code == 0, ended.err
-    labels, as_json, lines = (
-        (viva.folder / name).read_text(encoding="utf-8") for name in ("l.csv", "l.json", "l.jsonl")
-    )
-    rows = list(csv.DictReader(labels.splitlines()))
-    assert len(rows) == len(json.loads(as_json)) == WRONG
-    assert {row["labels"] for row in rows} == {"K1 K2", "R1 R2"}
-    assert rows[0]["votes"] == "openai/all-12: K1 K2"
-    assert not dangerous(labels)
-    assert json.loads(lines.splitlines()[0])["labels"] == ["K1", "K2"]
+    ended = errors(viva, server, "all-12", more=("--chart", "c.json"))
+    assert ended.code == 0, ended.err
+    rows = rows_of(ended.report, "Labels")
+    assert len(rows) == WRONG
+    assert {tuple(row["labels"]) for row in rows} == {("K1", "K2"), ("R1", "R2")}
+    assert rows[0]["votes"] == [["openai/all-12", ["K1", "K2"]]]
+    assert not dangerous(ended.out)
     assert "types of error" in (viva.folder / "c.json").read_text(encoding="utf-8")
     command = [*arguments(server, "all-12"), "--format"]
     for form, said in (("terminal", "conceptual confusion"), ("markdown", "| model |"), ("latex", "toprule")):
@@ -224,7 +220,6 @@ def test_what_has_no_such_errors_is_refused_before_anybody_is_asked(viva: Viva, 
     refused(errors(viva, server, "all-1", run="other"), "holds cmmlu-zh: error types are those of CS-Bench")
     for more, said in (
         (("--by", "colour"), "there are: domain, subfield"),
-        (("--labels", "l.txt"), ".csv, .json, .jsonl"),
         (("--instructions", "none.toml"), "no prompt file"),
         (("--question-format", "Essay"), "Fill-in-the-blank"),
         (("--max-cost", 1), "--price openai/all-1=IN/OUT"),

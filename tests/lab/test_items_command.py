@@ -62,14 +62,42 @@ def test_the_published_item_scores_at_a_glance(published: Path) -> None:
     assert b"Models beside questions" in Path("map.svg").read_bytes()
 
 
-def test_levels_from_a_table_are_those_of_viva_reduce(published: Path) -> None:
+def test_the_papers_difficulty_rule_gives_the_papers_levels_but_for_three_questions(published: Path) -> None:
     folder = published / "infibench"
     given = ("--levels", "--weaker", "gpt-3.5-turbo", "--stronger", "gpt-4-0613")
-    text = items(folder / "item_scores.csv.gz", *given, "--given", folder / "difficulty_levels.yaml")
+    asked = (folder / "item_scores.csv.gz", *given, "--given", folder / "difficulty_levels.yaml")
+    text = items(*asked)
     assert "231 of 234 questions agree" in text
     assert "--warm MODEL" in text
-    found = csv_rows(items(folder / "item_scores.csv.gz", *given, "--format", "csv"))
-    assert [sum(row["level"] == level for row in found) for level in ("1", "2")] == [92, 54]
+    found = {row["question"]: row for row in csv_rows(items(*asked, "--format", "csv"))}
+    assert [sum(row["level"] == level for row in found.values()) for level in ("1", "2")] == [92, 54]
+    against = {name: row["possible"] for name, row in found.items() if row["given"] not in row["possible"]}
+    assert against == {"1-3-211": "3 4 5", "1-3-218": "3 4 5", "1-3-223": "3 4"}
+
+
+def test_without_the_warm_run_what_cannot_be_told_stays_open() -> None:
+    """One question of each level, in the examiners' scores."""
+    scores = {
+        "weak": {"q1": [1] * 10, "q2": [0] * 10, "q3": [0] * 10, "q4": [0] * 10, "q5": [0] * 10},
+        "cool": {"q1": [0] * 10, "q2": [1] * 10, "q3": [0] * 10, "q4": [0] * 9 + [0.1], "q5": [0] * 10},
+        "warm": {"q3": [0] * 9 + [0.5], "q4": [0] * 10, "q5": [0.1] * 10},
+    }
+    lines = [f"{model},{name},{sample},{score}" for model, own in scores.items() for name, given in own.items()
+             for sample, score in enumerate(given)]  # fmt: skip
+    Path("t.csv").write_text("\n".join(["model,question,sample,score", *lines]) + "\n")
+    roles = ("t.csv", "--levels", "--weaker", "weak", "--stronger", "cool")
+    warm = csv_rows(items(*roles, "--warm", "warm", "--trials", 10, "--format", "csv"))
+    assert [row["level"] for row in warm] == ["1", "2", "3", "4", "5"]
+    found = [(row["level"], row["possible"]) for row in csv_rows(items(*roles, "--format", "csv"))]
+    assert found == [("1", "1"), ("2", "2"), ("", "3 4 5"), ("", "3 4"), ("", "3 4 5")]
+    Path("levels.yaml").write_text("level-2:\n  - q1\n  - q2\nlevel-4:\n  - q5\n  - q9\n")
+    printed = items(*roles, "--given", "levels.yaml")
+    assert "2 questions decided, 3 open." in printed
+    assert "2 of 3 questions agree with the other grouping, or may." in printed
+    assert "They disagree about q1 (1, there 2)." in printed
+    assert "2 questions are not in the other grouping: q3, q4." in printed
+    assert "1 questions are not in this table: q9." in printed
+    assert re.search(r"^│ 3, 4 or 5 +│ +2 │ +0 │ +1 │ +1 │", printed, re.MULTILINE)
 
 
 def test_anchors_predict_a_model_that_had_no_part_and_the_order_of_rows_decides_nothing() -> None:

@@ -98,7 +98,7 @@ def test_a_plan_is_near_what_compare_says_of_the_same_runs() -> None:
     found = plan(path, "--questions", 400, "--difference", 1, "--difference", 5)
     (shown,), needs = found["shown"], found["differences"]
     (row,) = comparison.rows
-    assert 100 * shown["same_questions"] == pytest.approx(100 * row.smallest, rel=0.05)
+    assert 100 * shown["same_questions"] == pytest.approx(100 * row.found.smallest, rel=0.05)
     assert [need["same"] for need in needs] == pytest.approx([row.questions["1"], row.questions["5"]], rel=0.05)
     mean = float(found["assumptions"][0]["value"].partition(" ")[0]) / 100
     assert shown["half_width"] == pytest.approx(1.96 * (mean * (1 - mean) / 400) ** 0.5, rel=0.01), "not of one alone"
@@ -244,7 +244,7 @@ def test_what_cannot_be_planned_is_said() -> None:
         (("nothere",), "nothere"),
         ((few,), "5 questions"),
         ((scores(), "--cluster", "book"), "it has: 'passage', 'all', 'level'"),
-        ((scores(), "--model", "c"), "no scores of such a model"),
+        ((scores(), "--model", "c"), "nobody is called so; there are: a, b"),
         (("--cluster", "passage"), "name one"),
         (("--max-cost", 5), "--price"),
         (("--max-time", 5), "what an answer takes"),

@@ -4,13 +4,9 @@ import json
 import math
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from rows import each_row
 from viva.render.findings import Findings
 from viva.render.table import NAME, PERCENT, Column, Table, figure, p_text, short_number, signed
-from viva.studies.training.chart import BLOCKS, sparkline
 from web.hostile import TEXTS, assert_only_text
 
 
@@ -71,13 +67,3 @@ def test_what_a_study_found_is_text_and_nothing_else_in_a_notebook_and_in_a_spre
 )  # fmt: skip
 def test_numbers_as_people_say_them(number: Any, text: str) -> None:
     assert short_number(number) == text
-
-
-@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=30))
-def test_a_spark_a_value(values: list[float | None]) -> None:
-    known = [value for value in values if value is not None] or [0.0]
-    line = sparkline(values, min(known), max(known))
-    assert len(line) == len(values)
-    assert set(line) <= {*BLOCKS, "·"}
-    assert sparkline([0.0, 0.5, 1.0, None], 0.0, 1.0) == "▁▅█·"
-    assert sparkline([0.3, 0.3], 0.3, 0.3) == "▅▅", "no range: the middle"

@@ -28,12 +28,14 @@ from viva.render.findings import Findings
 from viva.render.result import Report
 from viva.render.table import Table
 from viva.render.terminal import LINES, folded, screen_terminal, tables_terminal
+from viva.studies.compare.choices import CompareConfig
 from viva.studies.compare.tables import Comparison, Row, Side, findings
 from viva.studies.published_tables.study import PublishedConfig, study
 from viva.types import ExamSpec
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "screen"
 WIDTHS = (60, 80, 120, 200)
+CONFIG = CompareConfig(sources=("scores.csv",))
 
 
 def cell(mean: float, n: int, **outcomes: int) -> Estimate:
@@ -90,13 +92,13 @@ def comparisons() -> Findings[Sequence[Comparison]]:
                     difference=gap, low=gap - 0.05, high=gap + 0.05, p=p, adjusted=p, test="McNemar, exact",
                     wins=20, ties=30, losses=10,
                 )  # fmt: skip
-                rows.append(Row(first=first, second=second, part=part, found=found, smallest=0.2, questions={"1": 3}))
+                rows.append(Row(first=first, second=second, part=part, found=found, questions={"1": 3}))
     sides = [
         Side(name=name, source="scores.csv", settings={}, estimate=cell(0.3 + 0.025 * at, 840, error=at == 3))
         for at, name in enumerate(names)
     ]
-    one = Comparison(title="item scores", by="category", correction="holm", contestants=tuple(sides), rows=tuple(rows))
-    return findings((one,))
+    one = Comparison(title="item scores", by="category", contestants=sides, rows=rows)
+    return findings((one,), CONFIG)
 
 
 def breakdown() -> list[Table]:
@@ -156,7 +158,7 @@ def asked_for(models: int) -> Findings[Sequence[Comparison]]:
         for row in rows
         if row.found.low is not None and row.found.high is not None
     )  # fmt: skip
-    return findings((replace(one, rows=told),), margin=5, bayesian=True, anytime=True)
+    return findings((replace(one, rows=told),), replace(CONFIG, margin=5, bayesian=True, anytime=True))
 
 
 def test_what_an_option_asked_for_gives_way_last() -> None:
@@ -174,7 +176,7 @@ def test_what_an_option_asked_for_gives_way_last() -> None:
             assert models == 2 or not any(line.startswith("Comparison · item scores") for line in lines)
             assert "Matrix:" not in text, "which is not shown"
     assert "+2.50 [" in asked_for(2).to_screen(60), "of what was not asked for, the difference stays last"
-    lines = findings(asked_for(6).found, margin=5).to_screen(80).splitlines()
+    lines = findings(asked_for(6).found, replace(CONFIG, margin=5)).to_screen(80).splitlines()
     assert lines[0].startswith("Up to a margin of 5 points: 14 no worse, 1 better by more · item scores")
     away = [abs(abs(float(line.split()[2])) - 5) for line in lines[3:17] if "no worse" in line]
     assert (away, len(away) > 5) == (sorted(away), True), "those near the margin come first"
@@ -196,7 +198,7 @@ def test_what_missing_answers_would_have_to_be_comes_first_and_names_whose_they_
     lost = replace(row.found, difference=0.03, unscored=26, first_unscored=first, second_unscored=second,
                    floor=-0.1, ceiling=0.1, tipping=tipping)  # fmt: skip
     pair = replace(row, first="A", second="B", part="", found=lost)
-    assert said in findings((replace(one, rows=(pair,)),), margin=5).notes[1]
+    assert said in findings((replace(one, rows=(pair,)),), replace(CONFIG, margin=5)).notes[1]
 
 
 def test_a_column_gives_way_before_a_row() -> None:

@@ -38,7 +38,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
@@ -153,8 +152,8 @@ class Flip(Struct, frozen=True, kw_only=True):
     second: float
     first_outcome: str
     second_outcome: str
-    first_read: Sequence[str] = ()
-    second_read: Sequence[str] = ()
+    first_read: list[str] = []
+    second_read: list[str] = []
     """The readings of their answers, a text a sample (untrusted)."""
 
 

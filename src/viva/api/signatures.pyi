@@ -17,7 +17,6 @@ from viva.studies.agreement.tables import Reports
 from viva.studies.correlate.tables import Correlations
 from viva.studies.run_list.tables import ListedRun
 from viva.studies.scaling.tables import Scaling
-from viva.studies.score_table.tables import Grouping
 from viva.studies.score_table.tables import LeaderboardRow
 
 __all__ = ["run", "resume", "grade", "agreement", "breakdown", "compare", "correlate", "error_types", "export", "leaderboard", "published_tables", "run_list", "scaling", "score_table", "training"]
@@ -224,6 +223,7 @@ def compare(
     baseline: str | float | None = ...,
     pairs: str | float | Sequence[str | float] = ...,
     model: str | float | Sequence[str | float] = ...,
+    exam: str | float | Sequence[str | float] = ...,
     by: str | float | None = ...,
     macro_average: str | float | None = ...,
     cluster: str | float | None = ...,
@@ -244,6 +244,7 @@ def correlate(
     every: bool = ...,
     exclude: str | float | Sequence[str | float] = ...,
     families: str | float | None = ...,
+    exam: str | float | Sequence[str | float] = ...,
     by: str | float | None = ...,
 ) -> Findings[tuple[Correlations, ...]]: ...
 def error_types(
@@ -274,7 +275,6 @@ def error_types(
     judge_key_env: str | float | None = ...,
     question_format: Literal["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"] | Sequence[Literal["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"]] = ...,
     instructions: str | PathLike[str] | None = ...,
-    labels: str | PathLike[str] | None = ...,
     by: str | float = ...,
 ) -> Findings[tuple[Labelled, ...]]: ...
 def export(
@@ -317,6 +317,7 @@ def scaling(
     reach: str | float | Sequence[str | float] = ...,
     parameters: Literal["total", "active"] = ...,
     model: str | float | Sequence[str | float] = ...,
+    exam: str | float | Sequence[str | float] = ...,
     exclude: str | float | Sequence[str | float] = ...,
     where: str | float | Sequence[str | float] = ...,
     best: bool = ...,
@@ -336,15 +337,11 @@ def score_table(
     by: str | float | Sequence[str | float] = ...,
     levels: str | PathLike[str] | None = ...,
     published: str | float | Sequence[str | float] = ...,
-    difficulty: bool = ...,
-    gpt35: str | float | None = ...,
-    gpt4: str | float | None = ...,
-    gpt4_warm: str | float | None = ...,
-    trials: int = ...,
-) -> Findings[tuple[LeaderboardRow, ...]] | Findings[Grouping]: ...
+) -> Findings[tuple[LeaderboardRow, ...]]: ...
 def training(
     *runs: str | PathLike[str] | Run,
     checkpoints: str | PathLike[str] | None = ...,
     by: str | float | None = ...,
     macro_average: str | float | None = ...,
+    exam: str | float | Sequence[str | float] = ...,
 ) -> Findings[tuple[Training, ...]]: ...

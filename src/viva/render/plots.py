@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.analysis.estimate import UNSURE, Estimate
-from viva.errors import VivaError
+from viva.errors import VivaError, option
 from viva.files import shipped_text
 from viva.visible import one_line
 from viva.web.chartpages import Scheme, tokens
@@ -41,7 +41,9 @@ def category(scheme: Scheme = "light") -> tuple[str, ...]:
 def one_exam(titles: Sequence[str]) -> None:
     """Raise VivaError for several exams in one chart."""
     if len(titles) > 1:
-        raise VivaError(f"a chart shows one exam, and here are {', '.join(titles)}: name the runs of one")
+        raise VivaError(
+            f"a chart shows one exam, and here are {', '.join(titles)}: name one with {option('exam')}", field="chart"
+        )
 
 
 MARK = "mark"

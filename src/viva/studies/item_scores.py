@@ -5,23 +5,23 @@ Input of studies that compare models (`viva correlate`) or checkpoints (`viva tr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Struct
 
-from viva.analysis.breakdown import Breakdown, frame
+from viva.analysis.breakdown import frame
 from viva.analysis.columns import Columns
 from viva.analysis.estimate import Estimate
 from viva.analysis.multiplicity import Correction
-from viva.analysis.training import Lines, by_rows, by_table, by_tag, parts_of
+from viva.analysis.training import Lines, by_rows, by_table, by_tag, measured, parts_of
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord
-from viva.errors import DataError
+from viva.errors import DataError, VivaError
 from viva.fields import note
 from viva.runs.exams import reopen
-from viva.runs.progress import Mode
+from viva.runs.progress import Mode, notify
 from viva.runs.score_table import CLUSTER, ModelScores, read_scores_table
 from viva.runs.scorefile import Averages, averages_of, refuse_adaptive, rows_by_evaluation, runs_in
 from viva.types import NOT_ASKED, Aggregate, Outcome, ScoreRow, TableSpec
@@ -58,12 +58,12 @@ class ScoreSet(Struct, frozen=True, kw_only=True):
 
     def measured(self, lines: Lines | None = None) -> dict[str, Estimate]:
         """Return the score on each of its lines, or on the given ones."""
-        breakdown = Breakdown(self.scores, self.headline.attempts)
-        return {name: breakdown.cell(*shared) for name, shared in (self.lines if lines is None else lines).items()}
+        return measured(self.scores, self.lines if lines is None else lines, self.headline.attempts)
 
-    def is_called(self, names: Sequence[str]) -> bool:
-        """Return whether --model means it: by its whole name, or without its provider."""
-        return self.model in names or self.model.rpartition("/")[2] in names
+
+def is_called(model: str, names: Collection[str]) -> bool:
+    """Return whether --model means it: by its whole name, or without its provider."""
+    return model in names or model.rpartition("/")[2] in names
 
 
 def score_sets(
@@ -74,6 +74,8 @@ def score_sets(
     *,
     cluster: str = "",
     first_cell: bool = False,
+    models: Collection[str] = (),
+    exams: Collection[str] = (),
 ) -> Iterator[ScoreSet]:
     """Yield the score sets of all sources, lazily.
 
@@ -82,18 +84,50 @@ def score_sets(
     is neither, the headline alone. `over`: the tag whose values the headline averages first, `PLAIN` for none; None for
     the headline of the exam's paper (for a table of item scores: the plain mean). `tags`: further tags to keep of a
     table; a run keeps all. `cluster`: the tag whose values are the clusters, in place of declared ones. `first_cell`:
-    only the first combination of a run with a design, as a plain run asks. Raises VivaError for a source that is
-    invalid, damaged, not graded, or has no such table or tag.
+    only the first combination of a run with a design, as a plain run asks. `models`, `exams`: only these; all for none.
+
+    An exam that lacks a tag which another has is left out, and the user told. Raises VivaError for a source that is
+    invalid, damaged, not graded, and where no exam has the table, tag, model or name.
     """
     wanted = None if over is None else Aggregate("mean", over="" if over == UNGROUPED else over)
-    for source in sources:
-        if source.is_dir():
-            for folder in runs_in(source):
-                for scored in _of_run(folder, by, wanted, first_cell):
-                    yield _clustered(scored, cluster)
-        else:
-            for scored in _of_table(source, by, wanted or Aggregate("mean"), (*tags, cluster)):
-                yield _clustered(scored, cluster)
+    column = "" if by == EXAM else by or FORMAT
+    columns = tuple(filter(None, dict.fromkeys((column, wanted.over if wanted else "", *tags, cluster))))
+    runs = (run for source in sources for run in (runs_in(source) if source.is_dir() else [source]))
+    there: dict[str, dict[str, None]] = {"exam": {}, "model": {}}
+    lacking: dict[str, DataError] = {}
+    yielded = False
+    for each in (
+        each for run in runs for each in (_of_run(run, first_cell) if run.is_dir() else _of_table(run, columns))
+    ):
+        there["exam"][each.exam] = there["model"][one_line(each.model)] = None
+        if (exams and each.exam not in exams) or (models and not is_called(each.model, models)):
+            continue
+        headline, scores = wanted or each.headline, frame(each.rows)
+        where = f"{one_line(each.exam)} in {each.source}"
+        try:
+            lines = _lines(scores, by, headline, () if wanted else each.tables, where)
+            scores = _clustered(scores, cluster, where)
+        except DataError as problem:
+            lacking[str(problem)] = problem
+            continue
+        yield ScoreSet(
+            source=each.source, exam=each.exam, model=each.model, lines=lines, headline=headline, scores=scores,
+            run=each.run, record=each.record, opened=each.run.model(each.model) if each.run else None,
+        )  # fmt: skip
+        yielded = True
+    if yielded:
+        for text in lacking:
+            notify(f"left out, {text}")
+        return
+    for refused in lacking.values():
+        raise refused
+    if exams and there["exam"].keys().isdisjoint(exams):
+        raise VivaError(
+            f"{', '.join(exams)}: no exam is called so; there are: {', '.join(there['exam'])}", field="exam"
+        )
+    if models:
+        known = ", ".join(list(there["model"])[:20])
+        raise VivaError(f"{', '.join(models)}: nobody is called so; there are: {known}", field="model")
 
 
 def once_each(sets: Iterable[ScoreSet]) -> Iterator[ScoreSet]:
@@ -109,16 +143,14 @@ def once_each(sets: Iterable[ScoreSet]) -> Iterator[ScoreSet]:
         yield scored
 
 
-def _clustered(scored: ScoreSet, tag: str) -> ScoreSet:
+def _clustered(scores: Columns, tag: str, where: str) -> Columns:
     """Return the scores with a tag's values as clusters."""
     if not tag:
-        return scored
-    tags = scored.scores.tags
-    if tag not in tags:
-        known = ", ".join(tags) or "none"
-        raise DataError(f"{tag!r}: {scored.exam} in {scored.source} has no such tag; it has: {known}", field="cluster")
-    scores = Columns(scored.scores.numbers, {**scored.scores.texts, "cluster": tags[tag]})
-    return msgspec.structs.replace(scored, scores=scores)
+        return scores
+    if tag not in scores.tags:
+        known = ", ".join(scores.tags) or "none"
+        raise DataError(f"{tag!r}: {where} has no such tag; it has: {known}", field="cluster")
+    return Columns(scores.numbers, {**scores.texts, "cluster": scores.tags[tag]})
 
 
 def listed(names: Iterable[str]) -> str:
@@ -169,27 +201,29 @@ def _goes_beyond(table: TableSpec, tag: str | None) -> bool:
     return not table.across and len(tags) > 1 and sum(tag in row.where for row in table.rows) > 1
 
 
-def _of_run(path: Path, by: str | None, wanted: Aggregate | None, first_cell: bool) -> Iterator[ScoreSet]:
+class _Rows(NamedTuple):
+    """One model's rows on one exam, which averages them so."""
+
+    source: Path
+    exam: str
+    model: str
+    rows: Iterable[ScoreRow]
+    headline: Aggregate
+    tables: Sequence[TableSpec] = ()
+    run: RunRecord | None = None
+    record: ExamRecord | None = None
+
+
+def _of_run(path: Path, first_cell: bool) -> Iterator[_Rows]:
     record = RunFolder.open(path).record
     refuse_adaptive(path, record)
     averages = averages_of(path)
     known = len(averages) == len(record.exams)
     for exam, model, rows in rows_by_evaluation(path, record):
-        own, tables = averages[record.exams.index(exam)] if known else _averages(exam)
+        headline, tables = averages[record.exams.index(exam)] if known else _averages(exam)
         cells = len(exam.spec.vary.cells) if first_cell and exam.spec.vary is not UNSET else 1
-        headline, scores = wanted or own, frame(row for row in rows if row.sample % cells == 0)
-        lines = _lines(scores, by, headline, () if wanted else tables, f"{exam.spec.label} in {path}")
-        yield ScoreSet(
-            source=path,
-            exam=exam.spec.label,
-            model=model,
-            lines=lines,
-            headline=headline,
-            scores=scores,
-            run=record,
-            record=exam,
-            opened=record.model(model),
-        )
+        kept = (row for row in rows if row.sample % cells == 0)
+        yield _Rows(path, exam.spec.label, model, kept, headline, tables, record, exam)
 
 
 _REOPENED: dict[bytes, Averages] = {}
@@ -204,13 +238,9 @@ def _averages(record: ExamRecord) -> Averages:
     return _REOPENED[key]
 
 
-def _of_table(path: Path, by: str | None, headline: Aggregate, more: Sequence[str]) -> Iterator[ScoreSet]:
-    tag = "" if by == EXAM else by or FORMAT
-    tags = tuple(dict.fromkeys(name for name in (tag, headline.over, *more) if name))
-    for model, model_scores in read_scores_table(path, tags).items():
-        scores = frame(table_rows(path.name, model, model_scores))
-        lines = _lines(scores, by, headline, (), str(path))
-        yield ScoreSet(source=path, exam=path.name, model=model, lines=lines, headline=headline, scores=scores)
+def _of_table(path: Path, tags: tuple[str, ...]) -> Iterator[_Rows]:
+    for model, scores in read_scores_table(path, tags).items():
+        yield _Rows(path, path.name, model, table_rows(path.name, model, scores), Aggregate("mean"))
 
 
 def table_rows(exam: str, model: str, model_scores: ModelScores, group: int = 0) -> Iterator[ScoreRow]:

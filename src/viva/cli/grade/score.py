@@ -25,15 +25,14 @@ from viva.studies.score_table.study import ScoreTableConfig, study
 def score_command(run: Path, **given: Any) -> int:
     """Grade RUN again from its answers, write scores.jsonl again, and print the tables. Asks no model.
 
-    Or sum up the item scores in TABLE (CSV or JSONL, also gzipped): leaderboard rows beside the published ones, or
-    levels of difficulty. A row is an answer with `model`, `case` (or `question`), `sample`, `score` (a share of 1;
-    empty: unscored) and optionally `repeat` and tags: what `viva grade --out` writes, and a run's scores.jsonl.
+    Or sum up the item scores in TABLE (CSV or JSONL, also gzipped): leaderboard rows beside the published ones. A row
+    is an answer with `model`, `case` (or `question`), `sample`, `score` (a share of 1; empty: unscored) and optionally
+    `repeat` and tags: what `viva grade --out` writes, and a run's scores.jsonl.
 
     \b
     viva score runs/NAME --all
     viva score item_scores.csv.gz --benchmark infibench --k 1 --k 5 --k 10
     viva score item_scores.csv.gz --benchmark infibench --levels difficulty_levels.yaml --by level
-    viva score item_scores.csv.gz --difficulty --gpt35 gpt-3.5-turbo --gpt4 gpt-4-0613
     """
     if run.exists() and not run.is_dir():  # also a pipe of the shell: <(...)
         refuse_given(("tables", "published_rows"), "is about a run, and this is a table of item scores")

@@ -17,7 +17,7 @@ from viva.files import UNREADABLE, read_regular
 from viva.runs.config import LimitOptions
 from viva.runs.draws import question_scores, read_until
 from viva.runs.progress import notify
-from viva.studies.item_scores import EXAM, existing, score_sets
+from viva.studies.item_scores import EXAM, existing, is_called, score_sets
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _calibration(source: Path, exam: Exam, asked: Sequence[str]) -> Calibration:
     others: dict[str, dict[str, float]] = {}
     for scored in score_sets(existing([str(source)], ()), EXAM):
         scores = {name: score for name, score in question_scores(scored.scores, headline).items() if name in sound}
-        if scored.is_called([*names]):
+        if is_called(scored.model, names):
             notify(
                 f"{flag('calibration')}: {one_line(scored.model, 60)} is asked, so its scores in {source} are left out"
             )

@@ -183,7 +183,6 @@ def levelled(sources: ItemSources, wanted: ItemsConfig) -> Findings[Grouping]:
         trials=wanted.trials,
         found=levels(weaker or {}, stronger or {}, warm, trials=wanted.trials),
         given=read_level_file(wanted.given) if wanted.given else {},
-        warm_option=flag("warm", "MODEL"),
     )
     notes = list(sources.notes)
     for name, expected in ((wanted.stronger, STRONGER), (wanted.warm, WARM)):

@@ -188,9 +188,9 @@ def _answers(sources: Sequence[Path], config: PlanConfig) -> Iterator[Answers]:
             )
     answers: dict[str, Answers] = {}
     exams: dict[str, None] = {}
-    for scored in score_sets(sources, EXAM, cluster=config.cluster or "", first_cell=True):
-        if (config.model and not scored.is_called(config.model)) or (config.exam and scored.exam not in config.exam):
-            continue
+    for scored in score_sets(
+        sources, EXAM, cluster=config.cluster or "", first_cell=True, models=config.model, exams=config.exam
+    ):
         exams[scored.exam] = None
         if len(exams) > 1:
             continue  # refused below, with all such names
@@ -199,8 +199,6 @@ def _answers(sources: Sequence[Path], config: PlanConfig) -> Iterator[Answers]:
                 f"{one_line(scored.model, 60)} is in {scored.source} and in a run before it: name one of them"
             )
         answers[scored.model] = answers_of(scored)
-    if not answers:
-        raise VivaError(f"no scores of such a model or exam in {', '.join(map(str, sources))}")
     if len(exams) > 1:
         raise VivaError(f"a plan is for one exam, and here are {', '.join(exams)}: name one with {option('exam')}")
     yield from answers.values()

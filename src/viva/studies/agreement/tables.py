@@ -25,12 +25,8 @@ MOST_REASONS = 12
 
 
 def tables_of(report: Agreement) -> Iterator[Table]:
-    """Yield the combined mean if requested, the people among each other, the judge against them, every pair, the
-    confusion table.
-    """
+    """Yield the people among each other, the judge against them, every pair, the confusion table."""
     where = f" · {report.title}" if report.title else ""
-    if report.powered is not None:
-        yield _powered(f"Mean mark of all {report.powered.answers:,} items{where}", report.powered)
     if not _alone(report):
         yield from _measures(f"{len(report.people)} {report.word} among each other{where}", report.among)
     if report.judge is not None:
@@ -49,7 +45,7 @@ def tables_of(report: Agreement) -> Iterator[Table]:
 
 
 def notes_on(reports: Sequence[Agreement]) -> list[str]:
-    """Return notes on missing values and their reasons, and on the basis of the combined mean."""
+    """Return notes on missing values and their reasons."""
     notes: list[str] = []
     reasons: list[str] = []
     for report in reports:
@@ -64,8 +60,6 @@ def notes_on(reports: Sequence[Agreement]) -> list[str]:
             for reason, names in missing.items():
                 of = "any measure" if len(names) == len(measures) else ", ".join(names)
                 reasons.append(f"{whose}{where}: {reason} {of}.")
-        if report.powered is not None:
-            notes += [note + where for note in _notes_on_powered(report.powered)]
     if len(reasons) > MOST_REASONS:
         reasons[MOST_REASONS:] = [f"{len(reasons) - MOST_REASONS:,} more notes of this kind."]
     return [*notes, *reasons]
@@ -87,23 +81,6 @@ def _groups(report: Agreement) -> list[tuple[str, str, str, Sequence[Measure]]]:
 def _alone(report: Agreement) -> bool:
     """Return whether there are only one person and a judge."""
     return report.judge is not None and len(report.people) < 2
-
-
-def _notes_on_powered(powered: Powered) -> list[str]:
-    if powered.combined is None:
-        return [f"no combined mean: {powered.reason}."]
-    notes = [
-        f"the combined mean takes the {powered.labels:,} items that people rated as a random sample of all "
-        f"{powered.answers:,}; were they chosen otherwise (disagreement first, say), its intervals mean nothing.",
-        f"it listens to the judge with λ = {powered.power:.2f} and is worth {powered.effective:,.0f} labels alone. "
-        "Over such questions: what more questions of the kind would give. This run: what people would give these "
-        "items, so no width once all are rated.",
-    ]
-    if powered.unjudged:
-        notes.append(f"{powered.unjudged:,} items have no verdict; the judge's mean stands in for them, without bias.")
-    if powered.labels < VERIFIED:
-        notes.append(f"intervals were tested from {VERIFIED} labels on; here are {powered.labels:,}.")
-    return notes
 
 
 _PAIR = (
@@ -134,37 +111,18 @@ def _confusion(title: str, table: Confusion) -> Table:
     return Table(title, columns, [(mark, *counts) for mark, counts in zip(table.scale, table.counts, strict=True)])
 
 
-def _powered(title: str, powered: Powered) -> Table:
-    rows = (
-        ("judge alone", f"{powered.answers - powered.unjudged:,} verdicts", powered.judge, None),
-        (
-            "people alone",
-            f"{powered.labels:,} labels",
-            powered.labels_alone and powered.labels_alone.value,
-            powered.labels_alone,
-        ),
-        ("combined", "both", powered.combined and powered.combined.value, powered.combined),
-    )
-    return Table(title, _POWERED, rows)
-
-
 _NUMBER = figure(".3f")
 _MARK = Kind(lambda mark: f"{mark:g}", words=True, name=True)
 _BETWEEN = Kind(lambda interval: f"[{interval[0]:.3f}, {interval[1]:.3f}]")
-_POWERED = (
-    Column("", "0", NAME, "from"),
-    Column("of", "1"),
-    Column("mean", "2", _NUMBER),
-    Column("over such questions", "3.questions", _BETWEEN, "questions"),
-    Column("this run", "3.run", _BETWEEN, "run"),
-)
 
 
 class ScoreFromLabels(Struct, frozen=True, kw_only=True):
-    """Estimate of the experts' mean score from a random sample of their marks; `title`: model, exam and sample."""
+    """Estimate of people's mean from a random sample of their marks."""
 
     title: str
+    """Model, exam and sample; of a table of ratings the report's."""
     metric: str
+    """`MARK` for a table of ratings."""
     powered: Powered
     known: int = 0
     """Answers that need no expert (read by rule, refused, empty): they count as scored, and are no labels."""
@@ -182,33 +140,47 @@ class ScoreFromLabels(Struct, frozen=True, kw_only=True):
 
 _FROM_LABELS = Kind(lambda mean: f"{mean.value:.3f} {_BETWEEN.text(mean.questions)}")
 _SCORE = (
-    Column("", "metric", NAME, "metric"),
     Column("without experts", "powered.judge", _NUMBER),
     Column("labels alone", "powered.labels_alone", _FROM_LABELS),
     Column("both (prediction-powered)", "powered.combined", _FROM_LABELS, "both"),
+    Column("these answers", "powered.combined.run", _BETWEEN, "run"),
     Column("labels", lambda scored: scored.powered.combined and scored.labels, FIGURE, None),
     Column("worth", lambda scored: scored.powered.combined and scored.worth, figure(",.0f")),
 )
+MARK = "mean mark"
 
 
-def score_tables(scores: Sequence[ScoreFromLabels]) -> list[Table]:
-    """Return a table for each title: scores without experts, from the labels alone, and from both; a row a metric."""
-    return [
-        Table(
-            f"The score that experts would give · {title}", _SCORE, [score for score in scores if score.title == title]
-        )
-        for title in dict.fromkeys(score.title for score in scores)
-    ]
+def _mean_tables(scores: Sequence[ScoreFromLabels]) -> Iterator[Table]:
+    """Yield a table of the mean marks, a row a report, and one for each sample of a run, a row a metric."""
+    for title in dict.fromkeys("" if score.metric == MARK else score.title for score in scores):
+        own = [score for score in scores if title == ("" if score.metric == MARK else score.title)]
+        heading = f"The score that experts would give · {title}" if title else "Mean mark of all items"
+        yield Table(heading, (Column("", "metric" if title else "title", NAME, "metric"), *_SCORE), own)
 
 
 def _notes_on_scores(scores: Sequence[ScoreFromLabels]) -> Iterator[str]:
-    """Yield notes on missing scores, and on what few labels are worth."""
+    """Yield notes on missing means, on their basis, and on what few labels are worth."""
     few: dict[str, None] = {}
     for score in scores:
-        if score.powered.combined is None:
-            yield f"no {score.metric} from labels ({score.title}): {score.powered.reason}."
-        elif score.powered.labels - score.known < VERIFIED:
+        powered = score.powered
+        if powered.combined is None:
+            yield f"no {score.metric} from labels ({score.title}): {powered.reason}."
+            continue
+        if powered.labels - score.known < VERIFIED:
             few[f"intervals were tested from {VERIFIED} labels on; here are fewer ({score.title})."] = None
+        if score.metric == MARK:
+            yield (
+                f"the mean takes the {powered.labels:,} items that people rated as a random sample of all "
+                f"{powered.answers:,}; were they chosen otherwise (disagreement first, say), its intervals mean "
+                f"nothing ({score.title})."
+            )
+            if powered.unjudged:
+                yield f"{powered.unjudged:,} items have no verdict; the judge's mean stands in for them, without bias."
+    if any(score.powered.combined for score in scores):
+        yield (
+            "Both: […] is what more questions of the kind would give; of these answers, what people would give them, "
+            "so no width once all are labelled; worth: how many labels alone would be as good."
+        )
     yield from few
 
 
@@ -231,17 +203,19 @@ def findings(
     readings as their intervals' method. `more`: notes on the ratings' origin.
     """
     rows = [(report.title, *cells) for report in reports for cells in _cells(report)]
+    marks = [ScoreFromLabels(title=report.title, metric=MARK, powered=report.powered)
+             for report in reports if report.powered is not None]  # fmt: skip
     for score in scores:
         rows += [(score.title, score.metric, "experts", *cells) for cells in _powered_rows(score.powered)]
     return Findings(
         found=Reports(tuple(reports), tuple(scores)),
         shown=[
-            *score_tables(scores), *(table for report in reports for table in tables_of(report)),
+            *_mean_tables([*marks, *scores]), *(table for report in reports for table in tables_of(report)),
             Table("Reports", fields("", *Agreement.__struct_fields__), reports),
             Table("Scores", fields("", *ScoreFromLabels.__struct_fields__), scores),
         ],
         rows=Table("Measures", _RECORD, rows),
-        notes=[LEGEND.format(level=reports[0].level if reports else "interval"), *_notes_on_scores(scores),
+        notes=[LEGEND.format(level=reports[0].level if reports else "interval"), *_notes_on_scores([*marks, *scores]),
                *notes_on(reports), *more],
         drawing=partial(agreement_chart, reports),
     )  # fmt: skip

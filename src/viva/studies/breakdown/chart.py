@@ -8,8 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from viva.analysis.slices import Slice, Slices
-from viva.errors import VivaError, option
-from viva.render.plots import PER_CENT, Axis, Drawn, Kinds, category, cells, dots, figures, subtitle
+from viva.render.plots import PER_CENT, Axis, Drawn, Kinds, category, cells, dots, figures, one_exam, subtitle
 from viva.render.table import outcomes_text
 from viva.studies.breakdown.tables import Shown, cut_by, difference_text, labelled
 
@@ -29,11 +28,7 @@ def slices_chart(cuts: Sequence[Slices], shown: Shown | None = None) -> Drawn:
     part a model. Raises VivaError for several exams. `shown`: for a search over many slices, draws only those in the
     tables.
     """
-    exams = list(dict.fromkeys(each_cut.exam for each_cut in cuts))
-    if len(exams) > 1:
-        raise VivaError(
-            f"draws one exam, and here are {', '.join(exams)}: name one with {option('exam')}", field="chart"
-        )
+    one_exam(list(dict.fromkeys(each_cut.exam for each_cut in cuts)))
     if shown is not None and not shown.everything:
         cuts = _picked(cuts, shown)
     first = cuts[0]

@@ -72,9 +72,6 @@ def study(config: BreakdownConfig) -> Findings[tuple[Slices, ...]]:
     if config.pairs and config.by:
         raise VivaError(f"looks at every pair of tags: leave out {option('by')}, which names them", field="pairs")
     cuts = tuple(_slices(config))
-    if not cuts:
-        named = " ".join(f"{option(each)} {name!r}" for each in ("model", "exam") for name in getattr(config, each))
-        raise VivaError(f"{named}: there is no such thing in {', '.join(map(str, config.sources))}")
     if all(cut.overall.mean is None and not cut.overall.ranged for cut in cuts):
         named = some([f"{one_line(cut.model)} on {cut.exam}" for cut in cuts], PICKED)
         raise DataError(f"no answer of {named} has a score, so nothing can be broken down: `viva resume` asks again")
@@ -86,10 +83,9 @@ def study(config: BreakdownConfig) -> Findings[tuple[Slices, ...]]:
 
 
 def _slices(config: BreakdownConfig) -> Iterator[Slices]:
-    sets = score_sets(config.sources, EXAM, tags=config.by or _tags_of_tables(config.sources))
-    wanted = (scored for scored in sets if (not config.model or scored.is_called(config.model))
-              and (not config.exam or scored.exam in config.exam))  # fmt: skip
-    for scored in once_each(wanted):
+    tags = config.by or _tags_of_tables(config.sources)
+    sets = score_sets(config.sources, EXAM, tags=tags, models=config.model, exams=config.exam)
+    for scored in once_each(sets):
         cuts = _cuts(list(scored.scores.tags), config)
         if not cuts:
             raise DataError(f"{scored.source}: the questions of {scored.exam} have no tags to break down by")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from viva.fields import note
-from viva.studies.item_scores import PAPERS_MEAN, Correct, OnlyModels, Sources
+from viva.studies.item_scores import PAPERS_MEAN, Correct, OnlyExams, OnlyModels, Sources
+from viva.studies.ways_of_asking import FACTORS
 
-Factor = Literal[
-    "models", "languages", "shots", "cot", "form", "rationale", "extraction", "sampling", "samples", "attempts",
-    "judges", "seeds", "all",
-]  # fmt: skip
 Gate = Literal["worse", "not-shown"]
 POINTS = ("1", "2", "5")
 """Differences, in points of per cent, for which the number of questions needed is given."""
@@ -43,7 +40,7 @@ class CompareConfig(Struct, kw_only=True):
     between: Annotated[
         str | None,
         note(
-            f"Only pairs that differ in this ({', '.join(get_args(Factor))}), or of several in nothing but these: "
+            f"Only pairs that differ in this ({', '.join(FACTORS)}, all), or of several in nothing but these: "
             "shots,cot; `all`: every pair.  [default: pairs with nobody in between]",
             metavar="FACTOR,...",
         ),
@@ -51,6 +48,7 @@ class CompareConfig(Struct, kw_only=True):
     baseline: Annotated[str | None, note("Only pairs of this contestant and each other.", metavar="NAME")] = None
     pairs: Annotated[tuple[str, ...], note("Only this pair (base=expert); repeatable.", metavar="FIRST=SECOND")] = ()
     model: OnlyModels = ()
+    exam: OnlyExams = ()
     by: Annotated[
         str | None, note("A row for each column of this table of models, or value of this tag.", metavar="TABLE|TAG")
     ] = None

@@ -15,20 +15,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.analysis.breakdown import Breakdown
 from viva.analysis.columns import Columns, Text
-from viva.analysis.comparing import Flip
-from viva.analysis.estimate import Estimate
 from viva.benchmarks import find_benchmark
 from viva.errors import DataError, VivaError, option
 from viva.languages import renumbered
 from viva.render.result import settings
 from viva.runs.score_table import QUESTION, rows_of
 from viva.runs.scorefile import score_rows
-from viva.studies.compare.tables import Row
+from viva.studies.compare.tables import Row, Side
 from viva.studies.item_scores import ScoreSet
 from viva.studies.ways_of_asking import FACTORS, PARTS, apart, called, factors_between, telling
 from viva.types import Aggregate
@@ -39,25 +36,16 @@ _MINOR = ("prompt", "max_tokens", "context", "only", "limit", "questions", "shar
 _SHAPES_PROMPT = ("lang", "shots", "cot", "form", "choose", "rationale")
 
 
-class Contestant(Struct, kw_only=True, eq=False):
-    """One model's scores on one exam, with how several answers to a question count."""
+class Contestant(Side, kw_only=True, eq=False):
+    """One model's scores on one exam, with how several answers to a question count.
+
+    `settings`: the parts of its signature; for a table, the model alone.
+    """
 
     scored: ScoreSet
-    settings: dict[str, str]
-    """The parts of its signature; for a table, the model alone."""
     breakdown: Breakdown
     attempts: str = ""
     """As `Aggregate.attempts`; "" for that of the headline."""
-    name: str = ""
-
-    def counted(self, lines: Sequence[Aggregate]) -> list[Aggregate]:
-        """Return lines with this contestant's `attempts`."""
-        return [replace(line, attempts=self.attempts or line.attempts) for line in lines]
-
-    @property
-    def estimate(self) -> Estimate:
-        """The score over all questions that it was asked."""
-        return self.breakdown.cell(*self.counted([self.scored.headline]))
 
     def differs(self, other: Contestant) -> frozenset[str]:
         """Return the factors in which the two differ, as far as both say."""
@@ -74,7 +62,7 @@ class Contestant(Struct, kw_only=True, eq=False):
 
     def questions(self, lines: Sequence[Aggregate], other: Contestant) -> Columns:
         """Return its scores by question, numbered as the other's are where two languages ask the same."""
-        scores = self.breakdown.questions(*self.counted(lines))
+        scores = self.breakdown.questions(*counted(lines, self.attempts))
         question, before = scores.texts["question"], self.before(other)
         if not before:
             return scores
@@ -82,46 +70,43 @@ class Contestant(Struct, kw_only=True, eq=False):
         return Columns(scores.numbers, {**scores.texts, "question": named})
 
 
-def contestants(sets: Iterable[ScoreSet], models: Sequence[str], attempts: Sequence[str]) -> list[Contestant]:
-    """Return the contestants of the sources (of `models` if any are named), once for each of `attempts`.
+def counted(lines: Sequence[Aggregate], attempts: str) -> list[Aggregate]:
+    """Return lines in which several answers to a question count so."""
+    return [replace(line, attempts=attempts or line.attempts) for line in lines]
 
-    Raises DataError for a source that is named twice, VivaError for a model that no source has.
+
+def contestants(sets: Iterable[ScoreSet], ways: Sequence[str]) -> Iterator[Contestant]:
+    """Yield the contestants of the sources, once for each of the `ways` in which several answers count. Raises
+    DataError for a source that is named twice.
     """
-    everybody: list[Contestant] = []
     seen: set[tuple[str, str, str]] = set()
-    others: dict[str, None] = {}
     for scored in sets:
         place = (str(scored.source.resolve()), scored.exam, scored.model)
         if place in seen:
             raise DataError(f"{one_line(scored.model)} of {scored.source} is named twice: nothing differs from itself")
         seen.add(place)
-        if models and not scored.is_called(models):
-            others[one_line(scored.model)] = None
-            continue
         known: dict[str, object] = {"model": scored.model}
         if scored.run and scored.record:
             known = {"choose": "none", **settings(scored.run, scored.record, scored.model, scored.opened)}
         breakdown = Breakdown(scored.scores, scored.headline.attempts)
-        for way in attempts or ("",):
-            own = {**known, "attempts": way or scored.headline.attempts or "mean"}
-            asked = {name: str(value) for name, value in own.items()}
-            everybody.append(Contestant(scored=scored, settings=asked, breakdown=breakdown, attempts=way))
-    if not everybody:
-        raise VivaError(
-            f"{', '.join(models)}: nobody is called so; there are: {', '.join(list(others)[:20])}", field="model"
-        )
-    return everybody
+        for attempts in ways or ("",):
+            own = {**known, "attempts": attempts or scored.headline.attempts or "mean"}
+            yield Contestant(
+                source=str(scored.source), settings={name: str(value) for name, value in own.items()},
+                estimate=breakdown.cell(*counted([scored.headline], attempts)), scored=scored, breakdown=breakdown,
+                attempts=attempts, shuffled=bool(scored.record and scored.record.spec.shuffle),
+            )  # fmt: skip
 
 
-def grouped(everybody: Sequence[Contestant]) -> dict[str, list[Contestant]]:
-    """Group contestants by benchmark; tables of item scores go with the runs of one."""
+def grouped(everybody: Iterable[Contestant]) -> dict[str, list[Contestant]]:
+    """Group contestants by benchmark, and name them; tables of item scores go with the runs of one."""
     groups = defaultdict[str, list[Contestant]](list)
-    records = [contestant.scored.record for contestant in everybody]
-    names = [record.spec.name or record.spec.benchmark if record else None for record in records]
-    known = {name for name in names if name}
-    tables = known.pop() if len(known) == 1 else "item scores"
-    for name, contestant in sorted(zip(names, everybody, strict=True), key=lambda two: two[0] is None):
-        groups[name or tables].append(contestant)
+    for contestant in everybody:
+        record = contestant.scored.record
+        groups[record.spec.name or record.spec.benchmark if record else ""].append(contestant)
+    tables = groups.pop("", [])
+    if tables:
+        groups[next(iter(groups)) if len(groups) == 1 else "item scores"] += tables
     for group in groups.values():
         _name(group)
     return groups
@@ -136,7 +121,7 @@ def _name(group: Sequence[Contestant]) -> None:
     short = len({source.name for source in sources}) == len(sources)
     alike = len({*names}) < len(group)
     for contestant, name in zip(group, names, strict=True):
-        where = one_line(contestant.scored.source.name if short else str(contestant.scored.source)) if alike else ""
+        where = one_line(contestant.scored.source.name if short else contestant.source) if alike else ""
         contestant.name = " · ".join(filter(None, (name, where))) or one_line(contestant.scored.model)
 
 
@@ -164,16 +149,16 @@ def chosen_pairs(
     factors = {name.strip() for name in between.split(",")} if between is not None else set(FACTORS)
     if unknown := factors.difference(FACTORS):
         raise VivaError(f"{min(unknown)!r}: must be {', '.join(FACTORS)} or all", field="between")
-    differing = {two: two[0].differs(two[1]) for left, other in everything for two in ((left, other), (other, left))}
+    differing = {two: two[0].differs(two[1]) for pair in everything for two in (pair, pair[::-1])}
     if between is not None and len(factors) > 1:
         chosen = [two for two in everything if set() < differing[two] <= factors]
     else:
         chosen = [
-            (left, other)
-            for left, other in everything
-            if (between is None or differing[left, other] & factors)
-            and not any(differing[left, third] < differing[left, other] > differing[third, other]
-                        for third in group if third not in (left, other))
+            (first, other)
+            for first, other in everything
+            if (between is None or differing[first, other] & factors)
+            and not any(differing[first, third] < differing[first, other] > differing[third, other]
+                        for third in group if third not in (first, other))
         ]  # fmt: skip
     there = frozenset[str]().union(*differing.values())
     if between is not None and not chosen and factors.isdisjoint(there):
@@ -202,23 +187,19 @@ def _nearest(pairs: Sequence[Two]) -> list[Two]:
 
 
 def _matching(group: Sequence[Contestant], name: str) -> list[Contestant]:
-    """Return contestants by name, else by model, else by part of the name."""
+    """Return contestants by name, else by model, run or its folder's name, else by part of the name."""
     wanted = name.strip().casefold().rstrip("/")
-    for test in (
-        lambda contestant: contestant.name.casefold() == wanted,
-        lambda contestant: (
-            wanted
-            in (contestant.settings["model"].casefold(), contestant.settings["model"].casefold().rpartition("/")[2])
-        ),
-        lambda contestant: (
-            wanted in contestant.name.casefold()
-            or wanted
-            in (contestant.scored.source.name.casefold(), str(contestant.scored.source).casefold().rstrip("/"))
-        ),
-    ):
-        if wanted and (matching := list(filter(test, group))):
-            return matching
-    return []
+    named = [
+        (each, each.name.casefold(), [text.casefold().rstrip("/") for text in (
+            each.scored.model, each.scored.model.rpartition("/")[2], each.scored.source.name, each.source
+        )])
+        for each in group
+    ]  # fmt: skip
+    return (
+        [each for each, own, _ in named if own == wanted]
+        or [each for each, _, others in named if wanted in others]
+        or [each for each, own, _ in named if wanted and wanted in own]
+    )
 
 
 def _meant(group: Sequence[Contestant], name: str, field: str) -> list[Contestant]:
@@ -251,25 +232,18 @@ def warnings(first: Contestant, second: Contestant) -> Iterator[str]:
         yield f"the best of another number of answers ({mine['samples']} and {other.get('samples')})"
 
 
-def with_readings(rows: Sequence[tuple[Row, Two]]) -> list[Row]:
-    """Return the rows of the pairs, with the readings of both answers added to their flips."""
-    read = defaultdict[Path, dict[tuple[str, str, str], list[str]]](dict)
-
-    def asked(flip: Flip, first: Contestant, other: Contestant) -> list[str]:
-        name = renumbered(flip.question, -first.before(other))
-        return read[first.scored.source].setdefault((first.scored.exam, first.scored.model, name), [])
-
-    def told(flips: Sequence[Flip], first: Contestant, other: Contestant) -> tuple[Flip, ...]:
-        return tuple(
-            replace(flip, first_read=asked(flip, first, other), second_read=asked(flip, other, first)) for flip in flips
-        )
-
-    read_rows = [replace(row, gained=told(row.gained, *two), lost=told(row.lost, *two)) for row, two in rows]
-    for source, texts in read.items():  # the lists are filled after they were given out
+def read_flips(rows: Iterable[tuple[Row, Two]]) -> None:
+    """Add the readings of both answers to the flips of these rows."""
+    asked = defaultdict[Path, defaultdict[tuple[str, str, str], list[list[str]]]](lambda: defaultdict(list))
+    for row, (first, second) in rows:
+        for flip in (*row.gained, *row.lost):
+            for side, other, read in ((first, second, flip.first_read), (second, first, flip.second_read)):
+                scored, name = side.scored, renumbered(flip.question, -side.before(other))
+                asked[scored.source][scored.exam, scored.model, name].append(read)
+    for source, flips in asked.items():
         for key, text in _answers(source):
-            if key in texts:
-                texts[key].append(text)
-    return read_rows
+            for read in flips.get(key, ()):
+                read.append(text)
 
 
 def _answers(source: Path) -> Iterator[tuple[tuple[str, str, str], str]]:

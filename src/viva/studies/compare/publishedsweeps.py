@@ -1,4 +1,4 @@
-"""Comparisons of published sweeps and expert models: differences of printed means, without tests.
+"""Comparisons of published figures: differences of printed means, without tests.
 
 `viva compare infibench`: GPT-4 under other sampling (the rows behind Table 10 of the InfiBench paper). `viva compare
 csbench`: models trained for mathematics and code against the models of their families; with `--between languages` the
@@ -16,9 +16,8 @@ from msgspec import Struct
 
 from viva.errors import VivaError, flag, option
 from viva.files import shipped_table
-from viva.published import SAMPLING, Entry, table
+from viva.published import SAMPLING, Entry, called, find, plain, table
 from viva.published import Table as PublishedTable
-from viva.published.printed import plain
 from viva.render.findings import Findings
 from viva.render.plots import Drawn, Kinds, dots
 from viva.render.table import Column, Kind, Table, fields, item, places, signed
@@ -42,12 +41,19 @@ class Published(Struct, frozen=True):
     """Column → the first's, the second's, the difference."""
 
 
+class Side(NamedTuple):
+    """A row with its name in the comparison, and what it differs by."""
+
+    entry: Entry
+    name: str
+    what: str = ""
+
+
 class Sheet(NamedTuple):
     """The comparisons from a published table."""
 
     table: PublishedTable
-    pairs: Sequence[tuple[Entry, Entry, str, str, str]]
-    """Two rows, their names, and the second's difference (see `Published.what`)."""
+    pairs: Sequence[tuple[Side, Side]]
     parts: Mapping[str, Mapping[str, str]]
     """Part ("" for the whole) → columns of the table → their labels."""
     notes: Sequence[str]
@@ -60,6 +66,7 @@ _STANDARD = "(0.2,0.9)"
 _NO_ITEMS = "Printed figures: without item scores there is no pairing, and no interval or test of these differences."
 _DRAWN = 3
 """Columns of a published table that are drawn."""
+_OF_ITEMS = ("macro_average", "cluster", "aggregate", "flips", "detect", "unpaired", "model", "exam")
 
 
 def compare_published(sources: Sequence[str], config: CompareConfig) -> Findings[tuple[Published, ...]]:
@@ -72,44 +79,41 @@ def compare_published(sources: Sequence[str], config: CompareConfig) -> Findings
             f"{benchmark} names a published table, which is compared alone; `viva published {benchmark} TABLE "
             f"{flag('run')} {runs[0]}` has the models of a run among its rows"
         )
-    takes_items = ("by", "macro_average", "cluster", "between", "aggregate", "flips", "detect", "unpaired", "model")
-    for name in takes_items:
-        if getattr(config, name) and not (benchmark == "csbench" and name in ("by", "between")):
+    for name in (*_OF_ITEMS, *(() if benchmark == "csbench" else ("by", "between"))):
+        if getattr(config, name):
             raise VivaError(
                 f"{option(name)} takes item scores, and {benchmark} names a published table of means: leave it out"
             )
-    sheet = PUBLISHED[benchmark](config)
-    source = sheet.table.source
+    whole, pairs, parts, notes = PUBLISHED[benchmark](config)
     published = tuple(
-        Published(first_side, other, what, part, {
-            name: (before := first.figures[column], after := second.figures[column], round(after - before, 4))
-            for column, name in columns.items() if column in first.figures and column in second.figures
+        Published(first.name, second.name, second.what, part, {
+            name: (before := first.entry.figures[column], after := second.entry.figures[column],
+                   round(after - before, 4))
+            for column, name in columns.items()
+            if column in first.entry.figures and column in second.entry.figures
         })
-        for first, second, first_side, other, what in sheet.pairs for part, columns in sheet.parts.items()
+        for first, second in pairs for part, columns in parts.items()
     )  # fmt: skip
-    named = {column.name: column.label for column in sheet.table.columns}
+    named = {column.name: column.label for column in whole.columns}
     labels = {
         name: named.get(name, name) for name in dict.fromkeys(name for pair in published for name in pair.figures)
     }
     columns = (
-        *SIDES, Column("of", "what"), *((Column("part", "part"),) if any(pair.part for pair in published) else ()),
+        *SIDES, Column("of", "what"), *((Column("part", "part"),) if len(parts) > 1 else ()),
         *(Column(label, item("figures", name), _FIGURE) for name, label in labels.items()),
     )  # fmt: skip
-    title = f"Published · {benchmark} · the second, and its difference from the first in points"
     rows = [
         (pair.first, pair.second, pair.what, pair.part, name, *figures)
         for pair in published
         for name, figures in pair.figures.items()
     ]
     names = ("first_name", "second_name", "of", "part", "column", "first", "second", "difference")
+    title, source = f"Published · {benchmark} · the second, and its difference from the first in points", whole.source
     return Findings(
         found=published,
-        shown=[
-            Table(title, columns, published),
-            Table("Source", fields("", *source.__struct_fields__), [source]),
-        ],
+        shown=[Table(title, columns, published), Table("Source", fields("", *source.__struct_fields__), [source])],
         rows=Table("Differences", places(*names), rows),
-        notes=(_NO_ITEMS, f"Source: {source.paper}, {source.table}.", *sheet.notes),
+        notes=(_NO_ITEMS, f"Source: {source.paper}, {source.table}.", *notes),
         drawing=partial(_means_chart, published, labels, f"Published differences · {benchmark}", source.table),
     )
 
@@ -136,22 +140,25 @@ def _means_chart(pairs: Sequence[Published], labels: Mapping[str, str], title: s
 
 def _sweep(config: CompareConfig) -> Sheet:
     """Return GPT-4 under every sampling against the paper's own, or against the setting that --baseline names."""
-    leaderboard = table("infibench", "leaderboard")
-    rows = {plain(entry.words[SAMPLING]): entry for entry in leaderboard.entries if entry.kind == "ablation"}
+    whole = table("infibench", "leaderboard")
+    sides = {
+        plain(entry.words[SAMPLING]): Side(entry, _setting(entry), _spread(entry))
+        for entry in whole.entries
+        if entry.kind == "ablation"
+    }
     baseline = config.baseline or _STANDARD
-    if (first := rows.get(plain(baseline))) is None:
-        there = ", ".join(entry.words[SAMPLING] for entry in rows.values())
+    if (first := sides.get(plain(baseline))) is None:
+        there = ", ".join(side.entry.words[SAMPLING] for side in sides.values())
         raise VivaError(
             f"{baseline!r}: the sweep has no such setting (temperature, top-p); it has: {there}", field="baseline"
         )
     columns = ("score", "mean_score", *(f"level_{level}" for level in range(1, 6)))
-    pairs = [(first, other, _called(first), _called(other), _spread(other))
-             for other in rows.values() if other is not first]  # fmt: skip
-    notes = [note for note in leaderboard.notes if re.search("ablation|groups of ten", note)]
-    return Sheet(leaderboard, pairs, {"": {name: name for name in columns}}, notes)
+    notes = [note for note in whole.notes if re.search("ablation|groups of ten", note)]
+    pairs = [(first, other) for other in sides.values() if other is not first]
+    return Sheet(whole, pairs, {"": {name: name for name in columns}}, notes)
 
 
-def _called(entry: Entry) -> str:
+def _setting(entry: Entry) -> str:
     """Return `(0.2,0.9)` as `T 0.2, top-p 0.9`; other words as they are."""
     return re.sub(r"\((.*?),(.*)\)", r"T \1, top-p \2", entry.words[SAMPLING])
 
@@ -163,53 +170,52 @@ def _spread(entry: Entry) -> str:
     return f"best@{min(10, answers)} of {answers}{sd}"
 
 
-def _by_part(by: str | None) -> dict[str, dict[str, str]]:
-    """Return the columns of CS-Bench's overall figures; with --by of each domain or format, the whole last."""
-    if by is None:
-        return {"": {name: name for name in (f"overall_{kind}" for kind in _KINDS)}}
-    return {part: {f"{start}_{kind}": kind for kind in _KINDS} for start, part in _PARTS[by].items()}
-
-
 def _csbench(config: CompareConfig) -> Sheet:
     """Return every expert against the chat model of its family and size, or the pairs that --pairs names; with
-    --between, English against Chinese, of every model that is in both tables by the same name.
+    --between, English against Chinese, of every model that is in both tables by the same name. By domain or format a
+    row for each, the whole last.
     """
     by, languages = config.by, option("between", "languages")
     if config.between not in (None, "languages"):
         raise VivaError(f"{config.between}: of published tables there is {languages} alone", field="between")
-    if by is not None and by not in (_PARTS if config.between else ("domain",)):
-        known = f"languages are compared by {' or '.join(_PARTS)}" if config.between else (
-            "experts are compared by domain alone"
-        )  # fmt: skip
-        raise VivaError(f"{by!r}: the published {known}", field="by")
+    if by not in (None, *_PARTS) or (by == "format" and not config.between):
+        known = " or ".join(_PARTS) if config.between else "domain alone"
+        what = "languages" if config.between else "experts"
+        raise VivaError(f"{by!r}: the published {what} are compared by {known}", field="by")
+    parts = {"": {name: name for name in (f"overall_{kind}" for kind in _KINDS)}}
+    if by is not None:
+        parts = {part: {f"{start}_{kind}": kind for kind in _KINDS} for start, part in _PARTS[by].items()}
     if not config.between:
         experts = table("csbench", "en_experts")
-        rows = {plain(entry.model): entry for entry in experts.entries}
-        named = [text.partition("=")[::2] for text in config.pairs]
-        for name in (name for pair in named for name in pair if plain(name) not in rows):
-            known = ", ".join(entry.model for entry in experts.entries)
-            raise VivaError(f"{option('pairs')}: {name!r} is no row of {experts.title}; there are: {known}")
-        named = named or [
-            (base, entry.model) for entry in experts.entries if plain(base := entry.words.get("base", "")) in rows
+        rows = experts.entries
+        both = [(find(rows, entry.words.get("base", "")), entry) for entry in rows]
+        if config.pairs:
+            both = [(called(rows, first), called(rows, second))
+                    for first, _, second in (text.partition("=") for text in config.pairs)]  # fmt: skip
+        pairs = [
+            (Side(first, first.name), Side(second, second.name, second.words.get("expert_in", "")))
+            for first, second in both
+            if first
         ]
-        both = [(rows[plain(first)], rows[plain(second)]) for first, second in named]
-        pairs = [(first, second, first.name, second.name, second.words.get("expert_in", "")) for first, second in both]
-        return Sheet(experts, pairs, _by_part(by), experts.notes)
+        return Sheet(experts, pairs, parts, experts.notes)
     if config.pairs or config.baseline:
         raise VivaError(
             f"{languages} pairs each model with itself: leave {option('pairs')} and {option('baseline')} out"
         )
-    english, chinese = (table("csbench", f"{name}_{by if by == 'format' else 'domain'}s") for name in ("en", "zh"))
+    english, chinese = (table("csbench", f"{name}_{by or 'domain'}s") for name in ("en", "zh"))
     there = {plain(entry.model): entry for entry in chinese.models}
-    both = [(entry, there.pop(plain(entry.model))) for entry in english.models if plain(entry.model) in there]
+    pairs = [
+        (Side(entry, f"{entry.name} en"), Side(other, f"{other.name} zh", "Chinese"))
+        for entry in english.models
+        if (other := there.pop(plain(entry.model), None))
+    ]
     about = (
-        f"Chinese: {chinese.source.table}. Both languages have the same questions; {len(both)} of "
+        f"Chinese: {chinese.source.table}. Both languages have the same questions; {len(pairs)} of "
         f"{len(english.models)} English and {len(chinese.models)} Chinese rows have one name. In Chinese alone: "
         f"{', '.join(entry.name for entry in there.values())}.",
         *english.notes, *chinese.notes,
     )  # fmt: skip
-    pairs = [(first, second, f"{first.name} en", f"{second.name} zh", "Chinese") for first, second in both]
-    return Sheet(english, pairs, _by_part(by), about)
+    return Sheet(english, pairs, parts, about)
 
 
 PUBLISHED: Mapping[str, Callable[[CompareConfig], Sheet]] = {"infibench": _sweep, "csbench": _csbench}

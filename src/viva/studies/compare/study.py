@@ -27,11 +27,11 @@ from viva.studies.compare.contestants import (
     chosen_pairs,
     contestants,
     grouped,
+    read_flips,
     warnings,
-    with_readings,
 )
 from viva.studies.compare.publishedsweeps import PUBLISHED, compare_published
-from viva.studies.compare.tables import Comparison, Row, Side, findings
+from viva.studies.compare.tables import Comparison, Row, findings
 from viva.studies.item_scores import EXAM, existing, score_sets
 from viva.visible import plural
 
@@ -55,21 +55,22 @@ def study(config: CompareConfig) -> Findings[Any]:
             f"{option('anytime')} have pairs",
             field="unpaired",
         )
-    ways = [] if config.aggregate is None else [way.strip() for way in config.aggregate.split(",")]
+    ways = [way.strip() for way in config.aggregate.split(",")] if config.aggregate is not None else []
     if wrong := [way for way in ways if not _AGGREGATE.fullmatch(way)]:
         raise VivaError(
             f"{wrong[0]!r}: write mean, best, best@K, pass@K or pass^K, as in best@1,best@10", field="aggregate"
         )
     sets = score_sets(
-        existing(config.sources, PUBLISHED), config.by or EXAM, config.macro_average, cluster=config.cluster or ""
-    )
-    groups = grouped(contestants(sets, config.model, list(dict.fromkeys(ways))))
+        existing(config.sources, PUBLISHED), config.by or EXAM, config.macro_average, cluster=config.cluster or "",
+        models=config.model, exams=config.exam,
+    )  # fmt: skip
+    groups = grouped(contestants(sets, list(dict.fromkeys(ways))))
     comparisons = _compared(groups, config)
     titles = {comparison.title for comparison in comparisons}
     verdict, failed = _gate(comparisons, [title for title in groups if title not in titles], config)
     return findings(
-        comparisons, config.margin, bayesian=config.bayesian, anytime=config.anytime, verdict=verdict,
-        exit_code=EXIT_GATE if failed else EXIT_OK, drawing=partial(comparing_chart, comparisons),
+        comparisons, config, verdict=verdict, exit_code=EXIT_GATE if failed else EXIT_OK,
+        drawing=partial(comparing_chart, comparisons),
     )  # fmt: skip
 
 
@@ -77,21 +78,19 @@ def _gate(comparisons: Sequence[Comparison], alone: Sequence[str], config: Compa
     """Return the gate's verdict as a sentence, and whether it fails: on any pair, or on an exam with one contestant."""
     if not config.fail_if:
         return "", False
-    if config.fail_if == "worse":
-        bad, wanted, held = {"worse by more"}, "worse by more than", "none is shown to be worse by more than"
-        alone = ()
-    else:
-        bad, wanted = {"worse by more", "no better", "open"}, "not shown to be no worse by"
-        held = "all are shown to be no worse by"
+    bad, wanted, held = {"worse by more"}, "worse by more than", "none is shown to be worse by more than"
+    if config.fail_if == "not-shown":
+        bad |= {"no better", "open"}
+        wanted, held = "not shown to be no worse by", "all are shown to be no worse by"
     rows = [(comparison, row) for comparison in comparisons for row in comparison.rows]
     failed = [
         f"{' '.join(filter(None, (comparison.title, row.part)))}: {row.second} against {row.first} ({_at_worst(row)})"
         for comparison, row in rows if row.decision in bad
     ]  # fmt: skip
     more = [f"{len(failed) - _NAMED:,} more"] if len(failed) > _NAMED else []
-    failures = [*failed[:_NAMED], *more, *(f"{title}: one contestant alone" for title in alone)]
+    single = [f"{title}: one contestant alone" for title in alone if config.fail_if == "not-shown"]
     count, margin = plural(len(rows), "decision"), plural(config.margin or 0, "point")
-    if failures:
+    if failures := [*failed[:_NAMED], *more, *single]:
         return f"gate failed, {wanted} {margin}: {'; '.join(failures)}; of {count}", True
     return f"gate passed: of {count} {held} {margin}", False
 
@@ -116,29 +115,27 @@ def _compared(groups: dict[str, list[Contestant]], config: CompareConfig) -> lis
                 chosen[title] = pairs
         except VivaError as unknown:
             problem = unknown
-    pairs = [two for every in chosen.values() for two in every]
-    if not pairs:
+    count = sum(map(len, chosen.values()))
+    if not count:
         raise problem
-    if len(pairs) > MOST:
+    if count > MOST:
         raise VivaError(
-            f"{sum(map(len, groups.values())):,} contestants make {len(pairs):,} pairs: name one to compare with "
+            f"{sum(map(len, groups.values())):,} contestants make {count:,} pairs: name one to compare with "
             f"({option('baseline', 'NAME')}), or whom to compare ({option('model', 'NAME')}, "
             f"{option('pairs', 'FIRST=SECOND')})"
         )
     if config.flips is None:
-        config = replace(config, flips=FLIPS if len(pairs) == 1 and not config.by else 0)
-    tests = sum(len(_lines(two)) for two in pairs) if config.correct != "none" else 1
+        config = replace(config, flips=FLIPS if count == 1 and not config.by else 0)
+    tests = 1
+    if config.correct != "none":
+        tests = sum(len(_lines(two)) for pairs in chosen.values() for two in pairs)
     comparisons = [_comparison(title, groups[title], pairs, tests, config) for title, pairs in chosen.items()]
-    if not any(comparison.rows for comparison in comparisons):
+    rows = [row for comparison in comparisons for row in comparison.rows]
+    if not rows:
         raise DataError(f"no two of these were asked a question in common. {' '.join(comparisons[0].notes[:3])}")
-    every = iter(adjusted([row.found.p for comparison in comparisons for row in comparison.rows], config.correct))
-    return [
-        replace(
-            comparison,
-            rows=tuple(replace(row, found=replace(row.found, adjusted=next(every))) for row in comparison.rows),
-        )
-        for comparison in comparisons
-    ]
+    for row, p in zip(rows, adjusted([row.found.p for row in rows], config.correct), strict=True):
+        row.found = replace(row.found, adjusted=p)
+    return comparisons
 
 
 def _comparison(
@@ -157,26 +154,12 @@ def _comparison(
             )
         rows += [(row, two) for row in here]
         notes |= dict.fromkeys(_notes(*two, here, config) if here else [f"Left out: {disjoint}."])
-    compared = {contestant for _, two in rows for contestant in two}
+    read_flips(rows)
+    there = {contestant for _, two in rows for contestant in two}
     return Comparison(
-        title=title,
-        by=config.by or "",
-        correction=config.correct,
-        contestants=tuple(
-            Side(
-                name=contestant.name,
-                source=str(contestant.scored.source),
-                settings=contestant.settings,
-                estimate=contestant.estimate,
-            )
-            for contestant in group
-            if contestant in compared
-        ),
-        rows=tuple(with_readings(rows)),
-        notes=tuple(notes),
-        tests=tests,
-        ordered=config.anytime and not all(map(shuffled, group)),
-    )
+        title=title, by=config.by or "", contestants=[contestant for contestant in group if contestant in there],
+        rows=[row for row, _ in rows], notes=list(notes), tests=tests,
+    )  # fmt: skip
 
 
 def _lines(two: Two) -> list[str]:
@@ -192,32 +175,23 @@ def _row(two: Two, part: str, tests: int, config: CompareConfig) -> Row:
     sides = first.questions(lines, second), second.questions(lines, first)
     pairs = None if config.unpaired else paired(*sides, over)
     difference = compared(pairs) if pairs else compared_apart(*sides, over)
-    alike = counting_alike(pairs) if pairs and config.anytime else None
-    margin = config.margin and config.margin / 100
-    worst = None
-    if margin is not None and difference.low is not None:
-        worst = (pairs.spreads() if pairs else apart(*sides, over)).interval(1 - (1 - LEVEL) / tests)
-    points = [f"{point:g}" for point in config.detect] or list(POINTS)
-    limit = config.flips or 0
-    return Row(
-        first=first.name,
-        second=second.name,
-        part=part if config.by else "",
-        found=difference,
-        smallest=difference.smallest,
+    points = [f"{point:g}" for point in config.detect] or POINTS
+    row = Row(
+        first=first.name, second=second.name, part=part if config.by else "", found=difference,
         questions={point: difference.questions_for(float(point) / 100) for point in points},
-        gained=tuple(flips(pairs, limit, "gained")) if pairs else (),
-        lost=tuple(flips(pairs, limit, "lost")) if pairs else (),
-        posterior=posterior(pairs, margin, config.seed) if pairs and config.bayesian else None,
-        anytime=None if alike is None else anytime(alike, tests),
-        at_worst=worst,
-        decision=None if margin is None else decided(worst, margin),
-    )
-
-
-def shuffled(contestant: Contestant) -> bool:
-    """Return whether the contestant is known to have been asked in a random order."""
-    return bool(contestant.scored.record and contestant.scored.record.spec.shuffle)
+    )  # fmt: skip
+    margin = config.margin and config.margin / 100
+    if margin is not None:
+        if difference.low is not None:
+            spreads = pairs.spreads() if pairs else apart(*sides, over)
+            row.at_worst = spreads.interval(1 - (1 - LEVEL) / tests)
+        row.decision = decided(row.at_worst, margin)
+    if pairs:
+        row.gained, row.lost = (flips(pairs, config.flips or 0, direction) for direction in ("gained", "lost"))
+        row.posterior = posterior(pairs, margin, config.seed) if config.bayesian else None
+        if config.anytime and (alike := counting_alike(pairs)) is not None:
+            row.anytime = anytime(alike, tests)
+    return row
 
 
 def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: CompareConfig) -> Iterator[str]:
@@ -232,7 +206,7 @@ def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: C
     if config.unpaired:
         yield f"{both}: means of two sets as if drawn apart; the same questions to both would show smaller differences."
         return
-    ordered = [contestant.name for contestant in (first, second) if not shuffled(contestant)]
+    ordered = [contestant.name for contestant in (first, second) if not contestant.shuffled]
     if config.anytime and ordered:
         yield (
             f"{both}: not asked in a random order, or not known to be: {', '.join(ordered)}. The test at all times "

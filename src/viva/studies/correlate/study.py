@@ -22,7 +22,7 @@ from viva.render.findings import Findings
 from viva.render.result import left_out
 from viva.studies.correlate.chart import chart
 from viva.studies.correlate.tables import Correlations, findings
-from viva.studies.item_scores import EXAM, Sources, existing, listed, once_each, score_sets
+from viva.studies.item_scores import EXAM, OnlyExams, Sources, existing, listed, once_each, score_sets
 from viva.studies.model_table import (
     Families,
     ModelTable,
@@ -59,6 +59,7 @@ class CorrelateConfig(Struct, kw_only=True):
     every: Annotated[bool, note("Every column against every other.")] = False
     exclude: Annotated[tuple[str, ...], note("Leave this row out; repeatable.", metavar="ROW")] = ()
     families: Families = None
+    exam: OnlyExams = ()
     by: Annotated[
         str | None,
         note(
@@ -102,7 +103,7 @@ def _tables(config: CorrelateConfig) -> list[ModelTable]:
     if named and config.by not in (None, EXAM):
         raise VivaError(f"{config.by!r} is for runs and item scores; {named[0]} is a published table", field="by")
     if named and len(config.sources) > 1:
-        return [_matched([_headlines(source) for source in dict.fromkeys(config.sources)])]
+        return [_matched([_headlines(source, config.exam) for source in dict.fromkeys(config.sources)])]
     if named:
         tables = [
             (declared, published_models(named[0], declared.table, every_row=declared.every_row))
@@ -114,15 +115,15 @@ def _tables(config: CorrelateConfig) -> list[ModelTable]:
         ]
     paths = existing(config.sources, PUBLISHED)
     wide = only_model_table(paths)
-    return [read_models(wide) if wide else _of_items(paths, config.by)]
+    return [read_models(wide) if wide else _of_items(paths, config.by, config.exam)]
 
 
-def _of_items(paths: Sequence[Path], by: str | None, *, alone: bool = True) -> ModelTable:
+def _of_items(paths: Sequence[Path], by: str | None, exams: Sequence[str], *, alone: bool = True) -> ModelTable:
     """Return models by the columns of --by, from item scores: shares of 1; per cent where they are not `alone`. With
     several exams or other sources, column names include the exam.
     """
     columns = defaultdict[tuple[str, str], dict[str, Estimate]](dict)
-    for scored in once_each(score_sets(paths, by)):
+    for scored in once_each(score_sets(paths, by, exams=exams)):
         # The headline, and averages of all questions over another tag, contain the other columns, so their correlation
         # would mean nothing.
         lines = {
@@ -141,14 +142,14 @@ def _of_items(paths: Sequence[Path], by: str | None, *, alone: bool = True) -> M
     )
 
 
-def _headlines(source: str) -> ModelTable:
+def _headlines(source: str, exams: Sequence[str]) -> ModelTable:
     """Return a benchmark's headline, those of runs, or a table of a row a model."""
     if source in PUBLISHED:
         name, column = SCORES[source]
         table = published_models(source, name)
         return replace(table, title=source, columns={f"{source} {column}, published": table.columns[column]})
     (path,) = existing([source], PUBLISHED)
-    table = read_models(path, fewest=2) if is_wide(path) else _of_items([path], EXAM, alone=False)
+    table = read_models(path, fewest=2) if is_wide(path) else _of_items([path], EXAM, exams, alone=False)
     return replace(table, title=source)
 
 

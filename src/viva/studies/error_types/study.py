@@ -8,11 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
 from msgspec.structs import asdict, replace
 
-from viva.analysis.errortypes import Errors, Typed, agreed, counted
+from viva.analysis.errortypes import Errors, Typed, counted
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.csbench.errorlabels import GROUPS, PAPERS, ErrorTypes, type_names
 from viva.commands import command
@@ -21,24 +20,20 @@ from viva.engine.folder import RunFolder
 from viva.engine.journal import Journal
 from viva.engine.labelling import STAGE, Labelled, Labelling, keys_wanted, labelled, labels_wanted
 from viva.engine.stages import Evaluation, Judge, JudgePanel
-from viva.errors import StorageError, VivaError, flag, option
+from viva.errors import VivaError, flag, option
 from viva.fields import note, pick
 from viva.prompting import read_templates
 from viva.render.findings import Findings
-from viva.render.markuptext import csv_text, json_text
-from viva.render.table import Column, Table, fields, item
 from viva.runs.ask import BatchDispatcher, ask_judges, open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions, RejudgeOptions
 from viva.runs.open import OpenRun, confirm_endpoints, open_evidence, open_judge_panel, prepare
 from viva.runs.scorefile import open_run_folder
 from viva.runs.session import rejudge_records
 from viva.studies.error_types.chart import errors_chart
-from viva.studies.error_types.tables import findings
+from viva.studies.error_types.tables import agreed_labels, findings
 from viva.types import ExamSpec
 
 NO_TAG = "none"
-SUFFIXES = ".csv", ".json", ".jsonl"
-"""Suffixes of files of labels."""
 BATCHES = f"{STAGE}.batches.jsonl"
 """Journal of the batches that ask judges for labels, separate from that of the run's batches."""
 QuestionFormat = Literal["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"]
@@ -50,12 +45,12 @@ class ErrorsConfig(LimitOptions, frozen=True, kw_only=True):
     """Let judges label which types of error the wrong answers of RUN (CS-Bench) show, and count them by model: complete
     and partial conceptual errors and confusions in questions of knowledge; errors of concept, logic and mathematics in
     questions of reasoning. Replies are kept in errors.jsonl of the run folder: the same command goes on where it
-    stopped, and asks no judge twice.
+    stopped, and asks no judge twice. `--format json` has every wrong answer with its labels.
 
     \b
     viva run csbench --shots 5 --cot --only comprehension --model openai/NAME --run runs/NAME     as in the paper
     viva error-types runs/NAME --judge openai/JUDGE --max-cost 2
-    viva error-types runs/NAME --judge openai/A --judge anthropic/B --labels labels.csv --chart errors.svg
+    viva error-types runs/NAME --judge openai/A --judge anthropic/B --chart errors.svg
     """
 
     run: Annotated[Path, note("A run of CS-Bench.", argument=True, metavar="RUN")]
@@ -80,9 +75,6 @@ class ErrorsConfig(LimitOptions, frozen=True, kw_only=True):
             metavar="FILE",
         ),
     ] = None
-    labels: Annotated[
-        Path | None, note(f"Also write every wrong answer's labels: {', '.join(SUFFIXES)}.", metavar="FILE")
-    ] = None
     by: Annotated[str, note(f"Also by this tag; `{NO_TAG}`: by none.", metavar="TAG")] = "domain"
 
 
@@ -93,20 +85,9 @@ def study(config: ErrorsConfig, confirm: Confirm = confirm_endpoints) -> Finding
 
     Raises VivaError for a run without such answers, and where nobody agreed to the addresses in somebody's run.
     """
-    labels = config.labels
-    if labels is not None and labels.suffix.lower() not in SUFFIXES:
-        raise VivaError(f"{labels}: labels are written as {', '.join(SUFFIXES)}", field="labels")
-    if labels is not None and (labels.is_dir() or not labels.absolute().parent.is_dir()):
-        raise VivaError(f"{labels}: write the name of a file, in a folder that exists", field="labels")
     folder = open_run_folder(config.run)
     with folder.lock():
-        result = _labelled(folder, config, confirm)
-    if labels is not None:
-        try:
-            labels.write_text(labels_text(result.found, labels.suffix.lower()), encoding="utf-8")
-        except OSError as problem:
-            raise StorageError(f"cannot write {labels}: {problem.strerror}") from None
-    return result
+        return _labelled(folder, config, confirm)
 
 
 def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Findings[tuple[Labelled, ...]]:
@@ -194,10 +175,6 @@ def _ask_judges(
     return ask_judges(opened, STAGE, "labelling", judge_panel, journal, wanted, total, dispatcher)
 
 
-def _agreed(row: Labelled) -> tuple[str, ...] | None:
-    return agreed([vote for _, vote in row.votes])
-
-
 def _counted(rows: Sequence[Labelled], by: str) -> tuple[list[Errors], list[Errors]]:
     """Count the labels by model and type, and also by the tag `by`."""
     overall: list[Errors] = []
@@ -209,7 +186,7 @@ def _counted(rows: Sequence[Labelled], by: str) -> tuple[list[Errors], list[Erro
                 question=row.question,
                 group=row.tags["tag"],
                 tags=row.tags,
-                labels=_agreed(row),
+                labels=agreed_labels(row),
             )
             for row in rows
             if row.exam == exam
@@ -224,7 +201,7 @@ def _notes(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], c
     notes = [f"Wrong answers to: {formats}. Labelled by {', '.join(judge.model.name for judge in judge_panel.judges)}."]
     if not rows:
         notes.append("There is no wrong answer of this format.")
-    lost = [row for row in rows if _agreed(row) is None]
+    lost = [row for row in rows if agreed_labels(row) is None]
     silent = sum(all(vote is None for _, vote in row.votes) for row in lost)
     waiting = sum(not any(row.said) for row in lost)
     if waiting:
@@ -249,24 +226,3 @@ def _notes(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], c
                 + (": without a thought on paper a judge must guess it." if not spec.chain_of_thought else ".")
             )
     return [*notes, *opened.conflicts()]
-
-
-def labels_text(rows: Sequence[Labelled], suffix: str) -> str:
-    """Return every wrong answer, with each judge's labels and the agreed ones, in the format of `suffix`."""
-    if suffix != ".csv":
-        entries = [{**asdict(row), "labels": _agreed(row)} for row in rows]
-        if suffix == ".json":
-            return json_text(entries)
-        return "".join(msgspec.json.encode(entry).decode() + "\n" for entry in entries)
-    tags = list(dict.fromkeys(tag for row in rows for tag in row.tags))
-    columns = (
-        *fields("", "exam", "model", "question", "sample", "outcome", "answer"),
-        Column(None, lambda row: _codes(_agreed(row)), key="labels"),
-        Column(None, lambda row: "; ".join(f"{judge}: {_codes(vote)}" for judge, vote in row.votes), key="votes"),
-        *(Column(None, item("tags", tag, ""), key=tag) for tag in tags),
-    )
-    return csv_text(*Table("Labels", columns, rows).records(written=True))
-
-
-def _codes(labels: tuple[str, ...] | None) -> str:
-    return "?" if labels is None else " ".join(labels) or "none"

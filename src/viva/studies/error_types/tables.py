@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from viva.analysis.errortypes import Errors, Share
+from viva.analysis.errortypes import Errors, Share, agreed
 from viva.analysis.estimate import percent
 from viva.engine.labelling import Labelled
 from viva.render.findings import Drawing, Findings
@@ -32,6 +32,14 @@ _ROW = (
     *fields("share", "type"), *fields("", "name"), *fields("errors", "wrong", "labelled"),
     *fields("share", "count", "share", "low", "high"),
 )  # fmt: skip
+
+
+def agreed_labels(row: Labelled) -> tuple[str, ...] | None:
+    """Return the labels of an answer on which its judges agree."""
+    return agreed([vote for _, vote in row.votes])
+
+
+_LABELS = (*fields("", *Labelled.__struct_fields__), Column(None, agreed_labels, key="labels"))
 
 
 def findings(
@@ -61,8 +69,8 @@ def findings(
         for exam, group in dict.fromkeys((row.exam, row.group) for row in errors)
     ]
     return Findings(
-        found=labelled, shown=shown, rows=Table("Types of error", _ROW, rows), notes=[LEGEND, *notes],
-        exit_code=exit_code, drawing=drawing,
+        found=labelled, shown=[*shown, Table("Labels", _LABELS, labelled)],
+        rows=Table("Types of error", _ROW, rows), notes=[LEGEND, *notes], exit_code=exit_code, drawing=drawing,
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from viva.fields import note
 from viva.files import shipped_table
 from viva.published import Size, catalogue, tables
 from viva.published import size as published_size
-from viva.studies.item_scores import EXAM, Sources, existing, score_sets
+from viva.studies.item_scores import EXAM, OnlyExams, Sources, existing, score_sets
 from viva.studies.model_table import Families, ModelTable, family_of, only_model_table, published_models, read_models
 from viva.visible import one_line
 
@@ -68,6 +68,7 @@ class ScalingConfig(Struct, kw_only=True):
         Parameters, note("Of mixtures of experts: all parameters, or those that a token passes through.")
     ] = "total"
     model: Annotated[tuple[str, ...], note("Only these, as in 'Qwen1.5-*'; repeatable.", metavar="PATTERN")] = ()
+    exam: OnlyExams = ()
     exclude: Annotated[tuple[str, ...], note("Leave these models out.", metavar="PATTERN")] = ()
     where: Annotated[
         tuple[str, ...], note("Only models of which this is said: domain=Code.", metavar="WORD=VALUE")
@@ -234,7 +235,7 @@ def _of_runs(paths: Sequence[Path], config: ScalingConfig, sizes: Mapping[str, S
         )
     models: dict[str, list[Point]] = {}
     ranges = defaultdict[str, list[str]](list)
-    for each in score_sets(paths, EXAM):
+    for each in score_sets(paths, EXAM, exams=config.exam):
         (cell,) = each.measured().values()
         here = models.setdefault(each.exam, [])
         if cell.ranged:

@@ -1,3 +1,3 @@
-"""From a table of item scores to leaderboard rows, or to levels of difficulty."""
+"""From a table of item scores to leaderboard rows."""
 
 HEADING = ""

@@ -1,4 +1,4 @@
-"""Leaderboard rows or levels of difficulty from a table of item scores, compared with published rows."""
+"""Leaderboard rows from a table of item scores, compared with published rows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from viva.analysis.items.itemscores import TRIALS
 from viva.benchmarks import BENCHMARKS
 from viva.commands import command
-from viva.errors import DataError, VivaError, flag, option
+from viva.errors import VivaError, flag, option
 from viva.fields import note
 from viva.published import Entry, called, catalogue, find, similar, table
 from viva.runs.exams import read_level_file
@@ -23,7 +22,7 @@ from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.render.findings import Findings
-    from viva.studies.score_table.tables import Grouping, LeaderboardRow
+    from viva.studies.score_table.tables import LeaderboardRow
 
 _Count = Annotated[int, Meta(ge=1, le=100_000)]
 
@@ -38,7 +37,6 @@ class ScoreTableConfig(Struct, kw_only=True):
     \b
     viva score item_scores.csv.gz --benchmark infibench --k 1 --k 5 --k 10
     viva score item_scores.csv.gz --benchmark infibench --levels difficulty_levels.yaml --by level
-    viva score item_scores.csv.gz --difficulty --gpt35 gpt-3.5-turbo --gpt4 gpt-4-0613
     """
 
     table: Annotated[Path, note("CSV or JSONL: a row an answer with model, question, sample, score.", argument=True)]
@@ -55,45 +53,30 @@ class ScoreTableConfig(Struct, kw_only=True):
     group: Annotated[_Count, note("Answers a group of the paper's best@k ± sd.")] = 10
     by: Annotated[tuple[str, ...], note("Also a table by this column's values; repeatable.", metavar="COLUMN")] = ()
     levels: Annotated[
-        Path | None,
-        note(
-            "The questions' published levels (difficulty_levels.yaml): for `--by level`, or to compare "
-            "--difficulty with.",
-            metavar="FILE",
-        ),
+        Path | None, note("The questions' published levels (difficulty_levels.yaml), for `--by level`.", metavar="FILE")
     ] = None
     published: Annotated[
         tuple[str, ...],
         note("Which published row to show beside a model, where the names do not tell.", metavar="MODEL=ROW"),
     ] = ()
-    difficulty: Annotated[bool, note("Instead: every question's level, by the paper's rule.")] = False
-    gpt35: Annotated[str | None, note("The rule's weaker examiner (GPT-3.5 in the paper).", metavar="MODEL")] = None
-    gpt4: Annotated[str | None, note("Its stronger examiner (GPT-4 at temperature 0.2).", metavar="MODEL")] = None
-    gpt4_warm: Annotated[str | None, note("The stronger one at temperature 1.0; tells level 3.", metavar="MODEL")] = (
-        None
-    )
-    trials: Annotated[int, Meta(ge=1, description="Answers without a point that make a question level 5.")] = TRIALS
 
 
 @command(ScoreTableConfig)
-def study(config: ScoreTableConfig) -> Findings[tuple[LeaderboardRow, ...]] | Findings[Grouping]:
-    """Reduce a table of item scores to a benchmark's leaderboard rows, beside the published ones; or tell the levels of
-    its questions. Raises VivaError for an unknown benchmark or model, DataError for a damaged table.
+def study(config: ScoreTableConfig) -> Findings[tuple[LeaderboardRow, ...]]:
+    """Reduce a table of item scores to a benchmark's leaderboard rows, beside the published ones. Raises VivaError for
+    an unknown benchmark or model, DataError for a damaged table.
     """
-    if config.benchmark not in ("", *BENCHMARKS):
-        raise VivaError(f"there is no benchmark {config.benchmark!r}; there are: {', '.join(BENCHMARKS)}")
-    _refuse_contradictions(config)
-    levels = read_level_file(config.levels) if config.levels else {}
-    columns = tuple(tag for tag in dict.fromkeys(config.by) if not (tag == "level" and levels))
-    models = read_scores_table(config.table, columns)
-    return _difficulty(models, config, levels) if config.difficulty else _leaderboard(models, config, levels)
-
-
-def _leaderboard(
-    models: Mapping[str, ModelScores], config: ScoreTableConfig, levels: Mapping[str, int]
-) -> Findings[tuple[LeaderboardRow, ...]]:
     from viva.studies.score_table import tables as report
 
+    if config.benchmark not in ("", *BENCHMARKS):
+        raise VivaError(f"there is no benchmark {config.benchmark!r}; there are: {', '.join(BENCHMARKS)}")
+    if config.published and not config.benchmark:
+        raise VivaError(
+            f"{config.published[0]} names a row of a benchmark; add {option('benchmark', 'NAME')}", field="published"
+        )
+    levels = read_level_file(config.levels) if config.levels else {}
+    tags = tuple(dict.fromkeys(config.by))
+    models = read_scores_table(config.table, tuple(tag for tag in tags if not (tag == "level" and levels)))
     most = max((len(answers) for model in models.values() for answers in model.scores.values()), default=1)
     group = min(config.group, max(1, most))  # no larger than the number of answers
     ks = tuple(dict.fromkeys(config.k)) or (group,)
@@ -104,64 +87,11 @@ def _leaderboard(
     ]
     parts = {
         (tag, name): [*report.ranked_rows(name, _with_levels(own, tag, levels), group, ks, tag, rows.get(name))]
-        for tag in dict.fromkeys(config.by)
+        for tag in tags
         for name, own in scored.items()
     }
     title = f"{config.benchmark or 'item scores'} · {config.table.name}"
     return report.findings(title, standings, parts, _notes_on_published(config.benchmark, standings, rows))
-
-
-def _difficulty(
-    models: Mapping[str, ModelScores], config: ScoreTableConfig, given: Mapping[str, int]
-) -> Findings[Grouping]:
-    from viva.analysis.items.itemscores import levels
-    from viva.studies.score_table.tables import Grouping, grouping_findings
-
-    def scores(name: str | None) -> dict[str, list[float | None]] | None:
-        if name is None:
-            return None
-        if name not in models:
-            raise DataError(f"{config.table} has no model {name!r}; it has: {listed(models)}")
-        return models[name].scores
-
-    weaker, stronger, warm = scores(config.gpt35), scores(config.gpt4), scores(config.gpt4_warm)
-    grouping = Grouping(
-        table=config.table.name,
-        weaker=config.gpt35 or "",
-        stronger=config.gpt4 or "",
-        warm=config.gpt4_warm or "",
-        trials=config.trials,
-        found=levels(weaker or {}, stronger or {}, warm, trials=config.trials),
-        given=dict(given),
-    )
-    return grouping_findings(grouping)
-
-
-def _refuse_contradictions(wanted: ScoreTableConfig) -> None:
-    """Raise VivaError for options that do not go together."""
-    if not wanted.difficulty:
-        for name in ("gpt35", "gpt4", "gpt4_warm"):
-            if (model := getattr(wanted, name)) is not None:
-                raise VivaError(
-                    f"{model} says who examines for {option('difficulty')}; add {option('difficulty')}", field=name
-                )
-        if wanted.published and not wanted.benchmark:
-            raise VivaError(
-                f"{wanted.published[0]} names a row of a benchmark; add {option('benchmark', 'NAME')}",
-                field="published",
-            )
-        return
-    for name in ("gpt35", "gpt4"):
-        if getattr(wanted, name) is None:
-            raise VivaError(
-                f"needs {option(name, 'MODEL')}: which model of the table takes that part in the rule",
-                field="difficulty",
-            )
-    for name in ("by", "k", "published"):
-        if given := getattr(wanted, name):
-            raise VivaError(
-                f"{option(name)} {given[0]} belongs to the leaderboard; leave it out with {option('difficulty')}"
-            )
 
 
 def _with_levels(rows: list[ScoreRow], tag: str, levels: Mapping[str, int]) -> list[ScoreRow]:

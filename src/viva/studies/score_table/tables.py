@@ -244,8 +244,6 @@ class Grouping(Struct, frozen=True, kw_only=True):
     """Question → its possible levels; empty where an examiner has no scored answer."""
     given: dict[str, int] = {}
     """Question → its level in the grouping to compare with."""
-    warm_option: str = f"{flag('gpt4_warm', 'MODEL')}"
-    """The option that names the run at temperature 1.0."""
 
 
 def grouping_findings(grouping: Grouping, more: Sequence[str] = ()) -> Findings[Grouping]:
@@ -287,7 +285,7 @@ def _grouping_notes(grouping: Grouping) -> list[str]:
     open_ones = sum(1 for possible in levels.values() if len(possible) > 1)
     if not grouping.warm and any(3 in possible for possible in levels.values()):
         notes.append(
-            f"Level 3 takes ten answers at temperature 1.0 ({grouping.warm_option}): without them any question beyond "
+            f"Level 3 takes ten answers at temperature 1.0 ({flag('warm', 'MODEL')}): without them any question beyond "
             "level 2 may be of level 3."
         )
     if any({4, 5} <= set(possible) for possible in levels.values()):

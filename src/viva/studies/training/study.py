@@ -14,7 +14,7 @@ from viva.errors import DataError, flag
 from viva.fields import note
 from viva.render.findings import Findings
 from viva.runs.model_names import AXES, HF, Checkpoint, Checkpoints, read_checkpoints
-from viva.studies.item_scores import AUTO, PAPERS_MEAN, Runs, ScoreSet, score_sets
+from viva.studies.item_scores import AUTO, PAPERS_MEAN, OnlyExams, Runs, ScoreSet, score_sets
 from viva.studies.training.chart import training_chart
 from viva.studies.training.tables import findings
 from viva.visible import one_line, some
@@ -51,6 +51,7 @@ class TrainingConfig(Struct, kw_only=True):
     macro_average: Annotated[
         str | None, note(f"The overall curve averages the values of this tag first; {PAPERS_MEAN}", metavar="TAG")
     ] = None
+    exam: OnlyExams = ()
 
 
 @command(TrainingConfig, chart="Also draw it")
@@ -66,7 +67,7 @@ def study(config: TrainingConfig) -> Findings[tuple[Training, ...]]:
     points: dict[str, list[Point]] = {}
     places: dict[tuple[str, Checkpoint], ScoreSet] = {}
     strangers: dict[str, None] = {}
-    for each in score_sets(config.runs, config.by or AUTO, config.macro_average):
+    for each in score_sets(config.runs, config.by or AUTO, config.macro_average, exams=config.exam):
         row = _trained(each, file)
         if row is None or row.at is None:
             strangers[f"{one_line(each.model)} of {each.source}"] = None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from viva.analysis.estimate import UNSURE, Estimate
-from viva.analysis.training import Curve, Point, Training
+from viva.analysis.training import Point, Training
 from viva.render.findings import Drawing, Findings
 from viva.render.result import RANGE
 from viva.render.table import (
@@ -24,7 +24,6 @@ from viva.render.table import (
     item,
     short_number,
 )
-from viva.studies.training.chart import sparkline
 from viva.visible import some
 
 _NONE = Estimate()
@@ -56,19 +55,12 @@ def training_tables(course: Training) -> Iterator[Table]:
         *(Column(curve.name, item("point.cells", curve.name), ESTIMATE) for curve in course.curves),
     )
     yield Table(f"Checkpoints · {course.exam}", checkpoints, rows)
-    means = [cell.mean for point in course.points for cell in point.cells.values() if cell.mean is not None]
-    ends = (min(means), max(means)) if means else (0.0, 1.0)
-
-    def line(curve: Curve) -> str:
-        cells = (point.cells.get(curve.name) for point in course.points)
-        return sparkline([cell.mean if cell else None for cell in cells], *ends)
-
-    curves = (Column("curve", "name", NAME), Column("over training", line, key=None), *_CURVE)
-    yield Table(f"Over training · {course.exam}", curves, course.curves)
+    yield Table(f"Over training · {course.exam}", _CURVE, course.curves)
 
 
 _AXIS = Kind(short_number)
 _CURVE = (
+    Column("curve", "name", NAME),
     Column("first", "first", PERCENT),
     Column("last", "last", PERCENT),
     Column(
