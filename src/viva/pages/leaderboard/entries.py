@@ -19,7 +19,6 @@ from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.errors import DataError, StorageError, VivaError, flag
 from viva.pages.leaderboard.boards import BenchmarkPage, Dimension, Entry, Row, Site, dimensions, own_boards, page_name
 from viva.pages.leaderboard.publishedboards import ModelFacts, published_boards, published_entries
-from viva.pages.runs.run_views import list_cost
 from viva.providers import traits_of
 from viva.published import about
 from viva.published.catalogue import catalogue
@@ -27,12 +26,13 @@ from viva.render.result import settings, signature
 from viva.render.table import outcomes_text
 from viva.runs.exams import data_notes, reopen
 from viva.runs.following import Followed, Tokens
+from viva.runs.open import recorded_price
 from viva.runs.score_table import rows_of
 from viva.runs.scorefile import ADAPTIVE, fault, runs_in
 from viva.runs.scoring import BASELINE, regraded
 from viva.studies.item_scores import AUTO, EXAM, FORMAT, ScoreSet, score_sets
 from viva.studies.ways_of_asking import in_words
-from viva.types import SCORED, UNREADABLE, Aggregate
+from viva.types import SCORED, UNREADABLE, Aggregate, Usage
 from viva.version import __version__
 from viva.visible import one_line
 
@@ -244,17 +244,15 @@ def _cost(scored: ScoreSet, run: RunRecord, benchmark: str, used: Callable[[], U
     """Return the cost of 1,000 answers in US dollars, without judges; None if tokens or price are unknown, or are not
     separable by exam.
     """
-    unique = [each.spec.benchmark for each in run.exams].count(benchmark) == 1
-    if scored.opened is None or not (unique and traits_of(scored.opened.name).paid):
+    opened, exams = scored.opened, [each.spec.benchmark for each in run.exams]
+    if opened is None or exams.count(benchmark) > 1 or not traits_of(opened.name).paid:
         return None
-    own = {
-        who: took
-        for who, took in used().items()
-        if who[1] == benchmark and who[0] in (scored.opened.shown, scored.opened.name)
-    }
-    total = list_cost([scored.opened], own, run.prices, batched=RunFolder(scored.source, run).batched())
-    count = sum(took.answers for took in own.values())
-    return 1000 * total / count if total and count else None
+    own = [took for who, took in used().items() if who in ((opened.shown, benchmark), (opened.name, benchmark))]
+    price = recorded_price(opened, run.prices, batched=RunFolder(scored.source, run).batched())
+    if price is None or not own or any(took.uncounted for took in own):
+        return None
+    total = Usage(sum(took.input for took in own), sum(took.output for took in own))
+    return 1000 * price.cost(total) / sum(took.answers for took in own)
 
 
 def _asked(scored: ScoreSet) -> str:

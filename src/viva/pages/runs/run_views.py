@@ -13,18 +13,16 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType
 
 from msgspec import Struct
 
-from viva.engine.budget import Price
-from viva.engine.folder import BATCHES, ModelRecord, RunFolder, RunRecord, writer
+from viva.engine.folder import BATCHES, RunFolder, RunRecord, writer
 from viva.errors import StorageError, VivaError
 from viva.pages.answerindex import noteworthy
 from viva.pages.runs.answerfilters import Answers
@@ -34,10 +32,10 @@ from viva.providers import traits_of
 from viva.render.result import Result
 from viva.runs import following
 from viva.runs.answers import read_run
-from viva.runs.following import Followed, RunEntry, Tokens
-from viva.runs.open import OpenRun, prepare, recorded_price
+from viva.runs.following import Followed, RunEntry
+from viva.runs.open import OpenRun, prepare
 from viva.runs.state import Part, Progress, Waiting, graded_parts, progress_of, waiting
-from viva.types import NOT_ASKED, Usage
+from viva.types import NOT_ASKED
 
 _EVIDENCE = ("executions.jsonl", "similarities.jsonl", "annotations.jsonl", "reviews.jsonl")
 _REST = 8.0
@@ -275,28 +273,6 @@ class RunView:
         self.work.done = count
 
 
-def list_cost(
-    models: Sequence[ModelRecord],
-    used: Mapping[tuple[str, str], Tokens],
-    prices: Mapping[str, Price] = MappingProxyType({}),
-    *,
-    batched: bool = False,
-) -> float | None:
-    """Return the cost in US dollars at the run's prices, else the vendors' list prices; None if a price or count is
-    unknown.
-    """
-    total = 0.0
-    for model in models:
-        own = [tokens for (name, _), tokens in used.items() if name in (model.shown, model.name)]
-        if not own or not traits_of(model.name).paid:
-            continue
-        price = recorded_price(model, prices, batched=batched)
-        if price is None or any(tokens.uncounted for tokens in own):
-            return None
-        total += sum(price.cost(Usage(tokens.input, tokens.output)) for tokens in own)
-    return total
-
-
 HELD = 4
 """The most runs whose questions and rows are kept; the least recently used are reopened on demand."""
 COUNTING = 1.0
@@ -406,8 +382,6 @@ class RunViews:
             card.progress = view.progress(0, card.results or ())
         except StorageError as problem:
             return Card(found=entry, name=card.name, problem=str(problem))
-        batched = RunFolder(entry.path, card.record).batched()
-        card.paid = list_cost(card.record.models, view.answers.used, card.record.prices, batched=batched)
         return card
 
     def _results_of(self, entry: RunEntry) -> Sequence[Result] | None:
@@ -431,7 +405,6 @@ class Card(Struct, kw_only=True):
     problem: str = ""
     results: Sequence[Result] | None = ()
     """None while being read."""
-    paid: float | None = None
 
     @property
     def exams(self) -> Sequence[str]:
@@ -455,6 +428,16 @@ class Card(Struct, kw_only=True):
         for scored in self.results or ():
             counted.update(scored.overall.outcomes)
         return dict(counted)
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars that its answers took, without judges; None where some of it is unknown."""
+        costs = [
+            scored.consumed.cost if scored.consumed else None
+            for scored in self.results or ()
+            if self.record and (asked := self.record.model(scored.model)) and traits_of(asked.name).paid
+        ]
+        return None if None in costs else sum(filter(None, costs))
 
     @property
     def scores(self) -> list[tuple[str, Result, Result | None]]:

@@ -234,7 +234,7 @@ def listing(cards: Sequence[Card]) -> dict[str, object]:
     return {
         "cards": cards,
         "states": {state for card in cards for state in card.outcomes},
-        "priced": any(card.record is not None and card.paid != 0 for card in cards),
+        "priced": any(card.cost for card in cards),
         "reading": any(card.results is None for card in cards),
     }
 
