@@ -35,7 +35,6 @@ from viva.runs.answers import read_run
 from viva.runs.following import Followed, RunEntry
 from viva.runs.open import OpenRun, prepare
 from viva.runs.state import Part, Progress, Waiting, graded_parts, progress_of, waiting
-from viva.types import NOT_ASKED
 
 _EVIDENCE = ("executions.jsonl", "similarities.jsonl", "annotations.jsonl", "reviews.jsonl")
 _REST = 8.0
@@ -146,22 +145,19 @@ class RunView:
             )
 
     def _parts(self) -> list[Part]:
-        """Return the outcomes of answers by sheet: by keys, or by rows if they cover all answers; nothing if neither is
-        known.
+        """Return what became of the answers, by model and exam: by scores if they cover all answers, else by keys;
+        nothing if neither is known.
         """
-        rows = self.graded is not None and self._now()[0] == self._seen[0]
+        if self.graded is not None and self._now()[0] == self._seen[0]:
+            return graded_parts(self.graded.tables.results)
         parts = []
         for sheet in self._sheets:
-            if sheet.evaluation.keyed:
-                keys = [sheet.key(place) for place in range(len(sheet))]
-                answered = sum(key in self.answers.answered for key in keys)
-                failed = sum(key in self.answers.failed for key in keys)
-            elif rows:
-                became = Counter(row.outcome for row in sheet.rows)
-                failed = became["error"]
-                answered = len(sheet) - failed - became[NOT_ASKED]
-            else:
+            if not sheet.evaluation.keyed:
                 return []
+            keys = [sheet.key(place) for place in range(len(sheet))]
+            answered, failed = (
+                sum(map(known.__contains__, keys)) for known in (self.answers.answered, self.answers.failed)
+            )
             parts.append(Part(sheet.evaluation.model.name, sheet.evaluation.label, answered, failed, len(sheet)))
         return parts
 
