@@ -145,11 +145,11 @@ def compare_words(first: str, second: str) -> tuple[str, dict[str, tuple[Spans, 
     difflib's popular words (over one per cent of 200 and more) begin no match, which also bounds the time.
     """
     places = [[word.span() for word in _WORD.finditer(text)][:LONGEST_COMPARED] for text in (first, second)]
-    words = ([text[a:b] for a, b in own] for text, own in zip((first, second), places, strict=True))
+    mine, theirs = ([text[a:b] for a, b in own] for text, own in zip((first, second), places, strict=True))
     parts: dict[str, tuple[Spans, Spans]] = {"only": ([], []), "both": ([], [])}
     marked = Counter[str]()
     begin = 0, 0
-    for block in SequenceMatcher(None, *words).get_matching_blocks():  # the last one is empty, at the ends
+    for block in SequenceMatcher(None, mine, theirs).get_matching_blocks():  # the last one is empty, at the ends
         same = places[0][block.a : block.a + block.size]
         if same and not any(first[start].isalnum() for start, _ in same):
             continue  # a bracket between two changes is part of them
@@ -332,7 +332,8 @@ def _question(two: _Two, match: QuestionRow) -> dict[str, object]:
     """Return the values for the page of a question."""
     both = list(zip(two.sides, match.places, strict=True))
     items = [item_of(side.sheet, place, side.graded.opened, side.view.answers) for side, place in both]
-    kind, parts = "", {"": ([], [])}
+    kind = ""
+    parts: Mapping[str, tuple[Spans, Spans]] = {kind: ([], [])}
     if two.chosen.view in ("", "words"):
         kind, parts = compare_words(*(item.answer.reply[:LONGEST] for item in items))
     return {

@@ -15,7 +15,6 @@ import traceback
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from copy import copy
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
@@ -26,7 +25,7 @@ from viva.engine.folder import BATCHES, RunFolder, RunRecord, writer
 from viva.errors import StorageError, VivaError
 from viva.pages.answerindex import noteworthy
 from viva.pages.runs.answerfilters import Answers
-from viva.pages.runs.gradedrows import Sheet, grade, graded_before, render_keys
+from viva.pages.runs.gradedrows import Sheet, grade, graded_before
 from viva.pages.runs.runblocks import Tables, live_tables
 from viva.providers import traits_of
 from viva.render.result import Result
@@ -36,7 +35,8 @@ from viva.runs.following import Followed, RunEntry
 from viva.runs.open import OpenRun, prepare
 from viva.runs.state import Part, Progress, Waiting, graded_parts, progress_of, waiting
 
-_EVIDENCE = ("executions.jsonl", "similarities.jsonl", "annotations.jsonl", "reviews.jsonl")
+_READ = (*(f"{stage}.jsonl" for stage in following.STAGES), "reviews.jsonl")
+"""The files that a grading reads."""
 _REST = 8.0
 """While a run is going on, grading pauses for this multiple of its duration: it takes at most a ninth of one
 processor.
@@ -94,7 +94,8 @@ class RunView:
         self._batch_file: following.Sizes = ()
         self._sheets: list[Sheet] = []
         self._opened: OpenRun | None = None
-        self._seen: tuple[following.Sizes, following.Sizes] = ((), ())  # answers, evidence: as of the last grading
+        self._seen: following.Sizes = ()
+        """Files as of the last grading."""
         self._thread: threading.Thread | None = None
         self._next = 0.0
         self.work = Work()
@@ -113,7 +114,7 @@ class RunView:
                     raise StorageError(f"the folder {self.path} is gone: it was removed or renamed")
                 self._record = RunFolder.open(self.path).record
                 if self._record_file and stamp != self._record_file:
-                    self._opened, self._sheets, self._seen = None, [], ((), ())
+                    self._opened, self._sheets, self._seen = None, [], ()
                 self._record_file = stamp
             return self._record
 
@@ -148,7 +149,7 @@ class RunView:
         """Return what became of the answers, by model and exam: by scores if they cover all answers, else by keys;
         nothing if neither is known.
         """
-        if self.graded is not None and self._now()[0] == self._seen[0]:
+        if self.graded is not None and self._now() == self._seen:
             return graded_parts(self.graded.tables.results)
         parts = []
         for sheet in self._sheets:
@@ -188,7 +189,7 @@ class RunView:
         with self._guard:
             if self._thread is not None or not self._sheets:
                 return False
-            self._opened, self._sheets, self._seen, self.graded = None, [], ((), ()), None
+            self._opened, self._sheets, self._seen, self.graded = None, [], (), None
             return True
 
     def _begin(self) -> None:
@@ -201,8 +202,8 @@ class RunView:
         self._thread = threading.Thread(target=self._run, daemon=True, name="viva view")
         self._thread.start()
 
-    def _now(self) -> tuple[following.Sizes, following.Sizes]:
-        return following.sizes(self.path, ("responses.jsonl",)), following.sizes(self.path, _EVIDENCE)
+    def _now(self) -> following.Sizes:
+        return following.sizes(self.path, _READ)
 
     def _run(self) -> None:
         started, problem, rest = time.monotonic(), "", 0.0
@@ -234,32 +235,24 @@ class RunView:
             answers = self.answers
             total = following.answers_wanted(self.path, self.record())
             whole = len(answers.answered) + len(answers.failed) >= total
+        graded: Sequence[Sheet] = ()
         if opened is None:
             self._does("opening the questions", 0)
             opened = prepare(RunFolder.open(self.path))
             exams = {id(evaluation.exam): evaluation.exam for evaluation in opened.evaluations}
             questions = {known: list(exam.questions()) for known, exam in exams.items()}
-            sheets = [Sheet.of(evaluation, questions[id(evaluation.exam)]) for evaluation in opened.evaluations]
+            sheets = [Sheet(evaluation, questions[id(evaluation.exam)]) for evaluation in opened.evaluations]
             with self._guard:
                 self._opened, self._sheets = opened, sheets
-            if whole and graded_before(self.path, sheets):
-                self._finish(opened, sheets, len(answers.answered), seen)
-                return
-        self._does("rendering prompts", total)
-        render_keys(sheets, self._done)
-        self._does("grading", total)
-        grade(sheets, opened, answers, everything=seen[1] != self._seen[1], progress=self._done)
-        self._finish(opened, sheets, len(answers.answered), seen)
-
-    def _finish(
-        self, opened: OpenRun, sheets: list[Sheet], answers: int, seen: tuple[following.Sizes, following.Sizes]
-    ) -> None:
+            graded = graded_before(self.path, sheets) if whole else ()
+        if not graded:
+            self._does("grading", total)
+            graded = grade(sheets, opened, answers, self._done)
         self._does("drawing up the tables", 0)
-        tables = live_tables(opened, [sheet.rows for sheet in sheets])
-        kept = list(map(copy, sheets))  # the next grading replaces their rows
+        tables = live_tables(opened, [sheet.rows for sheet in graded])
         with self._guard:
             number = self.graded.number + 1 if self.graded else 1
-            self.graded = Graded(number, time.time(), answers, kept, tables, opened)
+            self.graded = Graded(number, time.time(), len(answers.answered), graded, tables, opened)
             self._seen = seen
 
     def _does(self, what: str, total: int) -> None:
