@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, unquote
@@ -162,7 +162,7 @@ class Pages(Served):
         return item
 
     def _item_page(
-        self, request: Request, item: Item, status: int = 200, entered: Form | None = None, problem: str = ""
+        self, request: Request, item: Item, status: int = 200, posted: Mapping[str, str] = {}, problem: str = ""
     ) -> Response:
         reviewer, chosen, session = self._reviewer(request), self._filter(request), self._session
         listed = [
@@ -171,7 +171,7 @@ class Pages(Served):
             if other.key == item.key or session.wants(other, chosen, reviewer)
         ]
         own = session.own(item, reviewer)
-        shown_aspects = aspects(item, own, session.others(item, reviewer), entered, chosen.blind)
+        shown_aspects = aspects(item, own, session.others(item, reviewer), posted, chosen.blind)
         if not chosen.blind:
             session.showed(item, reviewer)
         return self.page_with_form(
@@ -181,7 +181,7 @@ class Pages(Served):
             item=item,
             labels=labels(item, chosen.blind, session.names),
             aspects=shown_aspects,
-            confirmable=any(aspect.drafted >= 0 and not aspect.saved for aspect in shown_aspects),
+            confirmable=any(aspect.drafted >= 0 and aspect.mark is None for aspect in shown_aspects),
             chosen=chosen,
             **around(listed, item.key, quote),
             progress=session.progress(chosen, reviewer),
