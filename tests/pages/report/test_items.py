@@ -86,13 +86,6 @@ def test_a_chunk_is_found_by_its_first_item() -> None:
     assert written.whole
 
 
-def test_the_page_is_told_whether_a_reply_may_have_markdown_or_a_formula() -> None:
-    cases = {"The answer is (B).": (False, False), "**So** B": (True, False), "So $x$": (True, True)}
-    for reply, flags in cases.items():
-        written = blocks_of([item(), item(1, reply=reply), item(2)])[1]
-        assert (written.marked, written.formulas) == flags
-
-
 def test_half_a_character_is_written_and_names_are_visible() -> None:
     found, _ = blocks_of([item(reply="\ud800 \x00 \u202e", model="\udfff", question="\0", tags={"a\x00": "\ud9ab"})])
     content = unpacked(found)
