@@ -150,15 +150,9 @@ class SitePages:
         )
 
     def _model(self, model: ModelPage) -> str:
-        facts, (_, board, first) = model.facts, model.standings[0]
-        told = [(name, value) for name in ("family", "type", "domain", "access") if (value := getattr(facts, name))]
-        if facts.total is not None:
-            mixture = facts.active is not None and facts.active != facts.total
-            told.append(("parameters", f"{facts.total:g} billion" + (f", {facts.active:g} active" if mixture else "")))
+        _, board, first = model.standings[0]
         others = [row for row in board.rows if row is first or row.page != first.page]
-        return self.page(
-            "model.html", "", root="../", model=model, facts=told, **around(others, first, lambda row: row)
-        )
+        return self.page("model.html", "", root="../", model=model, **around(others, first, lambda row: row))
 
 
 def linkable(address: str) -> bool:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from viva.engine.folder import BATCHES, RunFolder, RunRecord, writer
+from viva.engine.folder import RunFolder, RunRecord, writer
 from viva.errors import StorageError, VivaError
 from viva.pages.answerindex import noteworthy
 from viva.pages.runs.answerfilters import Answers
@@ -33,7 +33,7 @@ from viva.runs import following
 from viva.runs.answers import read_run
 from viva.runs.following import Followed, RunEntry
 from viva.runs.open import OpenRun, prepare
-from viva.runs.state import Part, Progress, Waiting, graded_parts, progress_of, waiting
+from viva.runs.state import Part, Progress, graded_parts, progress_of, waiting
 
 _READ = (*(f"{stage}.jsonl" for stage in following.STAGES), "reviews.jsonl")
 """The files that a grading reads."""
@@ -90,8 +90,6 @@ class RunView:
         self._stages = {stage: Followed(path / f"{stage}.jsonl") for stage in following.STAGES[1:]}
         self._record: RunRecord | None = None
         self._record_file: following.Sizes = ()
-        self._waiting = Waiting()
-        self._batch_file: following.Sizes = ()
         self._sheets: list[Sheet] = []
         self._opened: OpenRun | None = None
         self._seen: following.Sizes = ()
@@ -110,8 +108,6 @@ class RunView:
         with self._guard:
             stamp = following.sizes(self.path, ("run.json",))
             if self._record is None or stamp != self._record_file:
-                if not self.path.is_dir():
-                    raise StorageError(f"the folder {self.path} is gone: it was removed or renamed")
                 self._record = RunFolder.open(self.path).record
                 if self._record_file and stamp != self._record_file:
                     self._opened, self._sheets, self._seen = None, [], ()
@@ -141,7 +137,7 @@ class RunView:
                 results or (self.graded.tables.results if self.graded else ()),
                 writer=writer(self.path),
                 now=time.time(),
-                waiting=self._with_the_provider(),
+                waiting=waiting(self.path),
                 whole=whole,
             )
 
@@ -161,12 +157,6 @@ class RunView:
             )
             parts.append(Part(sheet.evaluation.model.name, sheet.evaluation.label, answered, failed, len(sheet)))
         return parts
-
-    def _with_the_provider(self) -> Waiting:
-        stamp = following.sizes(self.path, (BATCHES,))
-        if stamp != self._batch_file:
-            self._waiting, self._batch_file = waiting(self.path), stamp
-        return self._waiting
 
     # What takes its time
 
@@ -197,7 +187,7 @@ class RunView:
             return
         if time.monotonic() < self._next and (self.problem or writer(self.path)):
             return
-        if self.graded is not None and self._now() == self._seen and self._opened is not None:
+        if self._now() == self._seen:
             return
         self._thread = threading.Thread(target=self._run, daemon=True, name="viva view")
         self._thread.start()
@@ -234,7 +224,6 @@ class RunView:
             opened, sheets = self._opened, self._sheets
             answers = self.answers
             total = following.answers_wanted(self.path, self.record())
-            whole = len(answers.answered) + len(answers.failed) >= total
         graded: Sequence[Sheet] = ()
         if opened is None:
             self._does("opening the questions", 0)
@@ -244,7 +233,7 @@ class RunView:
             sheets = [Sheet(evaluation, questions[id(evaluation.exam)]) for evaluation in opened.evaluations]
             with self._guard:
                 self._opened, self._sheets = opened, sheets
-            graded = graded_before(self.path, sheets) if whole else ()
+            graded = graded_before(self.path, sheets)
         if not graded:
             self._does("grading", total)
             graded = grade(sheets, opened, answers, self._done)
