@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,8 @@ from viva.runs.score_table import column_of, name_in, rows_of, text_in
 from viva.types import ExamSpec
 from viva.visible import one_line
 
-GROUPS = shipped_table(__file__, "groups.toml", dict[str, str])
+GROUPS = shipped_table(__file__, "groups.toml", dict[str, dict[str, tuple[str, str]]])
+"""Benchmark → table → its title, and its column; "" for all columns."""
 _TUNED = re.compile(r"(?<![a-z])(chat|instruct|it|sft|rlhf|assistant)(?![a-z])", re.IGNORECASE)
 _WORD = re.compile(r"^[^\W\d_]\d\b|[^\W\d_]{2,}")
 
@@ -69,7 +69,7 @@ def _board(benchmark: str, setting: Setting) -> Board:
         ),
         notes=tuple(dict.fromkeys(note for each_table in tables for note in each_table.notes)),
     )
-    return ranked(board, _entries(benchmark, rows, setting, _dimensions(rows)))
+    return ranked(board, _entries(benchmark, rows, setting, _dimensions(benchmark, rows)))
 
 
 def published_entries(spec: ExamSpec, *, sample: bool, answers: int, questions: int) -> list[Entry]:
@@ -117,30 +117,16 @@ def _score(mean: float, questions: int) -> Estimate:
     return Estimate(mean=mean, low=low, high=high)
 
 
-def _dimensions(printed: Sequence[Neighbour]) -> tuple[Dimension, ...]:
-    """Return the dimensions of published rows: of a table with many rows each row, in the column with the most figures,
-    the last of equals; of one row all its columns. A single row "Overall" repeats the score; of equal rows in several
-    tables the last one counts.
-    """
-    cells: dict[str, dict[str, list[str]]] = {}
-    for layout, row, column in dict.fromkeys(cell for neighbour in printed for cell in neighbour.figures):
-        if layout in GROUPS:
-            cells.setdefault(layout, {}).setdefault(row, []).append(column)
-    single = {
-        (row, *columns): layout for layout, rows in cells.items() if len(rows) == 1 for row, columns in rows.items()
-    }
-    made: list[Dimension] = []
-    for layout, rows in cells.items():
-        group = GROUPS[layout]
-        if len(rows) > 1:
-            common = Counter(column for columns in rows.values() for column in reversed(columns)).most_common(1)[0][0]
-            named = [(row, common, labelled(layout, row)) for row, columns in rows.items() if common in columns]
-        else:
-            ((row, columns),) = rows.items()
-            mine = len(columns) > 1 and single[row, *columns] == layout
-            named = [(row, column, column) for column in columns] if mine else []
-        made += [Dimension(layout=layout, row=r, column=c, group=group, label=label) for r, c, label in named]
-    return tuple(made)
+def _dimensions(benchmark: str, printed: Sequence[Neighbour]) -> tuple[Dimension, ...]:
+    """Return the dimensions of published rows: the figures of the tables and columns in `GROUPS`."""
+    shown = GROUPS.get(benchmark, {})
+    places = dict.fromkeys(place for neighbour in printed for place in neighbour.figures)
+    return tuple(
+        Dimension(layout=layout, row=row, column=column, group=group, label=labelled(layout, row) if only else column)
+        for layout, (group, only) in shown.items()
+        for name, row, column in places
+        if name == layout and only in (column, "")
+    )
 
 
 def _printed(line: Printed, model: str) -> Facts:
