@@ -275,12 +275,12 @@ def said(name: str, value: str) -> str:
     return outcome_name(value) if name == OUTCOME else value
 
 
-def labels(item: Item, blind: bool, names: Collection[str] | None = None) -> list[tuple[str, str]]:
-    """Return an item's labels (or those in `names`) as (name, value), without the verdict for a blind reviewer."""
+def labels(item: Item, blind: bool, names: Collection[str]) -> list[tuple[str, str]]:
+    """Return an item's labels in `names` as (name, value), without the verdict for a blind reviewer."""
     return [
         (name, said(name, value))
         for name, value in item.about.items()
-        if not (blind and name in TELLING) and (names is None or name in names)
+        if not (blind and name in TELLING) and name in names
     ]
 
 

@@ -172,15 +172,11 @@ class RunView:
                 self._changed.wait_for(lambda: self._thread is None, patience)
             return self.graded
 
-    def forget(self) -> bool:
-        """Release the memory of questions and rows, unless the thread is working on them; return whether there were
-        any.
-        """
+    def forget(self) -> None:
+        """Release the memory of questions and rows, unless the thread is working on them."""
         with self._guard:
-            if self._thread is not None or not self._sheets:
-                return False
-            self._opened, self._sheets, self._seen, self.graded = None, [], (), None
-            return True
+            if self._thread is None:
+                self._opened, self._sheets, self._seen, self.graded = None, [], (), None
 
     def _begin(self) -> None:
         if self._thread is not None:
@@ -314,11 +310,9 @@ class RunViews:
                 raise StorageError("there is no such run here; it may have been removed or renamed meanwhile")
             view = self._view_of(known[slug])
             self._views[slug] = self._views.pop(slug)  # most recently used last
-            held = 0
-            for other in reversed(list(self._views.values())):
-                held += other.graded is not None
-                if held > HELD:
-                    other.forget()
+            held = [other for other in reversed(self._views.values()) if other.graded]
+            for other in held[HELD:]:
+                other.forget()
             return view
 
     def _view_of(self, entry: RunEntry) -> RunView:
@@ -344,25 +338,22 @@ class RunViews:
     def cards(self, entries: Sequence[RunEntry], *, wait: bool = False) -> list[Card]:
         """Return the cards of these runs; counting stops after `COUNTING` seconds, unless `wait`."""
         until = float("inf") if wait else time.monotonic() + COUNTING
-        cards = [self._card(entry, until) for entry in entries]
-        for reading in self._read.values() if wait else ():
-            reading.join()
-        return self.cards(entries) if wait else cards
+        return [self._card(entry, until, wait) for entry in entries]
 
-    def _card(self, entry: RunEntry, until: float) -> Card:
+    def _card(self, entry: RunEntry, until: float, wait: bool) -> Card:
         view, card = self._named(entry)
         if card.record is None:
             return card
         try:
             while not view.count(STEP) and time.monotonic() < until:
                 pass
-            card.results = () if writer(entry.path) else self._results_of(entry)
+            card.results = () if writer(entry.path) else self._results_of(entry, wait)
             card.progress = view.progress(0, card.results or ())
         except StorageError as problem:
             return Card(found=entry, name=card.name, problem=str(problem))
         return card
 
-    def _results_of(self, entry: RunEntry) -> Sequence[Result] | None:
+    def _results_of(self, entry: RunEntry, wait: bool) -> Sequence[Result] | None:
         """Return a run's results, empty if it is not graded; None while they are being read, which this starts."""
         if not entry.graded:
             return ()
@@ -370,7 +361,9 @@ class RunViews:
             known = self._read.get(entry.path)
             if known is None or known.version != entry:
                 known = self._read[entry.path] = _Reading(entry)
-            return known.results
+        if wait:
+            known.join()
+        return known.results
 
 
 class Card(Struct, kw_only=True):
