@@ -29,7 +29,7 @@ from viva.pages.serving.guard import Access, Guard
 from viva.pages.shell import SIGNS, SITE_SCRIPTS, SITE_STYLES, Kept, around, paged
 from viva.runs.following import RunEntry, slug
 from viva.types import outcome_name
-from viva.visible import escape_invisible
+from viva.visible import dollars, escape_invisible
 
 _KINDS = {"html": "text/html", "csv": "text/csv", "json": "application/json"}
 
@@ -235,6 +235,7 @@ def listing(cards: Sequence[Card]) -> dict[str, object]:
         "cards": cards,
         "states": {state for card in cards for state in card.outcomes},
         "priced": any(card.cost for card in cards),
+        "dollars": dollars,
         "reading": any(card.results is None for card in cards),
     }
 
