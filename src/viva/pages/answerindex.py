@@ -6,7 +6,6 @@ Answers to a question are adjacent. A column has a number for each answer. The s
 
 from __future__ import annotations
 
-import base64
 import re
 import unicodedata
 from collections import Counter
@@ -106,7 +105,7 @@ class Column(Struct, frozen=True):
     def plain(self) -> dict[str, Any]:
         """Return the column as the page's script reads it."""
         keys = {} if self.words.values == self.texts else {"keys": self.words.values}
-        return {"codes": integers(self.words.codes), "words": self.texts, **keys}
+        return {"codes": self.words.codes.tolist(), "words": self.texts, **keys}
 
 
 _SAID: Mapping[str, Callable[[str], str]] = {"outcome": outcome_name, "finer": lambda word: FINER[word][1]}
@@ -181,9 +180,9 @@ class AnswerIndex:
         return items[np.argsort(values if order == "lowest" else -values, kind="stable")]
 
     def plain(self) -> dict[str, Any]:
-        """Return the index as the page's script reads it: JSON, with integers packed."""
+        """Return the index as the page's script reads it."""
         shown = {key: words.plain() for key, words in self.columns.items() if key[:2] != _TAG or self._is_facet(key)}
-        return {"columns": shown, "sample": integers(self.samples)}
+        return {"columns": shown, "sample": self.samples.tolist()}
 
 
 def noteworthy(rows: Sequence[ScoreRow]) -> list[tuple[str, str, str, int]]:
@@ -195,14 +194,6 @@ def noteworthy(rows: Sequence[ScoreRow]) -> list[tuple[str, str, str, int]]:
         for word in words
         if (count := counts[word]) and word not in ("right", "partly", "wrong")
     ]
-
-
-def integers(numbers: Sequence[int] | Numbers) -> dict[str, Any]:
-    """Return numbers as base64 of signed little-endian integers, of as few `bytes` each as fit all."""
-    written = np.asarray(numbers, dtype="<i4")
-    largest = np.abs(written).max(initial=0)
-    size = 1 if largest < 1 << 7 else 2 if largest < 1 << 15 else 4
-    return {"bytes": size, "packed": base64.b64encode(written.astype(f"<i{size}").tobytes()).decode()}
 
 
 @lru_cache(maxsize=10_000)

@@ -34,13 +34,12 @@ def export(root: Path, out: Path) -> tuple[list[str], list[str]]:
     left_out = [f"{one_line(card.name, 80)}: {card.problem or 'not graded'}" for card in cards if not card.results]
     ranking = study(LeaderboardConfig(sources=(root,))).found
     site = SitePages(ranking.site, {path.name: f"{page}#" for path, page in shown.items()}, RUNS)
-    slugs = {entry.slug: shown[entry.path] for entry in entries if entry.path in shown}
-    more = [(RUNS, functools.partial(_write_list, site, cards, slugs)),
+    more = [(RUNS, functools.partial(_write_list, site, cards, shown)),
             *((page, functools.partial(_write, path)) for path, page in shown.items())]  # fmt: skip
     return build(site, out, more), [*ranking.left_out, *left_out]
 
 
-def _write_list(site: SitePages, cards: list[Card], pages: Mapping[str, str], path: Path) -> None:
+def _write_list(site: SitePages, cards: list[Card], pages: Mapping[Path, str], path: Path) -> None:
     values: dict[str, Any] = listing(cards) | {"page_at": pages, "now": time.time(), "ago": ago}
     path.write_text(
         site.page("runs.html", RUNS, ("tables.js",), (*SITE_STYLES, "runs.css"), **values), encoding="utf-8"

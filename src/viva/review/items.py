@@ -8,11 +8,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from viva.errors import DataError
 from viva.types import ReviewItem
@@ -177,65 +177,46 @@ def _rank(seed: int, key: str) -> bytes:
     return hashlib.blake2b(f"{seed}:{key}".encode("utf-8", "replace"), digest_size=16).digest()
 
 
-Order = Literal["given", "disagreement"]
-ORDERS: tuple[Order, ...] = ("given", "disagreement")
-Todo = Literal["all", "mine", "short"]
-TODOS: tuple[Todo, ...] = ("all", "mine", "short")
-"""All items; those not yet marked by this reviewer; of these, those with too few reviewers."""
+_LIMIT = 1_000_000_000
 
 
-class Filter(Struct, frozen=True, kw_only=True):
-    """A reviewer's selection. `tags`: tag → value. `sample`: "", "30", "0.1" or "10%", by seed and tag `by`."""
+class Filter(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A reviewer's selection, as in URLs."""
 
     tags: dict[str, str] = {}
+    """Tag → value."""
     sample: str = ""
-    seed: int = 0
+    """"", "30", "0.1" or "10%"; drawn by `seed` and the tag `by`."""
+    seed: Annotated[int, Meta(ge=0, lt=_LIMIT)] = 0
     by: str = ""
-    order: Order = "given"
-    todo: Todo = "all"
+    order: Literal["given", "disagreement"] = "given"
+    todo: Literal["all", "mine", "short"] = "all"
+    """All items; those not yet marked by this reviewer; of these, those with too few reviewers."""
     blind: bool = False
-    page: int = 1
+    page: Annotated[int, Meta(ge=1, lt=_LIMIT)] = 1
 
     @classmethod
     def read(cls, query: Mapping[str, str], blind: bool) -> Filter:
         """Return the filter of a query string; `blind`: its default. Raises DataError for invalid values."""
-        tags = {name.removeprefix("t."): value for name, value in query.items() if name.startswith("t.") and value}
-        hidden = query.get("blind", "1" if blind else "0") == "1"
-        if hidden:
-            tags = {name: value for name, value in tags.items() if name not in TELLING}
-        sample = query.get("sample", "").strip()
-        if sample:
-            read_size(sample)
-        order, todo = query.get("order", "given"), query.get("todo", "all")
-        if order not in ORDERS:
-            raise DataError(f"there is no order {order!r}; there are: {', '.join(ORDERS)}")
-        if todo not in TODOS:
-            raise DataError(f"there is no list {todo!r}; there are: {', '.join(TODOS)}")
-        return cls(
-            tags=dict(sorted(tags.items())),
-            sample=sample,
-            seed=_number(query.get("seed", "0"), "seed", 0),
-            by=query.get("by", "") if sample else "",
-            order=order,
-            todo=todo,
-            blind=hidden,
-            page=_number(query.get("page", "1"), "page", 1),
-        )
+        values = {name: value.strip() for name, value in query.items() if value.strip()}
+        hidden = values.pop("blind", "1" if blind else "0") == "1"
+        tags = {name[2:]: query[name] for name in sorted(query) if name[:2] == "t." and query[name]}
+        if "sample" in values:
+            read_size(values["sample"])
+        else:
+            values.pop("by", None)
+        shown = {name: value for name, value in tags.items() if not (hidden and name in TELLING)}
+        try:
+            return msgspec.convert({**values, "tags": shown, "blind": hidden}, cls, strict=False)
+        except msgspec.ValidationError as problem:
+            raise DataError(f"this address selects nothing: {problem}") from None
 
     def query(self, **changes: object) -> str:
         """Return the query string of the filter, with changes."""
-        changed = msgspec.structs.replace(self, **changes) if changes else self
-        pairs: list[tuple[str, str | int]] = [(f"t.{name}", value) for name, value in changed.tags.items()]
-        if changed.sample:
-            pairs += [("sample", changed.sample), ("seed", changed.seed), *([("by", changed.by)] if changed.by else [])]
-        if changed.order != "given":
-            pairs.append(("order", changed.order))
-        if changed.todo != "all":
-            pairs.append(("todo", changed.todo))
-        pairs.append(("blind", int(changed.blind)))
-        if changed.page > 1:
-            pairs.append(("page", changed.page))
-        return urlencode(pairs, errors="replace")
+        chosen = msgspec.structs.replace(self, **changes)
+        values = msgspec.to_builtins(chosen) | {"blind": int(chosen.blind)}
+        tags = {f"t.{name}": value for name, value in values.pop("tags", {}).items()}
+        return urlencode(tags | values, errors="replace")
 
     @property
     def design(self) -> str:
@@ -254,9 +235,3 @@ class Filter(Struct, frozen=True, kw_only=True):
         if self.order == "disagreement":
             selected.sort(key=lambda item: -item.disagreement)
         return tuple(selected)
-
-
-def _number(text: str, name: str, least: int) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) >= least):
-        raise DataError(f"{name} {text[:40]!r} is no whole number from {least} on")
-    return int(text)

@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO
 
 import msgspec
 from msgspec import Struct
@@ -28,7 +28,13 @@ from viva.runs.scorefile import SCORES
 from viva.types import Failure, Usage
 
 _LENGTH = 0xFFFFFFFF
-Reader: TypeAlias = Callable[[bytes], Entry | None]
+
+
+class Reader(Struct, frozen=True):
+    """An open journal."""
+
+    read: Callable[[bytes], Entry | None]
+    """Returns the answer to a request, by its key, or its latest failure; None for neither."""
 
 
 class Line(Struct, frozen=True):
@@ -146,31 +152,26 @@ class Followed:
             self.failed[key] = place
             self.failures[entry.error.kind] += 1
 
-    def place(self, key: bytes) -> int:
-        """Return a number that identifies the latest line on a request; 0 where there is none."""
-        return self.answered.get(key, self.failed.get(key, -1)) + 1
-
     @contextmanager
     def reading(self) -> Iterator[Reader]:
-        """Open the file and yield a function from a request's key to its answer or latest failure; None for neither,
-        also where the file was replaced.
-        """
+        """Open the file; where it was replaced, it holds no answers."""
         try:
             file = open_regular(self.path)
         except FileNotFoundError:
-            yield lambda key: None
+            yield Reader(lambda key: None)
             return
         except OSError as problem:
             raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
         try:
-            yield functools.partial(self._entry, file) if self._sight(file) == self._seen else lambda key: None
+            same = self._sight(file) == self._seen
+            yield Reader(functools.partial(self._entry, file) if same else lambda key: None)
         finally:
             os.close(file)
 
     def _entry(self, file: int, key: bytes) -> Entry | None:
-        place = self.place(key) - 1
+        place = self.answered.get(key, self.failed.get(key))
         try:
-            return None if place < 0 else self._decode_entry(os.pread(file, place & _LENGTH, place >> 32))
+            return None if place is None else self._decode_entry(os.pread(file, place & _LENGTH, place >> 32))
         except UNREADABLE:
             return None
 

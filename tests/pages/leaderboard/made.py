@@ -46,6 +46,7 @@ def entry(model: str, points: int, *, benchmark: str = "csbench", facts: Facts |
         own=True,
         score=score(points),
         facts=facts or Facts(),
+        cost=points / 100,
         origin="run-1",
         signature="|".join(f"{name}:{value}" for name, value in said.items()),
     )

@@ -114,9 +114,9 @@ def test_models_are_chosen_and_drawn_side_by_side(visit: Visit) -> None:
     assert page.locator("figure[data-chart=failed]").count() == 0
     assert page.locator("figure[data-chart=drawn]").count() >= 2
     with page.expect_download() as saved:
-        page.locator("[data-name=csbench-size]").first.get_by_role("button", name="Save as SVG").click()
-    assert saved.value.suggested_filename == "csbench-size.svg"
-    assert "billion" in Path(saved.value.path()).read_text(encoding="utf-8")
+        page.locator("[data-name=csbench-cost]").first.get_by_role("button", name="Save as SVG").click()
+    assert saved.value.suggested_filename == "csbench-cost.svg"
+    assert "US$ for 1,000 answers" in Path(saved.value.path()).read_text(encoding="utf-8")
 
 
 def test_a_model_is_opened_and_its_neighbours(visit: Visit) -> None:

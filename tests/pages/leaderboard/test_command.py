@@ -92,7 +92,7 @@ def test_a_file_of_models_says_what_is_wrong_with_it(tmp_path: Path) -> None:
         ("model,parameters\na,-7\n", "no number of billions"),
         ("model,url\na,javascript:alert(1)\n", "does not begin with https://"),
         ("model\na\na\n", "line 3: 'a' is there twice"),
-        ("model,family\n,x\n", "no model is named"),
+        ("model,family\n,x\n", "model '' is no name"),
     )
     for (content, why), row in tabled(*wrong):
         (tmp_path / "models.csv").write_text(content)

@@ -14,11 +14,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.engine.answerrecord import Answer
-from viva.pages.answerindex import integers
 from viva.pages.report.itemindex import CHUNK_ITEMS, PackedItems, stratified
 from viva.types import Generate, Response, Sampling, ScoreRow
 
@@ -50,27 +49,7 @@ def unpacked(blocks: dict[str, str]) -> dict[str, Any]:
         if name != "items-index"
     }
     index = json.loads(blocks["items-index"])
-    for column in index["columns"].values():
-        column["codes"] = numbers(column["codes"])
     return {**content, "items-index": {**index["columns"], "firsts": index["firsts"]}}
-
-
-def numbers(column: dict[str, Any]) -> list[int]:
-    """As the page reads them: signed, the lowest byte first."""
-    content, size = base64.b64decode(column["packed"]), column["bytes"]
-    places = range(0, len(content), size)
-    return [int.from_bytes(content[at : at + size], "little", signed=True) for at in places]
-
-
-@given(st.lists(st.integers(-(2**31) + 1, 2**31 - 1)))
-@example([-1, 127]).via("the largest of one byte")
-@example([-1, 128]).via("one more")
-@example([-1, 32767]).via("the largest of two")
-@example([0, 32768]).via("one more")
-def test_whole_numbers_are_read_as_they_were_written(given_numbers: list[int]) -> None:
-    written = integers(given_numbers)
-    assert numbers(written) == given_numbers
-    assert written["bytes"] == 1 or max(map(abs, given_numbers)) >= 1 << (8 * (written["bytes"] // 2) - 1)
 
 
 @given(st.lists(st.text(), min_size=1, max_size=8))
@@ -105,13 +84,6 @@ def test_a_chunk_is_found_by_its_first_item() -> None:
     assert content["items-2"]["items"][4]["reply"] == str(CHUNK_ITEMS * 2 + 4)
     assert written.items == CHUNK_ITEMS * 2 + 5
     assert written.whole
-
-
-def test_the_page_is_told_whether_a_reply_may_have_markdown_or_a_formula() -> None:
-    cases = {"The answer is (B).": (False, False), "**So** B": (True, False), "So $x$": (True, True)}
-    for reply, flags in cases.items():
-        written = blocks_of([item(), item(1, reply=reply), item(2)])[1]
-        assert (written.marked, written.formulas) == flags
 
 
 def test_half_a_character_is_written_and_names_are_visible() -> None:

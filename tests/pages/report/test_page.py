@@ -10,7 +10,6 @@ import pytest
 from pages.report.conftest import Opened, viva
 from pages.review.conftest import script
 from pages.runs.growing import Growing
-from viva.pages.shell import PROSE, asset
 from web.hostile import LONG, MARK, assert_only_text, make_run
 
 pytestmark = pytest.mark.browser
@@ -181,9 +180,3 @@ def test_replies_are_rendered_and_shown_as_they_came_by_a_key(opened: Opened, tm
     assert again.locator("[data-part=body] .prose").count() == 0, "the address says how it is shown"
     again.get_by_role("button", name="Rendered").click()
     expect(again.locator("[data-part=body] .prose math")).to_have_count(1)
-
-
-def test_markdown_and_formulas_cost_nothing_where_there_are_none(report: Path) -> None:
-    page = report.read_text(encoding="utf-8")
-    for name in PROSE:
-        assert (asset(name) in page) == (name == "prose.js")

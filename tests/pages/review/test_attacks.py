@@ -22,7 +22,7 @@ from web.hostile import assert_only_text
 Visit = Callable[..., Visitor]
 FIRST = ITEMS[0]
 TOKEN = "a-token-of-good-length"
-PAGES = ("/", "/start", "/items", "/next", f"/item/{FIRST.key}", "/export.csv", "/static/review.css", "/nowhere")
+PAGES = ("/", "/start", "/items", "/next", f"/item/{FIRST.key}", "/agreement", "/static/review.css", "/nowhere")
 
 
 def test_every_answer_carries_the_headers(visit: Visit) -> None:
@@ -169,7 +169,7 @@ def test_links_from_elsewhere_lead_to_a_page_that_shows_nothing(visit: Visit) ->
     assert f'href="/item/{FIRST.key}?blind=1&amp;x=%22%3E%3Cscript%3E"' in answer.text
     for mode, place in (("cors", "empty"), ("no-cors", "image"), ("navigate", "iframe")):
         headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": place}
-        assert ada.get("/export.jsonl", headers=headers).status_code == 403
+        assert ada.get("/items", headers=headers).status_code == 403
     invited = visit(access=Access(token=TOKEN))
     answer = invited.get(f"/?token={TOKEN}", headers=link)
     assert TOKEN not in answer.text
@@ -181,7 +181,7 @@ def test_other_methods_are_refused(visit: Visit) -> None:
         for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "FOO"):
             with row(method):
                 assert visit().request(method, "/items").status_code == 405
-        for address in ("/items", "/export.csv", "/static/review.js", "/next"):
+        for address in ("/items", "/agreement", "/static/review.js", "/next"):
             with row(address):
                 assert visit().enter().post(address).status_code == 405
 

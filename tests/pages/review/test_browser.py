@@ -279,7 +279,7 @@ def test_another_site_can_neither_post_nor_frame_nor_read(web: Open, server: Ser
     page.route(evil, lambda route: route.fulfill(body=attack, content_type="text/html"))
     page.goto(evil)
     fetched = "address => fetch(address, {credentials: 'include'}).then(a => a.text()).catch(() => 'refused')"
-    assert page.evaluate(fetched, f"{target}/export.jsonl") == "refused"
+    assert page.evaluate(fetched, f"{target}/items") == "refused"
     assert page.evaluate("document.getElementById('i').naturalWidth") == 0
     assert "Mark the next one" not in page.frames[1].content()
     page.get_by_role("button", name="Win").click()

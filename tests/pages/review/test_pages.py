@@ -1,7 +1,5 @@
-"""Pages without a browser: marks, filters, blindness, undo, several reviewers, export, and what their owner decides."""
+"""Pages without a browser: marks, filters, blindness, undo, several reviewers, and what their owner decides."""
 
-import csv
-import io
 import json
 import re
 import threading
@@ -271,16 +269,9 @@ def test_an_edited_text_is_kept_with_what_it_was(visit: Visit) -> None:
     assert "Only edited.</textarea>" in answer.text
 
 
-def test_export_is_all_of_the_log_and_damage_or_a_full_disk_is_said(visit: Visit, path: Path) -> None:
+def test_damage_and_a_full_disk_are_said(visit: Visit, path: Path) -> None:
     ada = visit().enter()
-    ada.mark(FIRST, answer="1", comment_answer='=HYPERLINK("http://evil.example")')
-    ada.mark(SECOND, answer="1", comment_answer="\t@SUM(1)\n-2")
-    jsonl = ada.get("/export.jsonl")
-    assert jsonl.content == ada.log.path.read_bytes()
-    assert "attachment" in jsonl.headers["content-disposition"]
-    rows = list(csv.DictReader(io.StringIO(ada.get("/export.csv").text)))
-    assert [row["comment"] for row in rows] == ['\'=HYPERLINK("http://evil.example")', "'@SUM(1) -2"]
-    assert rows[0]["about"].startswith("exam=clrbench-en; model=openai/examinee")
+    ada.mark(FIRST, answer="1")
     kept = path.read_bytes()
     path.write_bytes(b"{}\n")
     assert "1 line of reviews.jsonl cannot be read" in visit().enter().get("/items").text
@@ -291,7 +282,6 @@ def test_export_is_all_of_the_log_and_damage_or_a_full_disk_is_said(visit: Visit
     path.rmdir()
     path.write_bytes(kept)
     assert ada.post(f"/item/{THIRD.key}", data=form).status_code == 303
-    assert ada.get("/export.xml").status_code == 404
 
 
 def test_the_agreement_page_is_there_where_there_is_one(visit: Visit) -> None:

@@ -115,17 +115,17 @@ def test_what_differs_is_found_by_words() -> None:
     }
     for ((first, second), (mine, theirs)), row in tabled(*cases.items()):
         with row:
-            only = compare_words(first, second).only
+            only = compare_words(first, second)[1]["only"]
             assert [first[a:b] for a, b in only[0]] == mine
             assert [second[a:b] for a, b in only[1]] == theirs
-    assert compare_words("a b c " * 9, "a b c " * 9).alike
-    assert not compare_words(" ".join(WORDS), "nothing of that kind, as far as anybody can see").alike
+    assert compare_words("a b c " * 9, "a b c " * 9)[0] == "only"
+    assert compare_words(" ".join(WORDS), "nothing of that kind, as far as anybody can see")[0] == "both"
 
 
 @given(st.text("ab c.\n", max_size=60), st.text("ab c.\n", max_size=60))
 def test_parts_are_in_order_and_do_not_overlap(first: str, second: str) -> None:
-    found = compare_words(first, second)
-    for text, only, both in ((first, found.only[0], found.both[0]), (second, found.only[1], found.both[1])):
+    _, found = compare_words(first, second)
+    for text, only, both in zip((first, second), found["only"], found["both"], strict=True):
         parts = sorted([*only, *both])
         assert all(a < b <= c < d for (a, b), (c, d) in itertools.pairwise(parts))
         left = "".join(text[a:b] for (_, a), (b, _) in zip([(0, 0), *parts], [*parts, (len(text), 0)], strict=True))

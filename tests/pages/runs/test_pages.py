@@ -7,8 +7,9 @@ import shutil
 import signal
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import httpx
 import msgspec
@@ -26,10 +27,9 @@ from viva.engine.folder import ModelRecord, RunFolder, writer
 from viva.engine.journal import Entry
 from viva.errors import VivaError
 from viva.files import write_whole
-from viva.pages.runs.run_views import list_cost
-from viva.runs.following import Tokens
+from viva.runs.open import recorded_price
 from viva.runs.scoring import regraded
-from viva.types import Failure
+from viva.types import Failure, Usage
 
 Visit = Callable[..., TestClient]
 
@@ -333,25 +333,35 @@ def test_the_list_has_the_scores_of_viva_runs(visit: Visit, growing: Growing, vi
 
 
 def test_what_answers_cost_is_said_where_it_is_known() -> None:
-    used = {("openai/gpt-4o", "x"): Tokens(1_000_000, 100_000), ("baseline/random", "x"): Tokens(0, 0, 9)}
+    def cost(model: ModelRecord, prices: Mapping[str, Price] = MappingProxyType({}), **batched: bool) -> float | None:
+        price = recorded_price(model, prices, **batched)
+        return price and price.cost(Usage(1_000_000, 100_000))
+
     vendor, own = ModelRecord(name="openai/gpt-4o"), ModelRecord(name="openai/gpt-4o", base_url="http://127.0.0.1:9")
-    price = list_cost([vendor], used)
-    assert price is not None
-    cases = {
-        "a vendor's": (list_cost([vendor, ModelRecord(name="baseline/random")], used), price),
-        "a baseline": (list_cost([ModelRecord(name="baseline/random")], used), 0.0),
-        "a server of one's own": (list_cost([own], used), None),
-        "not counted": (list_cost([vendor], {("openai/gpt-4o", "x"): Tokens(1, 1, 1)}), None),
-        "a model that nobody knows": (
-            list_cost([ModelRecord(name="openai/x-y")], {("openai/x-y", "x"): Tokens(1, 1)}),
-            None,
-        ),
-        "nothing asked yet": (list_cost([vendor], {}), 0.0),
-        "the run's price": (list_cost([own], used, {"openai/gpt-4o": Price(1, 10)}), 2.0),
-        "one for all": (list_cost([vendor], used, {"": Price(2, 0)}), 2.0),
-        "in batches": (list_cost([vendor], used, batched=True), price / 2),
-        "in batches, at the run's price": (list_cost([own], used, {"": Price(2, 0)}, batched=True), 2.0),
+    price = cost(vendor)
+    assert price
+    listed = {
+        "a server of one's own": (cost(own), None),
+        "a model that nobody knows": (cost(ModelRecord(name="openai/x-y")), None),
+        "the run's price": (cost(own, {"openai/gpt-4o": Price(1, 10)}), 2.0),
+        "one for all": (cost(vendor, {"": Price(2, 0)}), 2.0),
+        "in batches": (cost(vendor, batched=True), price / 2),
+        "in batches, at the run's price": (cost(own, {"": Price(2, 0)}, batched=True), 2.0),
     }
-    for (_name, (found, expected)), row in tabled(*cases.items()):
+    for (_name, (found, expected)), row in tabled(*listed.items()):
         with row:
             assert found == expected
+
+
+def test_the_list_has_the_costs_of_viva_runs(visit: Visit, growing: Growing, viva: Viva) -> None:
+    growing.answer(20)
+    growing.close()
+    record = json.loads((growing.path / "run.json").read_text())
+    one = {"openai/alpha": msgspec.to_builtins(Price(1000, 0))}
+    for prices, cost in ((one, "–"), ({**one, "": msgspec.to_builtins(Price(0, 0))}, "1.00")):
+        (growing.path / "run.json").write_text(json.dumps({**record, "prices": prices}))
+        regraded(growing.path)
+        (page,) = re.findall(r'data-label="US\$">([^<]*)', visit(growing.root).get("/").text) or ("–",)
+        assert page == cost, "of one model it is not known"
+    rows = json.loads(viva("runs", growing.root, "--format", "json").out)["rows"]
+    assert sum(row["cost"] for row in rows) == pytest.approx(1.0)

@@ -266,9 +266,9 @@ def _strict(parts: Mapping[str, str], entries: Sequence[Entry]) -> Iterator[Boar
 def _place_baselines(groups: Groups) -> None:
     """Move each baseline to the boards of models that were asked the same, if there are any."""
     asked = {key: for_baseline(parts) for key, (parts, _) in groups.items()}
-    baselines = {key: [entry for entry in own if of_baseline(entry.settings)] for key, (_, own) in groups.items()}
-    boards = [key for key, (_, own) in groups.items() if len(baselines[key]) < len(own)]
-    for key, placed in baselines.items():
+    boards = [key for key, (_, own) in groups.items() if not all(of_baseline(entry.settings) for entry in own)]
+    for key in list(groups):
+        placed = [entry for entry in groups[key][1] if of_baseline(entry.settings)]
         alike = [other for other in boards if asked[other] == asked[key]]
         for other in alike:
             own = groups[other][1]

@@ -8,18 +8,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from viva.analysis.breakdown import Breakdown
 from viva.analysis.estimate import Estimate
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.errors import DataError, StorageError, VivaError, flag
-from viva.pages.leaderboard.boards import BenchmarkPage, Dimension, Entry, Row, Site, dimensions, own_boards, page_name
+from viva.pages.leaderboard.boards import (
+    BenchmarkPage,
+    Dimension,
+    Entry,
+    Facts,
+    Row,
+    Site,
+    dimensions,
+    own_boards,
+    page_name,
+)
 from viva.pages.leaderboard.publishedboards import ModelFacts, published_boards, published_entries
-from viva.pages.runs.run_views import list_cost
 from viva.providers import traits_of
 from viva.published import about
 from viva.published.catalogue import catalogue
@@ -27,12 +36,13 @@ from viva.render.result import settings, signature
 from viva.render.table import outcomes_text
 from viva.runs.exams import data_notes, reopen
 from viva.runs.following import Followed, Tokens
+from viva.runs.open import recorded_price
 from viva.runs.score_table import rows_of
 from viva.runs.scorefile import ADAPTIVE, fault, runs_in
 from viva.runs.scoring import BASELINE, regraded
 from viva.studies.item_scores import AUTO, EXAM, FORMAT, ScoreSet, score_sets
 from viva.studies.ways_of_asking import in_words
-from viva.types import SCORED, UNREADABLE, Aggregate
+from viva.types import SCORED, UNREADABLE, Aggregate, Usage
 from viva.version import __version__
 from viva.visible import one_line
 
@@ -101,26 +111,26 @@ def sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: bool
 
 
 def entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) -> Iterator[Entry]:
-    """Yield results to rank; `left_out` gets runs without any, and the reason."""
+    """Yield results to rank; `left_out` gets those without a score, and the reason."""
     exams: dict[bytes, Exam] = {}
     for path in sources:
         used = functools.cache(functools.partial(_used, path))
         for scored in score_sets([path], _columns_of(path)):
-            if why := _nothing(scored):
-                left_out.append(f"{one_line(path.name, 80)}: {one_line(scored.model)} on {scored.exam}: {why}")
-            elif scored.record is None or scored.run is None:
-                yield _of_table(scored, known)
-            else:
-                yield _of_run(scored, scored.run, scored.record, known, exams, used)
-
-
-def _nothing(scored: ScoreSet) -> str:
-    """Return why a result cannot be ranked: no answer could be read and scored. "" if it can."""
-    cell = Breakdown(scored.scores, scored.headline.attempts).cell(scored.headline)
-    if not cell.n or SCORED & cell.outcomes.keys():
-        return ""
-    reason = "no reply could be read" if UNREADABLE & cell.outcomes.keys() else "nothing was answered"
-    return f"{reason} ({outcomes_text(cell)})"
+            exam = _reopened(scored.record, exams) if scored.record else None
+            breakdown = Breakdown(scored.scores, scored.headline.attempts, exam.layouts() if exam else ())
+            overall, model = breakdown.cell(scored.headline), one_line(scored.model)
+            if not overall.n:
+                raise DataError(f"{scored.source} has no answers of {model} to {scored.exam}: grade it first")
+            if not SCORED & overall.outcomes.keys():
+                why = "no reply could be read" if UNREADABLE & overall.outcomes.keys() else "nothing was answered"
+                label = f"{one_line(path.name, 80)}: {model} on {scored.exam}"
+                left_out.append(f"{label}: {why} ({outcomes_text(overall)})")
+                continue
+            about = dimensions(exam.layouts(), scored.headline, breakdown.label) if exam else _formats(scored)
+            entry = _entry(scored, breakdown, about, known.of(scored.model))
+            if exam and scored.run and scored.record:
+                entry = _of_run(entry, scored, scored.run, scored.record, exam, overall, used)
+            yield entry
 
 
 def _columns_of(source: Path) -> str:
@@ -131,43 +141,87 @@ def _columns_of(source: Path) -> str:
     return AUTO if FORMAT in first else EXAM
 
 
-def _of_run(
-    scored: ScoreSet,
-    run: RunRecord,
-    record: ExamRecord,
-    known: ModelFacts,
-    exams: dict[bytes, Exam],
-    used: Callable[[], Used],
-) -> Entry:
+def _reopened(record: ExamRecord, exams: dict[bytes, Exam]) -> Exam:
     key = msgspec.json.encode(record, order="deterministic")
     if key not in exams:
         exams[key] = reopen(record)
-    exam, spec = exams[key], record.spec
-    breakdown = Breakdown(scored.scores, scored.headline.attempts, exam.layouts())
+    return exams[key]
+
+
+Lined = Sequence[tuple[Dimension, Sequence[Aggregate]]]
+"""Dimensions, with the lines that average each."""
+
+
+def _formats(scored: ScoreSet) -> Lined:
+    return [
+        (Dimension(layout="format", row=name, column="", group="By format", label=name), lines)
+        for name, lines in scored.lines.items()
+        if lines != (scored.headline,)
+    ]
+
+
+def _entry(scored: ScoreSet, breakdown: Breakdown, about: Lined, facts: Facts) -> Entry:
+    """Return a result with its figures, as of a table of item scores: without settings, only equal sets of questions
+    are ranked together.
+    """
+
+    def cell(*lines: Aggregate) -> Estimate | None:
+        measured = breakdown.cell(*lines)
+        return measured if measured.mean is not None or measured.ranged else None
+
+    questions = len(scored.scores.texts["question"].values)
+    return Entry(
+        benchmark=TABLES,
+        row=Row(
+            model=scored.model,
+            own=True,
+            kind="baseline" if scored.model.startswith(BASELINE) else "model",
+            score=cell(scored.headline),
+            facts=facts,
+            origin=scored.source.name,
+            exam=scored.exam,
+        ),
+        figures={dimension.place: cell(*lines) for dimension, lines in about},
+        dimensions=[dimension for dimension, _ in about],
+        settings={"settings": "unknown", "n": questions, "data": _asked(scored)},
+        questions=breakdown.questions(scored.headline),
+        over=scored.headline.over,
+        notes=("Item scores of a table: how these models were asked is not known to Viva.",),
+    )
+
+
+def _of_run(
+    entry: Entry,
+    scored: ScoreSet,
+    run: RunRecord,
+    record: ExamRecord,
+    exam: Exam,
+    overall: Estimate,
+    used: Callable[[], Used],
+) -> Entry:
+    """Return a result with what its run records."""
+    spec = record.spec
     beside = published_entries(
         spec,
         sample=record.data is None,
         answers=record.samples or run.samples,
         questions=record.questions,
     )
-    if scored.model.startswith(BASELINE):  # a baseline alone brings no published rows onto a board
-        beside = [entry for entry in beside if entry.row.kind == "baseline"]
+    if entry.row.kind == "baseline":  # a baseline alone brings no published rows onto a board
+        beside = [other for other in beside if other.row.kind == "baseline"]
     notes = data_notes(exam, Path(record.data) if record.data else None)
-    overall = breakdown.cell(scored.headline)
     if beside and not overall.same_parts:
         beside = []
         lacks = ", ".join(overall.lacks[:4]) or "the questions"
         notes = [*notes, f"{one_line(scored.model)}: too little of {lacks} is scored to stand beside published rows."]
-    plain = msgspec.structs.replace(scored.opened, adapted=None) if scored.opened else None
+    plain = replace(scored.opened, adapted=None) if scored.opened else None
     sent, wanted = (settings(run, record, scored.model, opened) for opened in (scored.opened, plain))
     forced = {name: str(value) for name, value in sent.items() if value != wanted.get(name)}
-    return msgspec.structs.replace(
-        _entry(
-            scored,
-            breakdown,
-            dimensions(exam.layouts(), scored.headline, breakdown.label),
-            benchmark=f"{OWN_QUESTIONS}{spec.name}" if spec.name else spec.benchmark,
-            facts=known.of(scored.model),
+    return replace(
+        entry,
+        benchmark=f"{OWN_QUESTIONS}{spec.name}" if spec.name else spec.benchmark,
+        row=replace(
+            entry.row,
             signature=signature(run, record, scored.model, scored.opened),
             forced=in_words(forced),
             cost=_cost(scored, run, spec.benchmark, used),
@@ -177,58 +231,6 @@ def _of_run(
         forced=forced,
         beside=beside,
         notes=notes,
-    )
-
-
-def _of_table(scored: ScoreSet, known: ModelFacts) -> Entry:
-    """Return the entry of a table of item scores. It lacks settings, so only equal sets of questions are ranked
-    together.
-    """
-    about = [
-        (Dimension(layout="format", row=name, column="", group="By format", label=name), lines)
-        for name, lines in scored.lines.items()
-        if lines != (scored.headline,)
-    ]
-    breakdown = Breakdown(scored.scores, scored.headline.attempts)
-    return msgspec.structs.replace(
-        _entry(scored, breakdown, about, benchmark=TABLES, facts=known.of(scored.model)),
-        settings={"settings": "unknown", "n": len(scored.scores.texts["question"].values), "data": _asked(scored)},
-        notes=("Item scores of a table: how these models were asked is not known to Viva.",),
-    )
-
-
-def _entry(
-    scored: ScoreSet,
-    breakdown: Breakdown,
-    about: Sequence[tuple[Dimension, Sequence[Aggregate]]],
-    *,
-    benchmark: str,
-    **known: Any,
-) -> Entry:
-    """Return a result with its figures; `known`: further fields of its entry."""
-
-    def cell(*lines: Aggregate) -> Estimate | None:
-        measured = breakdown.cell(*lines)
-        return measured if measured.mean is not None or measured.ranged else None
-
-    if not breakdown.cell(scored.headline).n:
-        raise DataError(f"{scored.source} has no answers of {one_line(scored.model)} to {scored.exam}: grade it first")
-    kind = "baseline" if scored.model.startswith(BASELINE) else "model"
-    return Entry(
-        benchmark=benchmark,
-        row=Row(
-            model=scored.model,
-            own=True,
-            kind=kind,
-            score=cell(scored.headline),
-            origin=scored.source.name,
-            exam=scored.exam,
-            **known,
-        ),
-        figures={dimension.place: cell(*lines) for dimension, lines in about},
-        dimensions=[dimension for dimension, _ in about],
-        questions=breakdown.questions(scored.headline),
-        over=scored.headline.over,
     )
 
 
@@ -244,17 +246,15 @@ def _cost(scored: ScoreSet, run: RunRecord, benchmark: str, used: Callable[[], U
     """Return the cost of 1,000 answers in US dollars, without judges; None if tokens or price are unknown, or are not
     separable by exam.
     """
-    unique = [each.spec.benchmark for each in run.exams].count(benchmark) == 1
-    if scored.opened is None or not (unique and traits_of(scored.opened.name).paid):
+    opened, exams = scored.opened, [each.spec.benchmark for each in run.exams]
+    if opened is None or exams.count(benchmark) > 1 or not traits_of(opened.name).paid:
         return None
-    own = {
-        who: took
-        for who, took in used().items()
-        if who[1] == benchmark and who[0] in (scored.opened.shown, scored.opened.name)
-    }
-    total = list_cost([scored.opened], own, run.prices, batched=RunFolder(scored.source, run).batched())
-    count = sum(took.answers for took in own.values())
-    return 1000 * total / count if total and count else None
+    own = [took for who, took in used().items() if who in ((opened.shown, benchmark), (opened.name, benchmark))]
+    price = recorded_price(opened, run.prices, batched=RunFolder(scored.source, run).batched())
+    if price is None or not own or any(took.uncounted for took in own):
+        return None
+    total = Usage(sum(took.input for took in own), sum(took.output for took in own))
+    return 1000 * price.cost(total) / sum(took.answers for took in own)
 
 
 def _asked(scored: ScoreSet) -> str:

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -33,11 +33,12 @@ from viva.published import Entry as Printed
 from viva.published import Neighbour, Size, neighbours, plain, size, table
 from viva.published.catalogue import Setting, catalogue
 from viva.runs.score_table import Row as Line
-from viva.runs.score_table import rows_of
+from viva.runs.score_table import column_of, name_in, rows_of, text_in
 from viva.types import ExamSpec
 from viva.visible import one_line
 
-GROUPS = shipped_table(__file__, "groups.toml", dict[str, str])
+GROUPS = shipped_table(__file__, "groups.toml", dict[str, dict[str, tuple[str, str]]])
+"""Benchmark → table → its title, and its column; "" for all columns."""
 _TUNED = re.compile(r"(?<![a-z])(chat|instruct|it|sft|rlhf|assistant)(?![a-z])", re.IGNORECASE)
 _WORD = re.compile(r"^[^\W\d_]\d\b|[^\W\d_]{2,}")
 
@@ -68,7 +69,7 @@ def _board(benchmark: str, setting: Setting) -> Board:
         ),
         notes=tuple(dict.fromkeys(note for each_table in tables for note in each_table.notes)),
     )
-    return ranked(board, _entries(benchmark, rows, setting, _dimensions(rows)))
+    return ranked(board, _entries(benchmark, rows, setting, _dimensions(benchmark, rows)))
 
 
 def published_entries(spec: ExamSpec, *, sample: bool, answers: int, questions: int) -> list[Entry]:
@@ -116,30 +117,16 @@ def _score(mean: float, questions: int) -> Estimate:
     return Estimate(mean=mean, low=low, high=high)
 
 
-def _dimensions(printed: Sequence[Neighbour]) -> tuple[Dimension, ...]:
-    """Return the dimensions of published rows: of a table with many rows each row, in the column with the most figures,
-    the last of equals; of one row all its columns. A single row "Overall" repeats the score; of equal rows in several
-    tables the last one counts.
-    """
-    cells: dict[str, dict[str, list[str]]] = {}
-    for layout, row, column in dict.fromkeys(cell for neighbour in printed for cell in neighbour.figures):
-        if layout in GROUPS:
-            cells.setdefault(layout, {}).setdefault(row, []).append(column)
-    single = {
-        (row, *columns): layout for layout, rows in cells.items() if len(rows) == 1 for row, columns in rows.items()
-    }
-    made: list[Dimension] = []
-    for layout, rows in cells.items():
-        group = GROUPS[layout]
-        if len(rows) > 1:
-            common = Counter(column for columns in rows.values() for column in reversed(columns)).most_common(1)[0][0]
-            named = [(row, common, labelled(layout, row)) for row, columns in rows.items() if common in columns]
-        else:
-            ((row, columns),) = rows.items()
-            mine = len(columns) > 1 and single[row, *columns] == layout
-            named = [(row, column, column) for column in columns] if mine else []
-        made += [Dimension(layout=layout, row=r, column=c, group=group, label=label) for r, c, label in named]
-    return tuple(made)
+def _dimensions(benchmark: str, printed: Sequence[Neighbour]) -> tuple[Dimension, ...]:
+    """Return the dimensions of published rows: the figures of the tables and columns in `GROUPS`."""
+    shown = GROUPS.get(benchmark, {})
+    places = dict.fromkeys(place for neighbour in printed for place in neighbour.figures)
+    return tuple(
+        Dimension(layout=layout, row=row, column=column, group=group, label=labelled(layout, row) if only else column)
+        for layout, (group, only) in shown.items()
+        for name, row, column in places
+        if name == layout and only in (column, "")
+    )
 
 
 def _printed(line: Printed, model: str) -> Facts:
@@ -178,21 +165,13 @@ class ModelFacts:
         """Read the file. Raises DataError with the line of an invalid row."""
         self._known: dict[str, Facts] = {}
         for line, row in rows_of(path) if path else ():
-            self._add(row, f"{path}, line {line}")
+            where = f"{path}, line {line}"
+            name = name_in(row, column_of(row, NAMES, where), where).strip()
+            if name in self._known:
+                raise DataError(f"{where}: {one_line(name)!r} is there twice")
+            self._known[name] = _facts(row, where)
         self._plain = {_bare(name): name for name in reversed(self._known)}
         self._asked: set[str] = set()
-
-    def _add(self, row: Line, where: str) -> None:
-        key = next((name for name in NAMES if name in row), None)
-        unknown = [name for name in row if name not in (*NAMES, *WORDS, *SIZES, "url")]
-        if key is None or unknown:
-            wrong = f"column {one_line(unknown[0], 40)!r} is unknown" if unknown else "no column 'model'"
-            known = ", ".join(("model", *WORDS, *SIZES, "url"))
-            raise DataError(f"{where}: {wrong}; a file of models has: {known}")
-        name = str(row[key]).strip()
-        if not name or name in self._known:
-            raise DataError(f"{where}: {one_line(name)!r} is there twice" if name else f"{where}: no model is named")
-        self._known[name] = _facts(row, where)
 
     def of(self, model: str) -> Facts:
         """Return a model's facts from the file, else from its name: family, size, and whether it was finetuned."""
@@ -214,23 +193,27 @@ def _bare(name: str) -> str:
 
 
 def _facts(row: Line, where: str) -> Facts:
-    words = {name: str(row.get(name) or "").strip() for name in WORDS}
-    sizes = {field: _billions(row.get(name), name, where) for name, field in SIZES.items()}
-    url = str(row.get("url") or "").strip()
-    if url and urlsplit(url).scheme not in ("http", "https"):
-        raise DataError(f"{where}: url {one_line(url)!r} does not begin with https:// or http://")
-    sizes["active"] = sizes["active"] or sizes["total"]
-    return msgspec.convert({**words, **sizes, "url": url}, Facts)
+    stated: dict[str, Any] = {}
+    for name in row:
+        text = text_in(row, name, where).strip()
+        if name in SIZES:
+            stated[SIZES[name]] = _billions(text, f"{where}: {name}") if text else None
+        elif name in (*WORDS, "url"):
+            stated[name] = text
+        elif name not in NAMES:
+            known = ", ".join(("model", *WORDS, *SIZES, "url"))
+            raise DataError(f"{where}: column {one_line(name, 40)!r} is unknown; a file of models has: {known}")
+    facts = Facts(**stated)
+    if facts.url and urlsplit(facts.url).scheme not in ("http", "https"):
+        raise DataError(f"{where}: url {one_line(facts.url)!r} does not begin with https:// or http://")
+    return facts if facts.active else replace(facts, active=facts.total)
 
 
-def _billions(value: object, name: str, where: str) -> float | None:
-    text = str(value if value is not None else "").strip()
-    if not text:
-        return None
+def _billions(text: str, where: str) -> float:
     try:
         billions = float(text.removesuffix("B").removesuffix("b"))
     except ValueError:
         billions = math.nan
     if not 0 < billions < 1e6:
-        raise DataError(f"{where}: {name} {one_line(text, 40)!r} is no number of billions, as 7 or 46.7")
+        raise DataError(f"{where} {one_line(text, 40)!r} is no number of billions, as 7 or 46.7")
     return billions

@@ -15,22 +15,16 @@ from jinja2 import Environment
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from viva.analysis.sizes.scalinggroups import Point, studied
 from viva.analysis.standings import THRESHOLDS
-from viva.errors import DataError
 from viva.pages.answerindex import answers_of
 from viva.pages.leaderboard.boards import BenchmarkPage, Board, Dimension, ModelPage, Row, Site, model_pages
 from viva.pages.shell import SITE_SCRIPTS, SITE_STYLES, around, inlined, templates
 from viva.render import charts
-from viva.render.plots import PER_CENT, Axis, Drawn, Layer, curves, figures
-from viva.studies.scaling.chart import chart
-from viva.studies.scaling.tables import Scaling
+from viva.render.plots import PER_CENT, Axis, Layer, curves, figures
 from viva.visible import one_line
 
 GROUPS = 10
 """The most groups of columns of a table: the style sheet has rules for this many."""
-_SIZED = 5
-"""The fewest models of known size for a curve over size."""
 _WORDS = {
     "size": "Billions of parameters", "origin": "From", "family": "Family", "type": "Type", "domain": "Domain",
     "access": "Access",
@@ -64,7 +58,7 @@ def _templates() -> Environment:
         groups_of=groups_of,
         words_of=_words_of,
         ids_of=_ids_of,
-        charts_of=_charts,
+        cost_chart=cost_chart,
         linkable=linkable,
         words=_WORDS,
         sizes=_SIZES,
@@ -156,15 +150,9 @@ class SitePages:
         )
 
     def _model(self, model: ModelPage) -> str:
-        facts, (_, board, first) = model.facts, model.standings[0]
-        told = [(name, value) for name in ("family", "type", "domain", "access") if (value := getattr(facts, name))]
-        if facts.total is not None:
-            mixture = facts.active is not None and facts.active != facts.total
-            told.append(("parameters", f"{facts.total:g} billion" + (f", {facts.active:g} active" if mixture else "")))
+        _, board, first = model.standings[0]
         others = [row for row in board.rows if row is first or row.page != first.page]
-        return self.page(
-            "model.html", "", root="../", model=model, facts=told, **around(others, first, lambda row: row)
-        )
+        return self.page("model.html", "", root="../", model=model, **around(others, first, lambda row: row))
 
 
 def linkable(address: str) -> bool:
@@ -216,53 +204,22 @@ def groups_of(board: Board) -> list[tuple[str, list[tuple[int, Dimension]]]]:
     return list(groups.items())[:GROUPS]
 
 
-def _charts(board: Board) -> Iterator[tuple[str, str]]:
-    """Yield a board's charts as specifications: scores over cost, and over size."""
-    if sum(row.cost is not None for row in board.rows) > 1:
-        yield "cost", charts.as_json(charts.spec(cost_chart(board)))
-    sized = _scaling(board)
-    if sized is not None:
-        yield "size", sized
-
-
-def _scaling(board: Board) -> str | None:
-    """Return a chart of scores over size with the curves of `viva scaling`, for ranked rows; None for too few of
-    them.
+def cost_chart(board: Board) -> str:
+    """Return the specification of a chart of a board's scores over the cost of 1,000 answers; "" where fewer than two
+    costs are known.
     """
-    points = [
-        Point(
-            model=row.model,
-            size=row.facts.total,
-            score=row.score.mean,
-            low=row.score.low,
-            high=row.score.high,
-            partial=not row.score.complete,
-        )
-        for row in board.rows
-        if row.rank is not None and row.score is not None and row.score.mean is not None and row.facts.total
-    ]
-    if len(points) < _SIZED or len({point.size for point in points}) < 3:
-        return None
-    try:
-        group = studied("all models", points, ["log"])
-        drawn = chart(Scaling(title=one_line(board.title, 150), parameters="total", groups=(group,)))
-    except DataError:
-        return None  # no curve fits; the table has the sizes
-    return charts.as_json(charts.spec(drawn)) if group.fits else None
-
-
-def cost_chart(board: Board) -> Drawn:
-    """Return a chart of a board's scores over the cost of 1,000 answers, for rows of known cost."""
     rows = [
         {"name": (name := one_line(row.model)), "model": name, "cost": row.cost, **figures(row.score)}
         for row in board.rows
         if row.cost and row.score and row.score.mean is not None
     ]
+    if len(rows) < 2:
+        return ""
     costs = [float(row["cost"]) for row in rows]
     wide = {"type": "log"} if max(costs) > 10 * min(costs) else {}
-    return curves(
+    return charts.as_json(charts.spec(curves(
         [Layer("bars", rows), Layer("dots", rows), Layer("names", rows)],
         Axis("cost", "US$ for 1,000 answers", wide | {"nice": True}, {"tickCount": 6}),
         Axis("score", f"score, {PER_CENT}", {"nice": True}),
         title="Score over cost", below="without judges", height=240,
-    )  # fmt: skip
+    )))  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from os import PathLike
@@ -30,6 +31,9 @@ from viva.visible import csv_safe, one_line, some
 
 MARKER = ".viva-site.json"
 """Marks a folder as a site by Viva, and lists the files that Viva wrote."""
+
+_NAME = re.compile(r"(?:[^./\\\0][^/\\\0]*/)?[^./\\\0][^/\\\0]*")
+"""A file of a site: in its folder or one below, neither hidden nor `..`."""
 
 
 class Marker(Struct, kw_only=True):
@@ -114,13 +118,10 @@ def check_out(out: Path) -> list[str]:
 
 def _inside(out: Path, name: str) -> Path:
     """Return the path of a file of the site, never outside the folder: the marker file is untrusted."""
-    parts = name.split("/")
-    safe = 1 <= len(parts) <= 2 and all(
-        part and part[0] != "." and "\\" not in part and "\0" not in part for part in parts
-    )
-    if not safe or (len(parts) == 2 and (out / parts[0]).is_symlink()):
+    path = out / name
+    if not _NAME.fullmatch(name) or (path.parent != out and path.parent.is_symlink()):
         raise VivaError(f"{out / MARKER} names {name!r}, which is no file of a site: name a new folder for the site")
-    return out.joinpath(*parts)
+    return path
 
 
 def site_files(pages: SitePages) -> Iterator[tuple[str, Callable[[], str]]]:

@@ -18,7 +18,6 @@ import base64
 import gzip
 import json
 import random
-import re
 import shutil
 import tempfile
 from array import array
@@ -66,12 +65,6 @@ LONGEST_PROMPT = 60_000
 """The most characters of a prompt: it contains exemplars, which are written once a chunk."""
 HEAD = 110
 """Characters of a question shown in the list."""
-_SIGNS = "*_`#>|$\\[<~"
-_BEGINNING = re.compile(r"\n(?:[ \t]*(?:[-+=]|\d+[.)])| {4}| {0,3}\t)")
-"""Markdown block syntax at the start of a line (a line end is put before the text); without it there are only
-paragraphs and line ends."""
-_FORMULA = re.compile(r"\$|\\[(\[b]")
-"""Delimiters of formulas."""
 
 
 class Asked(Struct, omit_defaults=True, gc=False):
@@ -146,8 +139,6 @@ class PackedItems:
         """Number of items with a cut text."""
         self.whole = True
         """Whether all items fitted."""
-        self.marked = self.formulas = False
-        """Whether some reply may contain Markdown, or a formula."""
         self._heads: dict[str, str] = {}
         self._firsts = array("i")
         self._chunk = _Chunk()
@@ -175,11 +166,7 @@ class PackedItems:
             self._heads.setdefault(f"{label(row.exam)}\t{label(row.question)}", one_line(item.asked, HEAD))
         self._last = item
         self._rows.append(row)
-        reply = item.reply
-        self.cut += self._chunk.add(item, reply, same=same)
-        signed = any(map(reply.__contains__, _SIGNS))  # ten times as fast as a pattern
-        self.marked = self.marked or signed or bool(_BEGINNING.search(f"\n{reply}"))
-        self.formulas = self.formulas or (signed and bool(_FORMULA.search(reply)))
+        self.cut += self._chunk.add(item, same=same)
         self.items += 1
         if len(self._rows) >= CHUNK_ITEMS or self._chunk.size >= CHUNK_TEXT:
             self._flush()
@@ -223,9 +210,9 @@ class _Chunk:
         """The last prompt and its question."""
         self._long = False
 
-    def add(self, item: Answer, reply: str, *, same: bool) -> int:
+    def add(self, item: Answer, *, same: bool) -> int:
         """Add an item. Returns 1 if a text was cut, else 0. `same`: whether the question is that of the last item."""
-        row = item.row
+        row, reply = item.row, item.reply
         if not same:
             self._long = self._ask(item)
         cut = max(0, len(reply) - LONGEST)

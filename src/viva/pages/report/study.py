@@ -98,9 +98,7 @@ class Downloads:
 
 def _write(out: IO[str], report: Report, items: PackedItems | None, left_out: Sequence[str], **page: object) -> None:
     """Write the page of a report with its answers; `left_out`: notes on omitted answers."""
-    wanted = (items.marked, items.formulas, True) if items else ()
-    rendering = [name for name, there in zip(PROSE, wanted, strict=False) if there]
-    scripts = ("tables.js", "blocks.js", "report.js", *(["items.js"] if items else []), *rendering, "charts.js")
+    scripts = ("tables.js", "blocks.js", "report.js", *(("items.js", *PROSE) if items else ()), "charts.js")
     downloads = Downloads(findings(report).to_csv())
     made = (
         templates(saved=downloads.add)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, unquote
 
-import msgspec
 from markupsafe import escape
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -16,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from viva.engine.reviews import Review, ReviewLog
+from viva.engine.reviews import ReviewLog
 from viva.errors import VivaError
 from viva.files import shipped_table
 from viva.pages.review.reviewsession import (
@@ -38,12 +37,10 @@ from viva.pages.serving.server import serve as web_serve
 from viva.pages.shell import Form, FormError, Served, around, paged
 from viva.render.charts import as_json, spec
 from viva.render.findings import Findings
-from viva.render.markuptext import csv_text
 from viva.review.items import TELLING, THOUGHT, Filter, Item, name_problem
 
 _SAID = shipped_table(__file__, "said.toml", dict[str, str])
 """Code in the URL → message about the previous form."""
-_COLUMNS = tuple(Review.__struct_fields__)
 
 
 class Pages(Served):
@@ -165,7 +162,7 @@ class Pages(Served):
         return item
 
     def _item_page(
-        self, request: Request, item: Item, status: int = 200, entered: Form | None = None, problem: str = ""
+        self, request: Request, item: Item, status: int = 200, posted: Mapping[str, str] = {}, problem: str = ""
     ) -> Response:
         reviewer, chosen, session = self._reviewer(request), self._filter(request), self._session
         listed = [
@@ -174,7 +171,7 @@ class Pages(Served):
             if other.key == item.key or session.wants(other, chosen, reviewer)
         ]
         own = session.own(item, reviewer)
-        shown_aspects = aspects(item, own, session.others(item, reviewer), entered, chosen.blind)
+        shown_aspects = aspects(item, own, session.others(item, reviewer), posted, chosen.blind)
         if not chosen.blind:
             session.showed(item, reviewer)
         return self.page_with_form(
@@ -184,7 +181,7 @@ class Pages(Served):
             item=item,
             labels=labels(item, chosen.blind, session.names),
             aspects=shown_aspects,
-            confirmable=any(aspect.drafted >= 0 and not aspect.saved for aspect in shown_aspects),
+            confirmable=any(aspect.drafted >= 0 and aspect.mark is None for aspect in shown_aspects),
             chosen=chosen,
             **around(listed, item.key, quote),
             progress=session.progress(chosen, reviewer),
@@ -252,19 +249,6 @@ class Pages(Served):
         await self._refresh()
         return self.page_with_form(request, "agreement.html", **await run_in_threadpool(_agreement, make))
 
-    async def export(self, request: Request) -> Response:
-        """Return all lines of the log, as JSONL or CSV."""
-        await self._refresh()
-        reviews, form = self._session.log.reviews, request.path_params["form"]
-        if form == "jsonl":
-            content, kind = b"".join(msgspec.json.encode(line) + b"\n" for line in reviews), "application/x-ndjson"
-        elif form == "csv":
-            content, kind = reviews_csv(reviews).encode("utf-8", "replace"), "text/csv"
-        else:
-            raise HTTPException(404, "Reviews are exported as reviews.jsonl and reviews.csv.")
-        headers = {"Content-Disposition": f'attachment; filename="reviews.{form}"'}
-        return Response(content, media_type=kind, headers=headers)
-
     async def _refresh(self) -> None:
         await run_in_threadpool(self._session.refresh)
 
@@ -281,15 +265,6 @@ def _agreement(make: Callable[[], Findings[Any]]) -> dict[str, object]:
     return {"tables": agreement.tables(), "notes": agreement.notes, "chart": chart}
 
 
-def reviews_csv(reviews: Sequence[Review]) -> str:
-    """Return the log as CSV, a row for each line; texts are made safe for spreadsheets."""
-    rows = (
-        {**msgspec.structs.asdict(each_review), "about": "; ".join(map("=".join, each_review.about.items()))}
-        for each_review in reviews
-    )
-    return csv_text(_COLUMNS, ([row[name] for name in _COLUMNS] for row in rows))
-
-
 def application(items: Sequence[Item], log: ReviewLog, settings: Settings, access: Access) -> Guard:
     """Return the review as an ASGI application, behind its guard."""
     pages = Pages(ReviewSession(items, log, settings), access)
@@ -302,7 +277,6 @@ def application(items: Sequence[Item], log: ReviewLog, settings: Settings, acces
         Route("/item/{key}", pages.mark, methods=["POST"]),
         Route("/undo", pages.undo, methods=["POST"]),
         Route("/agreement", pages.agreement),
-        Route("/export.{form}", pages.export),
     ]
     return pages.application(routes)
 

@@ -199,17 +199,24 @@ class Choice(Struct, frozen=True):
 
 
 class Aspect(Struct, frozen=True, kw_only=True):
-    """One aspect of an item with its part of the form. `entered` and `comment`: content of the form."""
+    """One aspect of an item with its part of the form: what was posted, else the reviewer's last line about it."""
 
     number: int
     draft: ReviewItem
     """The draft, without the verdict for a blind reviewer."""
     choices: tuple[Choice, ...]
+    last: Review | None
     entered: str
     comment: str
-    saved: str
+    before: str
+    """The text, as it was last."""
     edited: str | None
     others: Sequence[Review]
+
+    @property
+    def mark(self) -> float | None:
+        """The reviewer's mark so far."""
+        return self.last.after if self.last else None
 
     @property
     def drafted(self) -> int:
@@ -234,26 +241,14 @@ def choices(item: Item, draft: ReviewItem) -> tuple[Choice, ...]:
 
 
 def aspects(
-    item: Item,
-    own: Mapping[str, Review],
-    others: list[Review],
-    entered: Mapping[str, str] | None,
-    blind: bool,
+    item: Item, own: Mapping[str, Review], others: Sequence[Review], posted: Mapping[str, str], blind: bool
 ) -> list[Aspect]:
-    """Return the aspects of an item as one reviewer sees them; `entered`: content of a rejected form, to be shown
-    again.
-    """
+    """Return the aspects of an item as one reviewer sees them; `posted`: a form, as far as there is one."""
     aspects_of: list[Aspect] = []
     for number, draft in enumerate(item.drafts):
         last = own.get(draft.aspect)
-        mine = last.after if last else None
-        form = entered
-        if form is None:
-            form = {
-                f"mark.{number}": str(draft.scale.index(mine)) if mine in draft.scale else "",
-                f"comment.{number}": last.comment if last else "",
-                f"text.{number}": last.text_after if last and last.text_after is not None else draft.text,
-            }
+        before = last.text_after if last and last.text_after is not None else draft.text
+        kept = str(draft.scale.index(last.after)) if last and last.after in draft.scale else ""
         shown: dict[str, Any] = {}
         if blind:
             shown = {"value": None, "decided": None, "reasons": "", "opinions": {}}
@@ -264,10 +259,11 @@ def aspects(
                 number=number,
                 draft=replace(draft, **shown),
                 choices=choices(item, draft),
-                entered=form.get(f"mark.{number}", ""),
-                comment=form.get(f"comment.{number}", ""),
-                saved=figure(mine) if mine is not None else "",
-                edited=form.get(f"text.{number}", "") if item.editable else None,
+                last=last,
+                entered=posted.get(f"mark.{number}", kept),
+                comment=posted.get(f"comment.{number}", last.comment if last else ""),
+                before=before,
+                edited=posted.get(f"text.{number}", before) if item.editable else None,
                 others=[] if blind else [line for line in others if line.aspect == draft.aspect],
             )
         )
@@ -279,12 +275,12 @@ def said(name: str, value: str) -> str:
     return outcome_name(value) if name == OUTCOME else value
 
 
-def labels(item: Item, blind: bool, names: Collection[str] | None = None) -> list[tuple[str, str]]:
-    """Return an item's labels (or those in `names`) as (name, value), without the verdict for a blind reviewer."""
+def labels(item: Item, blind: bool, names: Collection[str]) -> list[tuple[str, str]]:
+    """Return an item's labels in `names` as (name, value), without the verdict for a blind reviewer."""
     return [
         (name, said(name, value))
         for name, value in item.about.items()
-        if not (blind and name in TELLING) and (names is None or name in names)
+        if not (blind and name in TELLING) and name in names
     ]
 
 
@@ -323,17 +319,21 @@ class Marking(Struct, frozen=True, kw_only=True):
         """Return the lines to write: one for every aspect that the form changes. Raises FormError."""
         posted, now = form_id(self.form), time.time()
         marks: list[Review] = []
-        for number, draft in enumerate(self.item.drafts):
-            last = self.own.get(draft.aspect)
-            comment = self._comment(number, draft)
-            before = last.text_after if last and last.text_after is not None else draft.text
-            text = self.form.get(f"text.{number}", before) if self.item.editable else None
-            value = self._value(number, draft, last)
+        for aspect in aspects(self.item, self.own, (), self.form, blind=False):
+            draft, last, comment, text = aspect.draft, aspect.last, aspect.comment.strip(), aspect.edited
+            if len(comment) > COMMENT_LIMIT:
+                raise FormError(
+                    422,
+                    f"The comment on the {draft.aspect} has {len(comment):,} characters, and at most "
+                    f"{COMMENT_LIMIT:,} are kept. Nothing was saved yet: shorten it.",
+                )
+            value = self._value(aspect)
+            edited = text is not None and not _same(text, aspect.before)
             if value is None:
-                if comment or (text is not None and not _same(text, before)):
+                if comment or edited:
                     raise FormError(422, f"Give the {draft.aspect} a mark, too: nothing is saved without one.")
                 continue
-            if last and last.after == value and last.comment == comment and (text is None or _same(text, before)):
+            if last and last.after == value and last.comment == comment and not edited:
                 continue
             marks.append(
                 Review(
@@ -348,30 +348,20 @@ class Marking(Struct, frozen=True, kw_only=True):
                     blind=self.blind,
                     drawn=self.drawn,
                     comment=comment,
-                    text_before=before if self.item.editable else None,
+                    text_before=aspect.before if self.item.editable else None,
                     text_after=text,
                 )
             )
         return marks
 
-    def _comment(self, number: int, draft: ReviewItem) -> str:
-        comment = self.form.get(f"comment.{number}", "").strip()
-        if len(comment) > COMMENT_LIMIT:
-            raise FormError(
-                422,
-                f"The comment on the {draft.aspect} has {len(comment):,} characters, and at most {COMMENT_LIMIT:,} are "
-                "kept. Nothing was saved yet: shorten it.",
-            )
-        return comment
-
-    def _value(self, number: int, draft: ReviewItem, last: Review | None) -> float | None:
-        chosen = self.form.get(f"mark.{number}", "")
+    def _value(self, aspect: Aspect) -> float | None:
+        scale, chosen = aspect.draft.scale, aspect.entered
         if chosen:
-            if not (chosen.isascii() and chosen.isdecimal() and len(chosen) < 4 and int(chosen) < len(draft.scale)):
-                raise FormError(400, f"There is no such mark for the {draft.aspect}. Nothing was saved.")
-            return draft.scale[int(chosen)]
-        if self.form.get("action") == "confirm" and self.shown and not (last and last.after is not None):
-            return draft.value if draft.value in draft.scale else None
+            if not (chosen.isascii() and chosen.isdecimal() and len(chosen) < 4 and int(chosen) < len(scale)):
+                raise FormError(400, f"There is no such mark for the {aspect.draft.aspect}. Nothing was saved.")
+            return scale[int(chosen)]
+        if self.form.get("action") == "confirm" and self.shown and aspect.mark is None and aspect.drafted >= 0:
+            return aspect.draft.value
         return None
 
 

@@ -1,7 +1,8 @@
-"""The answers received by a run so far, as graded rows; only changed answers are graded again."""
+"""The answers received by a run so far, as graded rows."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +12,7 @@ from msgspec import UNSET, Struct
 
 from viva.engine.answerrecord import Answer, answer_of, describe_evidence
 from viva.engine.journal import Entry
-from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of
+from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of, scores
 from viva.errors import StorageError
 from viva.runs.answers import SEVERAL, finer, of_answer
 from viva.runs.following import Followed
@@ -22,23 +23,15 @@ from viva.types import Question, Score, ScoreRow
 
 _ROW_TEXT = 80
 """Characters of the extracted answer shown in a list."""
-_UNKNOWN = -1
 
 
-class Sheet(Struct):
+class Sheet(Struct, frozen=True):
     """One evaluation's answers, in the order of questions and samples: place = question × samples + sample."""
 
     evaluation: Evaluation
     questions: list[Question]
-    rows: list[ScoreRow]
-    places: list[int]
-    """The journal's entry behind each row; 0 for a missing answer."""
-    shown: frozenset[str]
-
-    @classmethod
-    def of(cls, evaluation: Evaluation, questions: list[Question]) -> Sheet:
-        """Return a sheet without rows; `questions`: those of the exam, shared by all its models."""
-        return cls(evaluation, questions, [], [], parts_shown(evaluation.exam))
+    """Those of the exam, shared by all its models."""
+    rows: Sequence[ScoreRow] = ()
 
     def __len__(self) -> int:
         return len(self.questions) * self.evaluation.samples
@@ -66,33 +59,21 @@ class Sheet(Struct):
         return f"sample {sample}" if vary is UNSET else vary.answer_name(sample, self.evaluation.samples)
 
 
-def grade(
-    sheets: Sequence[Sheet],
-    opened: OpenRun,
-    answers: Followed,
-    *,
-    everything: bool,
-    progress: Callable[[int], None],
-) -> None:
-    """Update every sheet's rows; with `everything` also those with unchanged answers (new evidence)."""
-    done = 0
+def grade(sheets: Sequence[Sheet], opened: OpenRun, answers: Followed, progress: Callable[[int], None]) -> list[Sheet]:
+    """Return the sheets with all answers received so far, graded from the journals alone."""
+    done = itertools.count(1)
+
+    def counted(row: ScoreRow) -> ScoreRow:
+        if (number := next(done)) % 256 == 0:
+            progress(number)
+        return _short(row)
+
     with ExitStack() as stack, answers.reading() as reader:
         evidence_store = open_evidence(opened, stack)
-        for sheet in sheets:
-            rows, places = list(sheet.rows), list(sheet.places)
-            for place in range(len(sheet)):
-                done += 1
-                if done % 256 == 0:
-                    progress(done)
-                stands, fresh = answers.place(sheet.key(place)), place == len(rows)
-                if not fresh and stands == places[place] and not (stands and everything):
-                    continue
-                reply = reader(sheet.key(place))
-                row = evidence_store.row(sheet.evaluation, *sheet.question(place), reply, sheet.shown)
-                rows[place : place + 1] = [_short(row)]
-                places[place : place + 1] = [stands]
-            sheet.rows, sheet.places = rows, places
-    progress(done)
+        return [
+            msgspec.structs.replace(sheet, rows=list(map(counted, scores(sheet.evaluation, reader, evidence_store))))
+            for sheet in sheets
+        ]
 
 
 def _short(row: ScoreRow, tags: dict[str, str] | None = None) -> ScoreRow:
@@ -102,26 +83,13 @@ def _short(row: ScoreRow, tags: dict[str, str] | None = None) -> ScoreRow:
     return msgspec.structs.replace(row, answer=row.answer[:_ROW_TEXT], explanation=kept, tags=tags)
 
 
-def render_keys(sheets: Sequence[Sheet], progress: Callable[[int], None]) -> None:
-    """Compute the request keys of all answers, once, to match them with lines of the journal."""
-    done = 0
-    for sheet in sheets:
-        if sheet.evaluation.keyed:
-            continue
-        for _ in sheet.evaluation.requests():
-            done += 1
-            if done % 256 == 0:
-                progress(done)
-
-
-def graded_before(path: Path, sheets: Sequence[Sheet]) -> bool:
-    """Load the rows of scores.jsonl if it is complete and matches the run's other files.
-
-    Returns whether it did; else nothing is changed.
+def graded_before(path: Path, sheets: Sequence[Sheet]) -> list[Sheet]:
+    """Return the sheets with the rows of scores.jsonl if it is complete and matches the run's other files; else
+    nothing.
     """
     try:
         if fault(path):
-            return False
+            return []
         every = score_rows(path)
         taken = [
             [
@@ -132,12 +100,10 @@ def graded_before(path: Path, sheets: Sequence[Sheet]) -> bool:
             for sheet in sheets
         ]
         if next(every, None) is not None:
-            return False
+            return []
     except StorageError:
-        return False
-    for sheet, rows in zip(sheets, taken, strict=True):
-        sheet.rows, sheet.places = rows, [_UNKNOWN] * len(rows)
-    return True
+        return []
+    return [msgspec.structs.replace(sheet, rows=rows) for sheet, rows in zip(sheets, taken, strict=True)]
 
 
 class Item(Struct, frozen=True, kw_only=True):
@@ -162,11 +128,11 @@ def item_of(sheet: Sheet, place: int, opened: OpenRun, answers: Followed) -> Ite
     request = evaluation.request(question, sample)
     key = evaluation.keys.of(request)
     with ExitStack() as stack, answers.reading() as reader:
-        entry = reader(key)
+        entry = reader.read(key)
         response = entry.response() if entry else NO_REPLY_YET
         evidence = open_evidence(opened, stack).about(evaluation, question, sample, response)
     score = evaluation.exam.score(question, response, evidence)
-    row = row_of(evaluation, question, sample, response, score, sheet.shown)
+    row = row_of(evaluation, question, sample, response, score, parts_shown(evaluation.exam))
     return Item(
         answer=answer_of(row, entry, question, request, tuple(describe_evidence(evidence))),
         score=score,

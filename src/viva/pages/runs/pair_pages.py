@@ -138,48 +138,31 @@ _WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 Spans = list[tuple[int, int]]
 
 
-class Compared(Struct, frozen=True):
-    """Parts (start, end) of two texts: only in one of them, in its order, or in both."""
-
-    only: tuple[Spans, Spans]
-    both: tuple[Spans, Spans]
-
-    @property
-    def alike(self) -> bool:
-        """Whether the texts are mostly equal, so that differences are marked; else common parts are."""
-        same, different = (
-            sum(end - start for spans in pair for start, end in spans) for pair in (self.both, self.only)
-        )
-        return same >= different
-
-
-def compare_words(first: str, second: str) -> Compared:
-    """Compare two texts by words, numbers and signs.
+def compare_words(first: str, second: str) -> tuple[str, dict[str, tuple[Spans, Spans]]]:
+    """Compare two texts by words, numbers and signs: return the parts (start, end) of each that are in `only` one of
+    them, in its order, and in `both`; and which of the two to mark, the fewer.
 
     difflib's popular words (over one per cent of 200 and more) begin no match, which also bounds the time.
     """
-    known, other = ([(word.start(), word.end()) for word in _WORD.finditer(text)] for text in (first, second))
-    known, other = known[:LONGEST_COMPARED], other[:LONGEST_COMPARED]
-    blocks = SequenceMatcher(
-        None, [first[a:b] for a, b in known], [second[a:b] for a, b in other]
-    ).get_matching_blocks()  # the last one is empty, at the ends
-    spans = Compared(([], []), ([], []))
-    begin = to = 0
-    for block in blocks:
-        same = known[block.a : block.a + block.size]
+    places = [[word.span() for word in _WORD.finditer(text)][:LONGEST_COMPARED] for text in (first, second)]
+    mine, theirs = ([text[a:b] for a, b in own] for text, own in zip((first, second), places, strict=True))
+    parts: dict[str, tuple[Spans, Spans]] = {"only": ([], []), "both": ([], [])}
+    marked = Counter[str]()
+    begin = 0, 0
+    for block in SequenceMatcher(None, mine, theirs).get_matching_blocks():  # the last one is empty, at the ends
+        same = places[0][block.a : block.a + block.size]
         if same and not any(first[start].isalnum() for start, _ in same):
             continue  # a bracket between two changes is part of them
-        _add(spans.only[0], known[begin : block.a])
-        _add(spans.only[1], other[to : block.b])
-        _add(spans.both[0], same)
-        _add(spans.both[1], other[block.b : block.b + block.size])
-        begin, to = block.a + block.size, block.b + block.size
-    return spans
-
-
-def _add(spans: Spans, words: Spans) -> None:
-    if words:
-        spans.append((words[0][0], words[-1][1]))
+        ends = block.a, block.b
+        for side, own in enumerate(places):
+            start, end = begin[side], ends[side]
+            for kind, part in (("only", own[start:end]), ("both", own[end : end + block.size])):
+                if part:
+                    span = part[0][0], part[-1][1]
+                    parts[kind][side].append(span)
+                    marked[kind] += span[1] - span[0]
+        begin = block.a + block.size, block.b + block.size
+    return "only" if marked["both"] >= marked["only"] else "both", parts
 
 
 PATIENCE = 1.2
@@ -349,11 +332,10 @@ def _question(two: _Two, match: QuestionRow) -> dict[str, object]:
     """Return the values for the page of a question."""
     both = list(zip(two.sides, match.places, strict=True))
     items = [item_of(side.sheet, place, side.graded.opened, side.view.answers) for side, place in both]
-    spans: tuple[Spans, Spans] = ([], [])
     kind = ""
+    parts: Mapping[str, tuple[Spans, Spans]] = {kind: ([], [])}
     if two.chosen.view in ("", "words"):
-        compared = compare_words(*(item.answer.reply[:LONGEST] for item in items))
-        spans, kind = (compared.only, "only") if compared.alike else (compared.both, "both")
+        kind, parts = compare_words(*(item.answer.reply[:LONGEST] for item in items))
     return {
         "reworded": items[0].answer.asked != items[1].answer.asked,
         "sides": [
@@ -364,7 +346,7 @@ def _question(two: _Two, match: QuestionRow) -> dict[str, object]:
                 "address": Place(side.number, place),
                 "marks": [*((*span, kind) for span in own), *([(*item.read, "read")] if item.read else [])],
             }
-            for (side, place), item, own in zip(both, items, spans, strict=True)
+            for (side, place), item, own in zip(both, items, parts[kind], strict=True)
         ],
         "kind": kind,
         **around([match_shown.places[0] + 1 for match_shown in two.shown], match.places[0] + 1, str),

@@ -13,33 +13,30 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from copy import copy
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType
 
 from msgspec import Struct
 
-from viva.engine.budget import Price
-from viva.engine.folder import BATCHES, ModelRecord, RunFolder, RunRecord, writer
+from viva.engine.folder import RunFolder, RunRecord, writer
 from viva.errors import StorageError, VivaError
 from viva.pages.answerindex import noteworthy
 from viva.pages.runs.answerfilters import Answers
-from viva.pages.runs.gradedrows import Sheet, grade, graded_before, render_keys
+from viva.pages.runs.gradedrows import Sheet, grade, graded_before
 from viva.pages.runs.runblocks import Tables, live_tables
 from viva.providers import traits_of
 from viva.render.result import Result
 from viva.runs import following
 from viva.runs.answers import read_run
-from viva.runs.following import Followed, RunEntry, Tokens
-from viva.runs.open import OpenRun, prepare, recorded_price
-from viva.runs.state import Part, Progress, Waiting, graded_parts, progress_of, waiting
-from viva.types import NOT_ASKED, Usage
+from viva.runs.following import Followed, RunEntry
+from viva.runs.open import OpenRun, prepare
+from viva.runs.state import Part, Progress, graded_parts, progress_of, waiting
 
-_EVIDENCE = ("executions.jsonl", "similarities.jsonl", "annotations.jsonl", "reviews.jsonl")
+_READ = (*(f"{stage}.jsonl" for stage in following.STAGES), "reviews.jsonl")
+"""The files that a grading reads."""
 _REST = 8.0
 """While a run is going on, grading pauses for this multiple of its duration: it takes at most a ninth of one
 processor.
@@ -93,11 +90,10 @@ class RunView:
         self._stages = {stage: Followed(path / f"{stage}.jsonl") for stage in following.STAGES[1:]}
         self._record: RunRecord | None = None
         self._record_file: following.Sizes = ()
-        self._waiting = Waiting()
-        self._batch_file: following.Sizes = ()
         self._sheets: list[Sheet] = []
         self._opened: OpenRun | None = None
-        self._seen: tuple[following.Sizes, following.Sizes] = ((), ())  # answers, evidence: as of the last grading
+        self._seen: following.Sizes = ()
+        """Files as of the last grading."""
         self._thread: threading.Thread | None = None
         self._next = 0.0
         self.work = Work()
@@ -112,11 +108,9 @@ class RunView:
         with self._guard:
             stamp = following.sizes(self.path, ("run.json",))
             if self._record is None or stamp != self._record_file:
-                if not self.path.is_dir():
-                    raise StorageError(f"the folder {self.path} is gone: it was removed or renamed")
                 self._record = RunFolder.open(self.path).record
                 if self._record_file and stamp != self._record_file:
-                    self._opened, self._sheets, self._seen = None, [], ((), ())
+                    self._opened, self._sheets, self._seen = None, [], ()
                 self._record_file = stamp
             return self._record
 
@@ -143,35 +137,26 @@ class RunView:
                 results or (self.graded.tables.results if self.graded else ()),
                 writer=writer(self.path),
                 now=time.time(),
-                waiting=self._with_the_provider(),
+                waiting=waiting(self.path),
                 whole=whole,
             )
 
     def _parts(self) -> list[Part]:
-        """Return the outcomes of answers by sheet: by keys, or by rows if they cover all answers; nothing if neither is
-        known.
+        """Return what became of the answers, by model and exam: by scores if they cover all answers, else by keys;
+        nothing if neither is known.
         """
-        rows = self.graded is not None and self._now()[0] == self._seen[0]
+        if self.graded is not None and self._now() == self._seen:
+            return graded_parts(self.graded.tables.results)
         parts = []
         for sheet in self._sheets:
-            if sheet.evaluation.keyed:
-                keys = [sheet.key(place) for place in range(len(sheet))]
-                answered = sum(key in self.answers.answered for key in keys)
-                failed = sum(key in self.answers.failed for key in keys)
-            elif rows:
-                became = Counter(row.outcome for row in sheet.rows)
-                failed = became["error"]
-                answered = len(sheet) - failed - became[NOT_ASKED]
-            else:
+            if not sheet.evaluation.keyed:
                 return []
+            keys = [sheet.key(place) for place in range(len(sheet))]
+            answered, failed = (
+                sum(map(known.__contains__, keys)) for known in (self.answers.answered, self.answers.failed)
+            )
             parts.append(Part(sheet.evaluation.model.name, sheet.evaluation.label, answered, failed, len(sheet)))
         return parts
-
-    def _with_the_provider(self) -> Waiting:
-        stamp = following.sizes(self.path, (BATCHES,))
-        if stamp != self._batch_file:
-            self._waiting, self._batch_file = waiting(self.path), stamp
-        return self._waiting
 
     # What takes its time
 
@@ -187,28 +172,24 @@ class RunView:
                 self._changed.wait_for(lambda: self._thread is None, patience)
             return self.graded
 
-    def forget(self) -> bool:
-        """Release the memory of questions and rows, unless the thread is working on them; return whether there were
-        any.
-        """
+    def forget(self) -> None:
+        """Release the memory of questions and rows, unless the thread is working on them."""
         with self._guard:
-            if self._thread is not None or not self._sheets:
-                return False
-            self._opened, self._sheets, self._seen, self.graded = None, [], ((), ()), None
-            return True
+            if self._thread is None:
+                self._opened, self._sheets, self._seen, self.graded = None, [], (), None
 
     def _begin(self) -> None:
         if self._thread is not None:
             return
         if time.monotonic() < self._next and (self.problem or writer(self.path)):
             return
-        if self.graded is not None and self._now() == self._seen and self._opened is not None:
+        if self._now() == self._seen:
             return
         self._thread = threading.Thread(target=self._run, daemon=True, name="viva view")
         self._thread.start()
 
-    def _now(self) -> tuple[following.Sizes, following.Sizes]:
-        return following.sizes(self.path, ("responses.jsonl",)), following.sizes(self.path, _EVIDENCE)
+    def _now(self) -> following.Sizes:
+        return following.sizes(self.path, _READ)
 
     def _run(self) -> None:
         started, problem, rest = time.monotonic(), "", 0.0
@@ -239,33 +220,24 @@ class RunView:
             opened, sheets = self._opened, self._sheets
             answers = self.answers
             total = following.answers_wanted(self.path, self.record())
-            whole = len(answers.answered) + len(answers.failed) >= total
+        graded: Sequence[Sheet] = ()
         if opened is None:
             self._does("opening the questions", 0)
             opened = prepare(RunFolder.open(self.path))
             exams = {id(evaluation.exam): evaluation.exam for evaluation in opened.evaluations}
             questions = {known: list(exam.questions()) for known, exam in exams.items()}
-            sheets = [Sheet.of(evaluation, questions[id(evaluation.exam)]) for evaluation in opened.evaluations]
+            sheets = [Sheet(evaluation, questions[id(evaluation.exam)]) for evaluation in opened.evaluations]
             with self._guard:
                 self._opened, self._sheets = opened, sheets
-            if whole and graded_before(self.path, sheets):
-                self._finish(opened, sheets, len(answers.answered), seen)
-                return
-        self._does("rendering prompts", total)
-        render_keys(sheets, self._done)
-        self._does("grading", total)
-        grade(sheets, opened, answers, everything=seen[1] != self._seen[1], progress=self._done)
-        self._finish(opened, sheets, len(answers.answered), seen)
-
-    def _finish(
-        self, opened: OpenRun, sheets: list[Sheet], answers: int, seen: tuple[following.Sizes, following.Sizes]
-    ) -> None:
+            graded = graded_before(self.path, sheets)
+        if not graded:
+            self._does("grading", total)
+            graded = grade(sheets, opened, answers, self._done)
         self._does("drawing up the tables", 0)
-        tables = live_tables(opened, [sheet.rows for sheet in sheets])
-        kept = list(map(copy, sheets))  # the next grading replaces their rows
+        tables = live_tables(opened, [sheet.rows for sheet in graded])
         with self._guard:
             number = self.graded.number + 1 if self.graded else 1
-            self.graded = Graded(number, time.time(), answers, kept, tables, opened)
+            self.graded = Graded(number, time.time(), len(answers.answered), graded, tables, opened)
             self._seen = seen
 
     def _does(self, what: str, total: int) -> None:
@@ -273,28 +245,6 @@ class RunView:
 
     def _done(self, count: int) -> None:
         self.work.done = count
-
-
-def list_cost(
-    models: Sequence[ModelRecord],
-    used: Mapping[tuple[str, str], Tokens],
-    prices: Mapping[str, Price] = MappingProxyType({}),
-    *,
-    batched: bool = False,
-) -> float | None:
-    """Return the cost in US dollars at the run's prices, else the vendors' list prices; None if a price or count is
-    unknown.
-    """
-    total = 0.0
-    for model in models:
-        own = [tokens for (name, _), tokens in used.items() if name in (model.shown, model.name)]
-        if not own or not traits_of(model.name).paid:
-            continue
-        price = recorded_price(model, prices, batched=batched)
-        if price is None or any(tokens.uncounted for tokens in own):
-            return None
-        total += sum(price.cost(Usage(tokens.input, tokens.output)) for tokens in own)
-    return total
 
 
 HELD = 4
@@ -360,11 +310,9 @@ class RunViews:
                 raise StorageError("there is no such run here; it may have been removed or renamed meanwhile")
             view = self._view_of(known[slug])
             self._views[slug] = self._views.pop(slug)  # most recently used last
-            held = 0
-            for other in reversed(list(self._views.values())):
-                held += other.graded is not None
-                if held > HELD:
-                    other.forget()
+            held = [other for other in reversed(self._views.values()) if other.graded]
+            for other in held[HELD:]:
+                other.forget()
             return view
 
     def _view_of(self, entry: RunEntry) -> RunView:
@@ -390,27 +338,22 @@ class RunViews:
     def cards(self, entries: Sequence[RunEntry], *, wait: bool = False) -> list[Card]:
         """Return the cards of these runs; counting stops after `COUNTING` seconds, unless `wait`."""
         until = float("inf") if wait else time.monotonic() + COUNTING
-        cards = [self._card(entry, until) for entry in entries]
-        for reading in self._read.values() if wait else ():
-            reading.join()
-        return self.cards(entries) if wait else cards
+        return [self._card(entry, until, wait) for entry in entries]
 
-    def _card(self, entry: RunEntry, until: float) -> Card:
+    def _card(self, entry: RunEntry, until: float, wait: bool) -> Card:
         view, card = self._named(entry)
         if card.record is None:
             return card
         try:
             while not view.count(STEP) and time.monotonic() < until:
                 pass
-            card.results = () if writer(entry.path) else self._results_of(entry)
+            card.results = () if writer(entry.path) else self._results_of(entry, wait)
             card.progress = view.progress(0, card.results or ())
         except StorageError as problem:
             return Card(found=entry, name=card.name, problem=str(problem))
-        batched = RunFolder(entry.path, card.record).batched()
-        card.paid = list_cost(card.record.models, view.answers.used, card.record.prices, batched=batched)
         return card
 
-    def _results_of(self, entry: RunEntry) -> Sequence[Result] | None:
+    def _results_of(self, entry: RunEntry, wait: bool) -> Sequence[Result] | None:
         """Return a run's results, empty if it is not graded; None while they are being read, which this starts."""
         if not entry.graded:
             return ()
@@ -418,7 +361,9 @@ class RunViews:
             known = self._read.get(entry.path)
             if known is None or known.version != entry:
                 known = self._read[entry.path] = _Reading(entry)
-            return known.results
+        if wait:
+            known.join()
+        return known.results
 
 
 class Card(Struct, kw_only=True):
@@ -431,7 +376,6 @@ class Card(Struct, kw_only=True):
     problem: str = ""
     results: Sequence[Result] | None = ()
     """None while being read."""
-    paid: float | None = None
 
     @property
     def exams(self) -> Sequence[str]:
@@ -455,6 +399,16 @@ class Card(Struct, kw_only=True):
         for scored in self.results or ():
             counted.update(scored.overall.outcomes)
         return dict(counted)
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars that its answers took, without judges; None where some of it is unknown."""
+        costs = [
+            scored.consumed.cost if scored.consumed else None
+            for scored in self.results or ()
+            if self.record and (asked := self.record.model(scored.model)) and traits_of(asked.name).paid
+        ]
+        return None if None in costs else sum(filter(None, costs))
 
     @property
     def scores(self) -> list[tuple[str, Result, Result | None]]:

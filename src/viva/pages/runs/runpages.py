@@ -29,7 +29,7 @@ from viva.pages.serving.guard import Access, Guard
 from viva.pages.shell import SIGNS, SITE_SCRIPTS, SITE_STYLES, Kept, around, paged
 from viva.runs.following import RunEntry, slug
 from viva.types import outcome_name
-from viva.visible import escape_invisible
+from viva.visible import dollars, escape_invisible
 
 _KINDS = {"html": "text/html", "csv": "text/csv", "json": "application/json"}
 
@@ -234,7 +234,8 @@ def listing(cards: Sequence[Card]) -> dict[str, object]:
     return {
         "cards": cards,
         "states": {state for card in cards for state in card.outcomes},
-        "priced": any(card.record is not None and card.paid != 0 for card in cards),
+        "priced": any(card.cost for card in cards),
+        "dollars": dollars,
         "reading": any(card.results is None for card in cards),
     }
 

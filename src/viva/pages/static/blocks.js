@@ -1,5 +1,5 @@
-// The page's packed blocks: script#block-NAME with base64 of gzip of JSON, unpacked when asked for; the index is JSON
-// with columns of base64 of integers, read at once.
+// The page's packed blocks: script#block-NAME with base64 of gzip of JSON, unpacked when asked for; the index is JSON,
+// read at once.
 (() => {
   "use strict";
   const there = (name) => new Promise((done, fail) => {
@@ -23,15 +23,9 @@
     const bytes = bytesOf((await there(name)).textContent);
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
   }
-  const KINDS = { 1: Int8Array, 2: Int16Array, 4: Int32Array };
-  const integers = ({ bytes, packed }) => new KINDS[bytes](bytesOf(packed).buffer);
   function readIndex() {
     const index = JSON.parse(document.getElementById("block-items-index").textContent);
-    index.sample = integers(index.sample);
-    for (const column of Object.values(index.columns)) {
-      column.codes = integers(column.codes);
-      column.keys ??= column.words;
-    }
+    for (const column of Object.values(index.columns)) column.keys ??= column.words;
     return index;
   }
   globalThis.viva = Object.assign(globalThis.viva ?? {}, { unpack, readIndex });
