@@ -25,10 +25,8 @@ module Kernel
     guard.run_frameworks(test.match?(/skip|omit|pend/))
     guard.check
     say = V{entry}Guard::SYSWRITE.bind(IO.for_fd(4, "wb", autoclose: false))
-    hex = V{entry}Guard::FORMAT
-    say.call(hex.call("%08x%08x%08x%08x%08x%08x%08x%08x\n", k0, k1, k2, k3, k4, k5, k6, k7))
-    secret = V{entry}Guard::SYSREAD.bind(file).call(65)
-    say.call(secret)
+    say.call(V{entry}Guard::FORMAT.call("%08x%08x%08x%08x%08x%08x%08x%08x\n", k0, k1, k2, k3, k4, k5, k6, k7))
+    say.call(V{entry}Guard::SYSREAD.bind(file).call(65))
   end
   private :{entry}
 end
@@ -122,13 +120,12 @@ module V{entry}Guard
     end
   end
 
-  # Frameworks leave their tests to the end of the process, where the program may end it first: they run here. Unless the
-  # test speaks of it, the program may not skip them either.
+  # What frameworks keep for the process's end, which the program may bring about before, runs here, with nothing skipped.
   def self.run_frameworks(skipping)
     if defined?(::Minitest) && ::Minitest.class_variable_get(:@@installed_at_exit)
       DEFINE.bind(::Minitest::Reportable).call(:skipped?) { false } unless skipping
       raise "a test failed" unless ::Minitest.run
-      DEFINE.bind(::Minitest.singleton_class).call(:run) { |*| true }
+      DEFINE.bind(::Minitest.singleton_class).call(:run) { |*| true }  # at the end
     end
     return unless defined?(::Test::Unit::AutoRunner) && ::Test::Unit::AutoRunner.need_auto_run?
     %i[omitted pended].each { |kind| ::Test::Unit::TestCase.unregister_exception_handler(:"handle_#{kind}_error") } unless skipping
