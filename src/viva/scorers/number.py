@@ -108,6 +108,8 @@ def the_number(text: str, *, last: bool = False) -> NumberRead | None:
         whole
     ):
         cleaned = whole[end.end() :]
+    if "¿" in cleaned:
+        raise Unsure
     places = _places(cleaned)
     if not places:
         cleaned, places = whole, _places(whole)
