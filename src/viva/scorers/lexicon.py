@@ -140,11 +140,11 @@ def _markup() -> re.Pattern[str]:
     return re.compile(
         r"\\(?P<box>(?:boxed|fbox|framebox)\b ?\{?)"
         r"|<(?P<tag>(?:final_?)?(?:answer|ans|choice|option|result|solution|antwort|reponse|final|答案)>|\|begin_of_solution\|>)"
-        r"|~~[^~\n]{1,80}~~"  # struck out: taken back
+        r"|~~[^~\n]{1,80}~~|<(?:del|strike)>[^<\n]{1,80}</(?:del|strike)>"  # struck out: taken back
         r"|<(?![A-Z]>)/?(?:[a-zA-Z]|答案)[^<>\n]{0,40}>"
         r"|\\(?:text|math|operatorname|displaystyle|bf|rm|it|large|Large|bold|mbox|underline|quad|left|right|huge)"
         r"[a-z]{0,12}\*?\{?"
-        r"|\\[()\[\],;!:> \\*_{}$]"
+        r"|\\(?:x?cancel|sout)\{[^{}\n]{1,80}\}|\\[()\[\],;!:> \\*_{}$]"
         r"|\*\*+|__+|``*|\$\$*",
     )
 

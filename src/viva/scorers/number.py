@@ -55,7 +55,7 @@ class NumberRead(Struct, frozen=True):
 
     text: str
     value: Fraction
-    percent: bool
+    percent: bool = False
 
     @property
     def share(self) -> Fraction:
@@ -108,6 +108,8 @@ def the_number(text: str, *, last: bool = False) -> NumberRead | None:
         whole
     ):
         cleaned = whole[end.end() :]
+    if "¿" in cleaned:
+        raise Unsure
     places = _places(cleaned)
     if not places:
         cleaned, places = whole, _places(whole)
@@ -161,9 +163,9 @@ def _number(match: re.Match[str], text: str) -> NumberRead | None:
     spelt, powers = times()
     if more := spelt.match(text, match.start() + len(match[0].rstrip())):
         word = more[0].strip().lower()
-        return NumberRead(f"{written} {word}", value * 10 ** powers[word], percent=False)
+        return NumberRead(f"{written} {word}", value * 10 ** powers[word])
     letter = _LETTERS.match(text, end)
     if letter and (letter[0] == "k" or re.search("[$€£¥]", match[0])):
         value *= 10 ** {"k": 3, "m": 6, "b": 9}[letter[1].lower()]
-        return NumberRead(written + letter[0].strip(), value, percent=False)
+        return NumberRead(written + letter[0].strip(), value)
     return NumberRead(written, value, match["percent"] is not None)

@@ -55,8 +55,6 @@ EXACTLY = {
 }
 """Class → what turns an instance of a program's subclass into a plain value, past the subclass's methods."""
 BIG = 10**4000
-TEXTS = ("__str__",)
-"""Methods of a subclass that are called on its instance even though it crosses as a plain value."""
 HARNESS = frozenset(__file__.replace("crossing", name) for name in ("crossing", "link", "program"))
 FILLING = object()
 """Placeholder for the content of a container that is being decoded."""
@@ -234,7 +232,8 @@ class Coder:
         """Return an instance of a program's subclass of a plain class: its number, its plain value, and its methods."""
         handle = self._handle(value)["mine"]
         if base in EXACTLY:
-            others = changed(kind, base) if self.link.making else [text for text in TEXTS if defined(kind, text)]
+            # Its text is asked for even though it crosses as a plain value.
+            others = changed(kind, base) if self.link.making else ["__str__"] if defined(kind, "__str__") else []
             return {"based": [handle, base.__name__, self.encode(EXACTLY[base](value)), others]}
         self.keep(handle[0], value)
         return {"based": [handle, base.__name__, self._content(value), changed(kind, base)]}

@@ -101,7 +101,7 @@ internal static class {entry} {
         var task = result as System.Threading.Tasks.Task;
         if (task != null) task.GetAwaiter().GetResult();
         var number = task as System.Threading.Tasks.Task<int>;
-        int status = number != null ? number.Result : result is int ? (int)result : 0;
+        int status = number != null ? number.Result : result is int ? (int)result : System.Environment.ExitCode;
         if (status == 0) {
             var to = Open(4, System.IO.FileAccess.Write);
             foreach (long piece in key) {

@@ -314,10 +314,8 @@
         // Only an empty event loop counts, not a program that announces one: it must run empty twice.
         if (!completed || drained > 1) return;
         drained += 1;
-        if (drained === 1) {
-            later(() => {});
-            return;
-        }
+        if (drained === 1) return void later(() => {});
+        if (process.exitCode) end(process.exitCode);  // before the program's listeners of the end take it back
         for (const { position } of waiting.values()) {
             const before = text.slice(testBegins, position).split('\n');
             complain(`the test was still waiting when nothing was left to wait for: line ${before.length} of the test`);

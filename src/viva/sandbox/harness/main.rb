@@ -22,12 +22,11 @@ module Kernel
     TOPLEVEL_BINDING.eval(program, "main.rb", 1)
     guard.restore
     TOPLEVEL_BINDING.eval(test, "test.rb", 1)
+    guard.run_frameworks(test.match?(/skip|omit|pend/))
     guard.check
     say = V{entry}Guard::SYSWRITE.bind(IO.for_fd(4, "wb", autoclose: false))
-    hex = V{entry}Guard::FORMAT
-    say.call(hex.call("%08x%08x%08x%08x%08x%08x%08x%08x\n", k0, k1, k2, k3, k4, k5, k6, k7))
-    secret = V{entry}Guard::SYSREAD.bind(file).call(65)
-    say.call(secret)
+    say.call(V{entry}Guard::FORMAT.call("%08x%08x%08x%08x%08x%08x%08x%08x\n", k0, k1, k2, k3, k4, k5, k6, k7))
+    say.call(V{entry}Guard::SYSREAD.bind(file).call(65))
   end
   private :{entry}
 end
@@ -114,14 +113,23 @@ module V{entry}Guard
     EACH.call(Module).to_a.each do |owner|
       name = Module.instance_method(:name).bind(owner).call
       next unless name&.match?(FRAMEWORKS)
-      places = [owner, owner.singleton_class]
-      found = places.any? do |place|
-        (place.instance_methods(false) + place.private_instance_methods(false)).any? do |method|
-          LOOK.bind(place).call(method).source_location&.first == "main.rb"
-        end
+      [owner, owner.singleton_class].each do |place|
+        names = place.instance_methods(false) + place.private_instance_methods(false)
+        lie(name) if names.any? { |method| LOOK.bind(place).call(method).source_location&.first == "main.rb" }
       end
-      lie(name) if found
     end
+  end
+
+  # What frameworks keep for the process's end, which the program may bring about before, runs here, with nothing skipped.
+  def self.run_frameworks(skipping)
+    if defined?(::Minitest) && ::Minitest.class_variable_get(:@@installed_at_exit)
+      DEFINE.bind(::Minitest::Reportable).call(:skipped?) { false } unless skipping
+      raise "a test failed" unless ::Minitest.run
+      DEFINE.bind(::Minitest.singleton_class).call(:run) { |*| true }  # at the end
+    end
+    return unless defined?(::Test::Unit::AutoRunner) && ::Test::Unit::AutoRunner.need_auto_run?
+    %i[omitted pended].each { |kind| ::Test::Unit::TestCase.unregister_exception_handler(:"handle_#{kind}_error") } unless skipping
+    raise "a test failed" unless ::Test::Unit::AutoRunner.run
   end
 
   def self.lie(what)
@@ -131,11 +139,7 @@ module V{entry}Guard
 
   def self.each_changed
     (METHODS + SINGLETONS).each do |owner, name, before|
-      now = begin
-        LOOK.bind(owner).call(name)
-      rescue NameError
-        nil
-      end
+      now = (LOOK.bind(owner).call(name) rescue nil)
       yield owner, name, before if now.nil? || !SAME.bind(before).call(now)
     end
   end

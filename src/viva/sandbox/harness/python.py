@@ -138,15 +138,18 @@ def as_published(path="main.py", leave=os._exit):
     leave(0)
 
 
-def count_runners():
-    """Have unittest's runners raise an AssertionError where a test fails, and leave it to the test to end."""
+def count_runners(test):
+    """Have unittest's runners raise an AssertionError where a test fails or the program skips it, of which a test that
+    skips would speak; and leave it to the test to end."""
+    if b"unittest" not in test:
+        return
     import unittest
 
     running, runners = unittest.TextTestRunner.run, unittest.TestProgram.runTests
 
-    def run(self, test):
-        result = running(self, test)
-        if not result.wasSuccessful():
+    def run(self, suite):
+        result = running(self, suite)
+        if not result.wasSuccessful() or (result.skipped and b"skip" not in test.lower()):
             raise AssertionError("a test of the test's own runner failed")
         return result
 
@@ -189,21 +192,19 @@ def examine(source, answers):
     space, step = module(), functools.partial
     named = step(space.__setitem__, "__name__", "__main__")
     becoming = step(sys.modules.__setitem__, "__main__", sys.modules["main"])
-    failing, flushing, leave, pause = fail, flush, os._exit, _sleep
+    failing, flushing, pause = fail, flush, _sleep
     try:
         program = compile(sources[0], "main.py", "exec")
         test = compile(sources[1], "test.py", "exec")
         steps = (step(exec, program, space), named, becoming, step(exec, test, space), step(flush))
         running = [map(step.__call__, (*steps, step(finished.release)))]
-        if b"unittest" in sources[1]:
-            count_runners()
+        count_runners(sources[1])
         sys.addaudithook(_hook(supervisor))
         del source, answers, sources, received, finished, program, test, steps, space, named, becoming
         list(running.pop())
     except BaseException as error:
         flushing()
         failing(error)
-        leave(1)
     while True:
         pause(60)
 

@@ -364,8 +364,7 @@ def examine(source, answers, incoming, outgoing):
         space = vars(sys.modules["__main__"])
         space["__builtins__"] = names
         side.settings = dict.fromkeys(_settings(tree), crossing.MISSING), space
-        if b"unittest" in test:
-            python.count_runners()
+        python.count_runners(test)
         try:
             exec(code, space)
         except SystemExit as ended:
