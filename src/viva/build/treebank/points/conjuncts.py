@@ -39,8 +39,8 @@ MAX_CONJUNCTS = 50
 class Conjunct(NamedTuple):
     """One member of a coordination.
 
-    `modifiers` is None for a noun phrase that nothing follows; as published also where neither modifiers nor appositions
-    do.
+    `modifiers` is None for a noun phrase that nothing follows; as published also where neither a modifier nor an
+    apposition does.
     """
 
     text: str
