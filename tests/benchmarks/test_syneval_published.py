@@ -79,7 +79,7 @@ CANDIDATES: list[tuple[str, KnowledgePoint, set[str]]] = [
     ("“us” is the indirect object of “gave”", "IO", {"“us” is the indirect object of “gave”", "us"}),
     ("“us” is the indirect object of “gave”", "MVP", {"“us” is the indirect object of “gave”", "gave"}),
     # Otherwise what stands in quotes behind "is", "the phrase" or "the word", the last of it.
-    ("It is “a man”", "GS", {"it is “a man”", "a man"}),
+    ("It is “the phrase “a “man”", "GS", {"it is “the phrase “a “man”", "a “man"}),
     ("the phrase “a” and the words “b c”", "ADV", {"the phrase “a” and the words “b c”", "b c"}),
     ("is “a” then is “b”", "ADJ", {"is “a” then is “b”", "b"}),
     ("It is “the ”big” one”", "GS", {"it is “the ”big” one”", "the "}),               # cut at the first closing quote

@@ -79,7 +79,7 @@ _SAID = rf"{_OPEN}([^“”\"]*){_CLOSE}"
 _ROLE = "(?:subject complement|subject|direct object|indirect object)"
 _OBJECT_OF = re.compile(rf"{_ROLE} of (?:the verb phrase )?{_SAID} is {_SAID}")
 _IS_OBJECT = re.compile(rf"{_SAID} is the(?= )([^“”\"]*){_SAID}")
-_LAST_QUOTED = re.compile(rf"(?:is|the phrase|the words?) {_SAID}")
+_LAST_QUOTED = re.compile(rf".*(?:is|the phrase|the words?) {_OPEN}([^”\"]{{0,999}})[”\"]")
 _COORDINATED = re.compile(rf"(?:noun|verb) phrase {_SAID} is coordinated with the (?:noun|verb) phrase {_SAID}")
 _SINGLE = re.compile(r"(?<!\w)'([^']+)'(?!\w)")
 _BRACKETED = re.compile(r"\([^()]*\)")
@@ -138,8 +138,8 @@ def _stated(line: str, knowledge_point: KnowledgePoint) -> list[str]:
         phrases.append(match[1] if inverse else match[2])
     elif match := next((match for match in _IS_OBJECT.finditer(line) if " of " in match[2]), None):
         phrases.append(match[3] if inverse else match[1])
-    elif quoted := _LAST_QUOTED.findall(line):
-        phrases.append(quoted[-1])
+    elif quoted := _LAST_QUOTED.match(line):
+        phrases.append(quoted[1])
     if match := _COORDINATED.search(line):
         phrases += [match[1], match[2]]
     return phrases

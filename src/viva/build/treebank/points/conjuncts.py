@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from viva.benchmarks.syneval.facts import SlotKind
@@ -36,7 +37,11 @@ MAX_CONJUNCTS = 50
 
 
 class Conjunct(NamedTuple):
-    """One member of a coordination. `modifiers` is None for a noun phrase that nothing follows."""
+    """One member of a coordination.
+
+    `modifiers` is None for a noun phrase that nothing follows; as published also where neither a modifier nor an
+    apposition does.
+    """
 
     text: str
     node: Node
@@ -108,8 +113,11 @@ def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conj
             members: list[Conjunct] = []
             for child in node.children:
                 if child.tag == "NP":
-                    known = (reading.noun_modifiers.get(inner) for inner in child.children)
-                    modifiers = next((modified for modified in known if modified is not None), None)
+                    known = reading.noun_modifiers
+                    modifiers = next((known[inner] for inner in child.children if inner in known), None)
+                    apposed = {after.tag for before, after in pairwise(child.children) if before.tag == ","}
+                    if reading.published and not (modifiers or apposed & TAGS["following"]):
+                        modifiers = None  # "$ 27 a share"
                     members.append(Conjunct(reading.cased(child.text), child, None, modifiers))
             if _distinct(members):
                 yield "noun_phrase", node, members
@@ -170,20 +178,15 @@ def _is_clear(sentence: Sentence, kind: SlotKind, slot: Conjunct) -> bool:
 def _tags(kind: SlotKind, slot: Conjunct, answer: Conjunct) -> tuple[str, ...]:
     """Return the published strata: whether either conjunct is modified, and by what."""
     name = f"coordinated_{kind}"
-    both = ":".join("yes" if conjunct.modifiers else "no" for conjunct in (slot, answer))
-    overall = f"{name}:with_modifier:{both}"
+    overall = f"{name}:with_modifier:{'yes' if slot.modifiers else 'no'}:{'yes' if answer.modifiers else 'no'}"
     sides = [(letter, side.modifiers) for letter, side in (("i", slot), ("j", answer)) if side.modifiers is not None]
-    known = {letter: [f"{name}:with_modifier_{letter}:{'yes' if modified else 'no'}"] for letter, modified in sides}
+    known = {letter: f"{name}:with_modifier_{letter}:{'yes' if modified else 'no'}" for letter, modified in sides}
     with_what = {letter: _with_what(f"{name}:with_modifier_{letter}", modified) for letter, modified in sides}
     if kind == "verb_phrase":
-        return (name, overall, *known["i"], *known["j"], *with_what["i"], *with_what["j"])
-    return (name, *(tag for letter, _ in sides for tag in (*known[letter], *with_what[letter])), overall)
+        return (name, overall, known["i"], known["j"], *with_what["i"], *with_what["j"])
+    return (name, *(tag for letter, _ in sides for tag in (known[letter], *with_what[letter])), overall)
 
 
 def _with_what(prefix: str, modifiers: tuple[Modifier, ...]) -> list[str]:
-    tags: dict[str, None] = {}
-    for modifier in modifiers:
-        plain = modifier.category.replace("(non-restrictive)", "").replace("(null_complementizer)", "")
-        for name in _NAMES.get(plain, ()):
-            tags[f"{prefix}:{name}"] = None
-    return list(tags)
+    categories = dict.fromkeys(modifier.category.partition("(")[0] for modifier in modifiers)
+    return [f"{prefix}:{name}" for category in categories for name in _NAMES.get(category, ())]
