@@ -43,6 +43,8 @@ from viva.secretkey import derived_key, existing_key
 from viva.visible import one_line
 
 MOST_A_MINUTE = 1e12
+MOST_ANSWERS = 100_000_000
+"""A few numbers in a stranger's run.json must not keep a process busy for years."""
 REVIEWS = "reviews.jsonl"
 """The experts' marks, in a run folder."""
 
@@ -170,9 +172,12 @@ def prepare(
             raise VivaError(
                 f"{option('verdicts', 'json')} needs a server that holds replies to a schema, and {judge.name} is none"
             )
-    return OpenRun(
+    run = OpenRun(
         folder=folder, exams=opened, evaluations=evaluations, judge_panel=judge_panel if judges else None, limits=limits
     )
+    if run.answers_wanted > MOST_ANSWERS:
+        raise DataError(f"{folder.path} wants {run.answers_wanted:,} answers; {MOST_ANSWERS:,} are the most of one run")
+    return run
 
 
 def _drawn(exam: Exam, folder: RunFolder) -> Exam:
