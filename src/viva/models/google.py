@@ -216,7 +216,7 @@ def connect(name: str, endpoint: Endpoint) -> GoogleModel:
         raise VivaError(
             f"google/{name} takes {option('reasoning_effort')} or {option('reasoning_budget')}, and never both"
         )
-    # Followed redirects would carry the key to any host: httpx and aiohttp, of which the SDK has one, name that differently.
+    # Redirects would carry the key to any host. The SDK has httpx or aiohttp, which name this differently.
     once = genai.types.HttpOptions(
         retry_options=genai.types.HttpRetryOptions(attempts=1),
         async_client_args={"follow_redirects": False, "allow_redirects": False},
