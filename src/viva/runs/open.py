@@ -176,7 +176,7 @@ def prepare(
         folder=folder, exams=opened, evaluations=evaluations, judge_panel=judge_panel if judges else None, limits=limits
     )
     if run.answers_wanted > MOST_ANSWERS:
-        raise DataError(f"{folder.path} wants {run.answers_wanted:,} answers; {MOST_ANSWERS:,} are the most of one run")
+        raise DataError(f"{folder.path} wants more than {MOST_ANSWERS:,} answers: make several runs of it")
     return run
 
 
@@ -503,9 +503,7 @@ def _described(model: ModelRecord) -> str:
     """Return `openai/NAME at http://… with the key in GITHUB_TOKEN`."""
     address = f" at {one_line(model.base_url, 200)}" if model.base_url else ""
     key = f"the key in {one_line(model.key_variable, 80)}" if model.key_variable else "its provider's usual key"
-    headers = "".join(
-        f" and {one_line(f'{name}: {value}', 120)}" for name, value in (model.request or RequestOptions()).headers
-    )
+    headers = "".join(f" and {one_line(f'{name}: {value}', 120)}" for name, value in _headers(model))
     return f"{one_line(model.name, 200)}{address} with {key}{headers}"
 
 
@@ -542,10 +540,9 @@ _PURPOSE = b"endpoints 1"
 
 
 class Approval(Struct, kw_only=True):
-    """All of endpoints.json. `secret`: 16 digits of the hash of the secret that signed it."""
+    """All of endpoints.json."""
 
     mac: str
-    secret: str
 
 
 def addressed(record: RunRecord) -> list[ModelRecord]:
@@ -582,7 +579,7 @@ def approve(folder: Path, record: RunRecord) -> str:
         secret = derived_key(_PURPOSE)
     except StorageError as problem:
         return str(problem)
-    content = Approval(mac=_mac(secret, record), secret=hashlib.sha256(secret).hexdigest()[:16])
+    content = Approval(mac=_mac(secret, record))
     try:
         write_whole(folder / FILE, msgspec.json.encode(content) + b"\n")
     except OSError as problem:
