@@ -3,6 +3,7 @@
 import http.server
 import json
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -91,15 +92,10 @@ class Endless(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(200)
         self.end_headers()
-        try:
+        with suppress(OSError):
             while True:
                 self.wfile.write(bytes(1 << 16))
                 Endless.sent += 1 << 16
-        except OSError:
-            pass
-
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 def test_a_mirror_that_sends_without_end_is_not_listened_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,9 +82,12 @@ class OpenRun(Struct, kw_only=True):
             for exam, record in zip(self.exams, records, strict=True)
             if record.data is None
         ]
-        about_data = [note for exam in self.exams for note in set_notes(exam)]
-        first = [sample_note(samples)] if samples else []
-        return [*first, *about_data, *self._left_out(), *self.conflicts()]
+        return [
+            *([sample_note(samples)] if samples else []),
+            *(note for exam in self.exams for note in set_notes(exam)),
+            *self._left_out(),
+            *self.conflicts(),
+        ]
 
     def _left_out(self) -> Iterator[str]:
         """Yield a note on exemplars that did not fit, for each exam, or each model where their numbers differ."""
@@ -136,9 +139,9 @@ def prepare(
     prices = prices_of(record, prices_said(limits.price))
     if asking:
         folder.record.prices = prices
-    there = own or {}
     models = [
-        there.get(model.name) or placed(reach(_located(model, folder), record.seed), limits) for model in record.models
+        (own or {}).get(model.name) or placed(reach(_located(model, folder), record.seed), limits)
+        for model in record.models
     ]
     for model in models if asking else ():
         if isinstance(model, Replay) and model.mended:
@@ -476,7 +479,7 @@ def confirm_endpoints(folder: RunFolder, limits: LimitOptions, ask: Callable[[st
     """
     if is_approved(folder.path, folder.record):
         return
-    named = list(dict.fromkeys(_described(model) for model in addressed(folder.record)))
+    named = list(dict.fromkeys(map(_described, addressed(folder.record))))
     shown = [*named[:_SHOWN], *([f"and {len(named) - _SHOWN} more in run.json"] if named[_SHOWN:] else [])]
     if not limits.trust_endpoints:
         if ask is None:
@@ -563,9 +566,9 @@ def is_approved(folder: Path, record: RunRecord) -> bool:
     except (OSError, *UNREADABLE):
         return False
     secret = existing_key(_PURPOSE)
-    if secret is None:
-        return False
-    return hmac.compare_digest(approval.mac.encode("utf-8", "replace"), _mac(secret, record).encode())
+    return secret is not None and hmac.compare_digest(
+        approval.mac.encode("utf-8", "replace"), _mac(secret, record).encode()
+    )
 
 
 def approve(folder: Path, record: RunRecord) -> str:
@@ -579,9 +582,8 @@ def approve(folder: Path, record: RunRecord) -> str:
         secret = derived_key(_PURPOSE)
     except StorageError as problem:
         return str(problem)
-    content = Approval(mac=_mac(secret, record))
     try:
-        write_whole(folder / FILE, msgspec.json.encode(content) + b"\n")
+        write_whole(folder / FILE, msgspec.json.encode(Approval(mac=_mac(secret, record))) + b"\n")
     except OSError as problem:
         raise StorageError(f"cannot write {folder / FILE}: {problem.strerror}") from None
     return ""
