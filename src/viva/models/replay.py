@@ -138,8 +138,7 @@ def _read(path: Path) -> bytes:
         if path.suffix != ".gz":
             return content
         most = len(content) * RATIO + SMALL
-        with gzip.open(io.BytesIO(content)) as packed:
-            content = packed.read(most + 1)
+        content = gzip.GzipFile(fileobj=io.BytesIO(content)).read(most + 1)
         if len(content) > most:
             raise DataError(f"{path} unpacks to more than {RATIO} times its size: no answers do; unpack it first")
         return content

@@ -43,8 +43,7 @@ from viva.secretkey import derived_key, existing_key
 from viva.visible import one_line
 
 MOST_A_MINUTE = 1e12
-MOST_ANSWERS = 100_000_000
-"""A few numbers in a stranger's run.json must not keep a process busy for years."""
+MOST_ANSWERS = 100_000_000  # two numbers in a stranger's run.json must not keep a process busy for years
 REVIEWS = "reviews.jsonl"
 """The experts' marks, in a run folder."""
 
@@ -440,8 +439,7 @@ def placed(model: Model, limits: LimitOptions) -> Model:
     return RemoteModel(limits.backend, model, partial(model_worker, model.place, model.weights, model.name, model.said))
 
 
-LARGEST = 1 << 20
-"""Bytes."""
+LARGEST = 1 << 20  # bytes
 
 
 def read_environment(path: Path | None) -> None:
@@ -474,8 +472,7 @@ def confirm_endpoints(folder: RunFolder, limits: LimitOptions, ask: Callable[[st
     """Check, before anything is sent for a resumed run, that its user approved its addresses and key variables.
 
     `ask` gets a text of what would be sent where, and a question, and returns whether the user agrees; without `ask`
-    the run is refused, unless `--trust-endpoints` is given. Approval is stored with the run. Raises VivaError without
-    it.
+    the run is refused, unless `--trust-endpoints` is given. Approval is stored with the run. Raises VivaError.
     """
     if is_approved(folder.path, folder.record):
         return
