@@ -51,6 +51,8 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, *, follow: bool = False) 
     try:
         # O_NONBLOCK: a named pipe without a writer opens at once, and is refused below.
         file = os.open(path, flags | kept | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    except ValueError:  # NUL, or half of a surrogate pair
+        raise OSError(errno.EINVAL, "no file has such a name", str(path)) from None
     except OSError as problem:
         if problem.errno == errno.ELOOP and not follow:
             raise OSError(errno.ELOOP, "it is a link, and no regular file", str(path)) from None

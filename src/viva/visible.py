@@ -35,27 +35,14 @@ def _spelled_out(match: re.Match[str]) -> str:
 
 def escaped(text: str) -> str:
     """Return JSON with every invisible character as an equivalent escape (`\\u202e`); line ends stay."""
-    return "\n".join(map(_escaped, text.split("\n")))
+    return _UNUSUAL.sub(_escaped, text)
 
 
-def _escaped(line: str) -> str:
-    if escape_invisible(line) == line:
-        return line
-    units = (
-        "".join(f"\\u{unit:04x}" for unit in _units(character))
-        if escape_invisible(character) != character
-        else character
-        for character in line
-    )
-    return "".join(units)
-
-
-def _units(character: str) -> tuple[int, ...]:
-    """Return a character in UTF-16, as JSON's escapes have it."""
-    code = ord(character)
-    if code < 0x10000:
-        return (code,)
-    return 0xD800 + (code - 0x10000 >> 10), 0xDC00 + (code - 0x10000 & 0x3FF)
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
+    if escape_invisible(character) == character:
+        return character
+    return re.sub("....", r"\\u\g<0>", character.encode("utf-16-be", "surrogatepass").hex())
 
 
 def toml_lines(data: Mapping[str, object], prefix: str = "") -> Iterator[str]:

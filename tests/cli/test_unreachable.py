@@ -53,6 +53,7 @@ def test_what_is_no_model_server_is_said_at_once(viva: Viva, impatient: None) ->
         ("", "--base-url is empty"),
         ("127.0.0.1:8000/v1", "do you mean http://127.0.0.1:8000/v1?"),
         ("http://127.0.0.1:99999/v1", "is no http(s) URL"),
+        ("http:\t//127.0.0.1:8000/v1", "is no http(s) URL"),
         ("http://127.0.0.1:8000/v1#x", "must not hold"),
     ):
         refused(examine(viva, url), odd)

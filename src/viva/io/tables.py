@@ -393,7 +393,7 @@ def _delimited(path: Path, encoding: str, form: str, columns: Sequence[str]) -> 
     try:
         delimiter, preface = _dialect(path, encoding, form, headless=bool(columns))
         with bounded.opened(path, encoding) as packed, io.TextIOWrapper(packed, "utf-8-sig", newline="") as text:
-            reader = csv.reader(text, delimiter=delimiter, strict=True)
+            reader = csv.reader(_lines(text), delimiter=delimiter, strict=True)
             rows = within(_LONGEST_CELL, reader)
             for _ in range(preface):
                 next(rows)
@@ -417,6 +417,13 @@ def _delimited(path: Path, encoding: str, form: str, columns: Sequence[str]) -> 
         raise DataError(f"{path} is no CSV: {problem}") from None
     except (OSError, EOFError) as problem:
         raise DataError(f"cannot read {path}: {problem}") from None
+
+
+def _lines(text: IO[str]) -> Iterator[str]:
+    while line := text.readline(bounded.LONGEST_LINE):
+        if len(line) == bounded.LONGEST_LINE:
+            raise csv.Error(f"a line is longer than {bounded.LONGEST_LINE >> 20} MiB")
+        yield line
 
 
 def _dialect(path: Path, encoding: str, form: str, *, headless: bool) -> tuple[str, int]:

@@ -487,8 +487,13 @@ def connect(name: str, endpoint: Endpoint) -> AnthropicModel:
         raise VivaError(f"anthropic/{name} needs a key in the environment variable {key.variable}")
     # The engine retries and sets the time, with one policy for all providers. Without a timeout the SDK refuses
     # long replies by itself. Later API versions than this one take no temperature.
+    # Redirects are not followed: they would carry prompts and the user's headers to any host.
     client = anthropic.AsyncAnthropic(
-        api_key=key, max_retries=0, timeout=DAY, default_headers={"anthropic-version": API_VERSION}
+        api_key=key,
+        max_retries=0,
+        timeout=DAY,
+        default_headers={"anthropic-version": API_VERSION},
+        http_client=anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
     )
     refuse_foreign(f"anthropic/{name}", endpoint.request, "template_option", "api_version", "stream")
     return AnthropicModel(name, client, key, endpoint.request, endpoint.adapted)

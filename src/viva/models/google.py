@@ -216,5 +216,9 @@ def connect(name: str, endpoint: Endpoint) -> GoogleModel:
         raise VivaError(
             f"google/{name} takes {option('reasoning_effort')} or {option('reasoning_budget')}, and never both"
         )
-    once = genai.types.HttpOptions(retry_options=genai.types.HttpRetryOptions(attempts=1))
+    # Redirects would carry the key to any host.
+    once = genai.types.HttpOptions(
+        retry_options=genai.types.HttpRetryOptions(attempts=1),
+        async_client_args={"allow_redirects": False},
+    )
     return GoogleModel(name, genai.Client(api_key=key, http_options=once), key, options, endpoint.adapted)

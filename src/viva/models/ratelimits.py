@@ -48,8 +48,7 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
             return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - (now or time.time()))
         except (ValueError, TypeError, OverflowError):
             return None
-    spent = [quota.reset for quota in quotas(headers, now) if quota.remaining < 1]
-    return max(spent) if spent else None
+    return max((quota.reset for quota in quotas(headers, now) if quota.remaining < 1), default=None)
 
 
 def quotas(headers: Mapping[str, str], now: float | None = None) -> tuple[Quota, ...]:

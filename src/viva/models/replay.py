@@ -10,15 +10,16 @@ are read as they lie: eval_ID_SAMPLE.txt, and their packer's CSV (`filename`, `c
 from __future__ import annotations
 
 import gzip
+import io
 import itertools
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from viva.contracts import TextOnly
 from viva.errors import DataError, ModelError
-from viva.files import reading
+from viva.files import read_regular
+from viva.io.bounded import LARGEST_DOCUMENT
 from viva.io.tables import read_csv, utf8
 from viva.models.answerlines import (
     AnswerRow,
@@ -133,14 +134,12 @@ class Replay(TextOnly):
 
 def _read(path: Path) -> bytes:
     with explained(path):
-        file = reading(path, follow=True)
-        size = os.fstat(file.fileno()).st_size
-        with file:
-            if path.suffix != ".gz":
-                return file.read()
-            with gzip.open(file) as packed:
-                content = packed.read(size * RATIO + SMALL + 1)
-        if len(content) > size * RATIO + SMALL:
+        content = read_regular(path, LARGEST_DOCUMENT, follow=True)
+        if path.suffix != ".gz":
+            return content
+        most = len(content) * RATIO + SMALL
+        content = gzip.GzipFile(fileobj=io.BytesIO(content)).read(most + 1)
+        if len(content) > most:
             raise DataError(f"{path} unpacks to more than {RATIO} times its size: no answers do; unpack it first")
         return content
 

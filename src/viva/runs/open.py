@@ -43,6 +43,7 @@ from viva.secretkey import derived_key, existing_key
 from viva.visible import one_line
 
 MOST_A_MINUTE = 1e12
+MOST_ANSWERS = 100_000_000  # two numbers in a stranger's run.json must not keep a process busy for years
 REVIEWS = "reviews.jsonl"
 """The experts' marks, in a run folder."""
 
@@ -80,9 +81,12 @@ class OpenRun(Struct, kw_only=True):
             for exam, record in zip(self.exams, records, strict=True)
             if record.data is None
         ]
-        about_data = [note for exam in self.exams for note in set_notes(exam)]
-        first = [sample_note(samples)] if samples else []
-        return [*first, *about_data, *self._left_out(), *self.conflicts()]
+        return [
+            *([sample_note(samples)] if samples else []),
+            *(note for exam in self.exams for note in set_notes(exam)),
+            *self._left_out(),
+            *self.conflicts(),
+        ]
 
     def _left_out(self) -> Iterator[str]:
         """Yield a note on exemplars that did not fit, for each exam, or each model where their numbers differ."""
@@ -134,9 +138,9 @@ def prepare(
     prices = prices_of(record, prices_said(limits.price))
     if asking:
         folder.record.prices = prices
-    there = own or {}
     models = [
-        there.get(model.name) or placed(reach(_located(model, folder), record.seed), limits) for model in record.models
+        (own or {}).get(model.name) or placed(reach(_located(model, folder), record.seed), limits)
+        for model in record.models
     ]
     for model in models if asking else ():
         if isinstance(model, Replay) and model.mended:
@@ -170,9 +174,12 @@ def prepare(
             raise VivaError(
                 f"{option('verdicts', 'json')} needs a server that holds replies to a schema, and {judge.name} is none"
             )
-    return OpenRun(
+    run = OpenRun(
         folder=folder, exams=opened, evaluations=evaluations, judge_panel=judge_panel if judges else None, limits=limits
     )
+    if run.answers_wanted > MOST_ANSWERS:
+        raise DataError(f"{folder.path} wants more than {MOST_ANSWERS:,} answers: make several runs of it")
+    return run
 
 
 def _drawn(exam: Exam, folder: RunFolder) -> Exam:
@@ -432,8 +439,7 @@ def placed(model: Model, limits: LimitOptions) -> Model:
     return RemoteModel(limits.backend, model, partial(model_worker, model.place, model.weights, model.name, model.said))
 
 
-LARGEST = 1 << 20
-"""Bytes."""
+LARGEST = 1 << 20  # bytes
 
 
 def read_environment(path: Path | None) -> None:
@@ -466,12 +472,11 @@ def confirm_endpoints(folder: RunFolder, limits: LimitOptions, ask: Callable[[st
     """Check, before anything is sent for a resumed run, that its user approved its addresses and key variables.
 
     `ask` gets a text of what would be sent where, and a question, and returns whether the user agrees; without `ask`
-    the run is refused, unless `--trust-endpoints` is given. Approval is stored with the run. Raises VivaError without
-    it.
+    the run is refused, unless `--trust-endpoints` is given. Approval is stored with the run. Raises VivaError.
     """
     if is_approved(folder.path, folder.record):
         return
-    named = list(dict.fromkeys(_described(model) for model in addressed(folder.record)))
+    named = list(dict.fromkeys(map(_described, addressed(folder.record))))
     shown = [*named[:_SHOWN], *([f"and {len(named) - _SHOWN} more in run.json"] if named[_SHOWN:] else [])]
     if not limits.trust_endpoints:
         if ask is None:
@@ -498,9 +503,7 @@ def _described(model: ModelRecord) -> str:
     """Return `openai/NAME at http://… with the key in GITHUB_TOKEN`."""
     address = f" at {one_line(model.base_url, 200)}" if model.base_url else ""
     key = f"the key in {one_line(model.key_variable, 80)}" if model.key_variable else "its provider's usual key"
-    headers = "".join(
-        f" and {one_line(f'{name}: {value}', 120)}" for name, value in (model.request or RequestOptions()).headers
-    )
+    headers = "".join(f" and {one_line(f'{name}: {value}', 120)}" for name, value in _headers(model))
     return f"{one_line(model.name, 200)}{address} with {key}{headers}"
 
 
@@ -537,10 +540,9 @@ _PURPOSE = b"endpoints 1"
 
 
 class Approval(Struct, kw_only=True):
-    """All of endpoints.json. `secret`: 16 digits of the hash of the secret that signed it."""
+    """All of endpoints.json."""
 
     mac: str
-    secret: str
 
 
 def addressed(record: RunRecord) -> list[ModelRecord]:
@@ -561,9 +563,9 @@ def is_approved(folder: Path, record: RunRecord) -> bool:
     except (OSError, *UNREADABLE):
         return False
     secret = existing_key(_PURPOSE)
-    if secret is None:
-        return False
-    return hmac.compare_digest(approval.mac.encode("utf-8", "replace"), _mac(secret, record).encode())
+    return secret is not None and hmac.compare_digest(
+        approval.mac.encode("utf-8", "replace"), _mac(secret, record).encode()
+    )
 
 
 def approve(folder: Path, record: RunRecord) -> str:
@@ -577,9 +579,8 @@ def approve(folder: Path, record: RunRecord) -> str:
         secret = derived_key(_PURPOSE)
     except StorageError as problem:
         return str(problem)
-    content = Approval(mac=_mac(secret, record), secret=hashlib.sha256(secret).hexdigest()[:16])
     try:
-        write_whole(folder / FILE, msgspec.json.encode(content) + b"\n")
+        write_whole(folder / FILE, msgspec.json.encode(Approval(mac=_mac(secret, record))) + b"\n")
     except OSError as problem:
         raise StorageError(f"cannot write {folder / FILE}: {problem.strerror}") from None
     return ""

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from viva.analysis.uncertainty import Interval, wilson
 from viva.errors import DataError
-from viva.files import shipped_table
+from viva.files import UNREADABLE, shipped_table
 from viva.languages import without_words
 from viva.scorers.choice import read_choice
 from viva.scorers.mathanswer import same_answer
@@ -60,7 +60,7 @@ def decoded(line: bytes, where: str) -> tuple[dict[str, Any], Row]:
     try:
         raw = msgspec.json.decode(line, type=dict[str, Any])
         row = msgspec.convert(raw, Row)
-    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+    except UNREADABLE as problem:
         raise DataError(f"{where}: {problem}") from None
     if row.kind is None and row.format is None:
         raise DataError(f"{where}: Object missing required field `kind` (or `format`)")

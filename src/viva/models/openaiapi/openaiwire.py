@@ -372,7 +372,8 @@ def base_url(given: str, field: str = OPTION) -> str:
         url = url.removesuffix(ending)
     try:
         parts = urlsplit(url)
-        legal = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        # urlsplit drops tabs and line ends: `http:\t//host` would be an address that nobody reads as one.
+        legal = url.isprintable() and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # an invalid port or IPv6 address
         legal = False
     if not legal:
