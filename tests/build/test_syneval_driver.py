@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import subprocess
 import sys
+import zlib
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -187,7 +187,7 @@ def test_a_set_is_replaced_only_when_asked_and_other_files_stay(tmp_path: Path) 
     make(treebank, tmp_path / "set", jobs=1, force=True)
     plain = content(tmp_path / "set")
     for name in ("facts.jsonl", "questions.jsonl"):
-        assert gzip.decompress(packed.pop(f"{name}.gz")) == plain.pop(name)
+        assert packed.pop(f"{name}.gz") == zlib.compress(plain.pop(name), 6, 31)  # on every Python
     assert packed == plain
     assert plain["notes.txt"] == b"mine"
 

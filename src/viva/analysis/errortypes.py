@@ -6,6 +6,7 @@ answers that no judge labelled are counted, but are in no share.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -108,4 +109,4 @@ def _share(name: str, has: Sequence[bool], questions: Sequence[int]) -> Share:
     if not has:
         return Share(type=name, count=0, share=None)
     low, high = mean_of(np.array(has), np.array(questions)).interval() or (None, None)
-    return Share(type=name, count=sum(has), share=sum(has) / len(has), low=low, high=high)
+    return Share(type=name, count=sum(has), share=statistics.fmean(has), low=low, high=high)

@@ -19,6 +19,7 @@ say "right", and answers unlike the gold wait for a judge; an empty reply is wro
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -328,7 +329,7 @@ class Clustered(Struct, frozen=True, eq=False):
         both, pairs = np.unique(np.stack([groups, clusters]), axis=1, return_inverse=True)
         alone = (np.bincount(both[0]) == 1)[groups]
         whole = np.bincount(clusters, weights=shares)
-        middle = np.where(alone, math.fsum(middles) / count, np.asarray(middles)[groups])
+        middle = np.where(alone, statistics.fmean(middles), np.asarray(middles)[groups])
         own = np.bincount(pairs.ravel(), weights=weights)[pairs.ravel()] / inside
         own = np.where(alone, whole[clusters], own)
         leverage = np.bincount(clusters, weights=shares * own) / whole
@@ -361,7 +362,7 @@ def _spread(series: str, groups: Sequence[Sums], signed: bool, clustered: Cluste
     if not there:
         return None
     middles = [group["v"] / group["w"] for group in there]
-    k, mean = len(there), math.fsum(middles) / len(there)
+    k, mean = len(there), statistics.fmean(middles)
     scale: Scale = "below zero" if min(group["lowest"] for group in there) < 0 else "shares"
     if signed:
         scale = "any" if any(group["beyond"] for group in there) else "signed"

@@ -15,6 +15,7 @@ not independent (Miller 2024, "Adding Error Bars to Evals", arXiv 2411.00640), a
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from statistics import NormalDist
@@ -232,7 +233,7 @@ def standard_deviation(values: list[float]) -> float | None:
     """Return the sample standard deviation; None for fewer than two values."""
     if len(values) < 2:
         return None
-    mean = math.fsum(values) / len(values)
+    mean = statistics.fmean(values)
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 

@@ -154,10 +154,10 @@ def confidence(gold: int, likelihoods: Sequence[Likelihood]) -> tuple[float, flo
     most = max(likelihood.logprob for likelihood in likelihoods)
     shares = [math.exp(likelihood.logprob - most) for likelihood in likelihoods]
     own = shares[gold]
-    known = sum(share for share, likelihood in zip(shares, likelihoods, strict=True) if not likelihood.bound)
+    known = math.fsum(share for share, likelihood in zip(shares, likelihoods, strict=True) if not likelihood.bound)
     if likelihoods[gold].bound:
         return 0.0, own / (known + own)
-    return own / sum(shares), own / known
+    return own / math.fsum(shares), own / known
 
 
 def _by_likelihood(names: Sequence[str], gold: int, likelihoods: Sequence[Likelihood], texts: Sequence[str]) -> Score:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -120,7 +121,7 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
         tested = [item.question.id for item in items if item.rubric.tests]
         return Constant(
             answers={"free": answer},
-            score=sum(points) / len(points),
+            score=statistics.fmean(points),
             tested=len(tested),
             unproven=tuple(filter(weak.__contains__, tested)),
         )

@@ -204,7 +204,10 @@ def decoded(given: bytes, where: str) -> object:
 
 def json_problem(problem: json.JSONDecodeError) -> tuple[int, str]:
     """Return the place where JSON is invalid, and the usual cause."""
-    before, sign, reason = problem.doc[: problem.pos], problem.doc[problem.pos : problem.pos + 1], problem.msg
+    text, place, reason = problem.doc, problem.pos, problem.msg
+    if "trailing" in reason:  # Python 3.13 stops at the comma
+        place = len(text) - len(text[place:].lstrip(", \t\r\n"))
+    before, sign = text[:place], text[place : place + 1]
     begun = len(before) - len(before.rstrip(_WORD))
     comment = "JSON has no comments (YAML has)" if sign in "/#" else ""
     if reason == "Extra data":
@@ -226,8 +229,8 @@ def json_problem(problem: json.JSONDecodeError) -> tuple[int, str]:
     elif sign == "'":
         wrong = 'JSON has "double quotes" only'
     else:
-        return problem.pos - begun, comment or "neither a text in quotes nor a number, true, false or null"
-    return problem.pos, wrong
+        return place - begun, comment or "neither a text in quotes nor a number, true, false or null"
+    return place, wrong
 
 
 def _closing(text: str) -> str:

@@ -159,7 +159,7 @@ def allocated(sizes: Mapping[K, int], wanted: int, weights: Mapping[K, float], l
     counts = {name: size for name, size in sizes.items() if size <= least}
     while rest := {name: size for name, size in sizes.items() if name not in counts}:
         left = max(0, wanted - sum(counts.values()))
-        whole = sum(weights[name] for name in rest)
+        whole = math.fsum(weights[name] for name in rest)
         exact = {name: left * weights[name] / whole for name in rest}
         fixed = {name: least if exact[name] < least else size for name, size in rest.items()
                  if not least <= exact[name] < size}  # fmt: skip

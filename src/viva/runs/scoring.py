@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 import functools
 import itertools
+import statistics
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
@@ -564,7 +565,7 @@ class DeciderCounts:
                 counts[aspect] = {name: counted[name] for name in (*DECIDERS, OPEN)}
                 counts[aspect][UNREAD] = self._answers - counted.total()
         several = {
-            aspect: Several(len(spreads), spreads.count(0.0) / len(spreads), sum(spreads) / len(spreads))
+            aspect: Several(len(spreads), spreads.count(0.0) / len(spreads), statistics.fmean(spreads))
             for aspect, spreads in self._spreads.items()
         }
         return Decided(self._answers, counts, several)

@@ -10,6 +10,7 @@ lacks; the best of the accepted answers counts.
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from collections import Counter
@@ -85,7 +86,10 @@ def _aligned(given: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> f
     if size <= _MOST_ALIGNED:
         padded = [row + [0.0] * (size - len(gold)) for row in table] + [[0.0] * size] * (size - len(given))
         return (
-            max(sum(padded[row_index][to] for row_index, to in enumerate(order)) for order in permutations(range(size)))
+            max(
+                math.fsum(padded[row_index][to] for row_index, to in enumerate(order))
+                for order in permutations(range(size))
+            )
             / size
         )
     total, rows, columns = 0.0, set(range(len(given))), set(range(len(gold)))

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import compress
@@ -152,9 +153,9 @@ def level(weaker: Answers, stronger: Answers, warm: Answers | None = None, *, tr
     DataError where an examiner has no scored answer.
     """
     low, high = _scored(weaker, "the weaker examiner"), _scored(stronger, "the stronger examiner")
-    if math.fsum(low) / len(low) >= HALF:
+    if statistics.fmean(low) >= HALF:
         return (1,)
-    if math.fsum(high) / len(high) >= HALF:
+    if statistics.fmean(high) >= HALF:
         return (2,)
     beyond: Levels = (4,) if max(high) > 0.0 else (5,) if len(high) >= trials else (4, 5)
     if warm is None:

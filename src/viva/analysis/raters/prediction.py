@@ -36,6 +36,7 @@ right where whole questions were drawn for labelling, and careful where single a
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from typing import Literal
 
@@ -158,7 +159,7 @@ def powered(
     `bounds`: the lowest and the highest mark. The labelled answers must be a random sample (of each stratum).
     """
     given = [value for value in verdicts if value is not None]
-    middle = math.fsum(given) / len(given) if given else None
+    middle = statistics.fmean(given) if given else None
     labelled = [index for index, mark in enumerate(marks) if mark is not None]
     result = Powered(
         answers=len(verdicts), labels=len(labelled), unjudged=len(verdicts) - len(given), judge=middle

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -87,7 +87,7 @@ def nearest(value: float, scale: Sequence[float], towards: float | None = None) 
 def mean_of(row: Sequence[float | None]) -> float | None:
     """Return the mean of the given marks; None where there are none."""
     given = [value for value in row if value is not None]
-    return math.fsum(given) / len(given) if given else None
+    return statistics.fmean(given) if given else None
 
 
 def typical(row: Sequence[float | None], scale: Sequence[float]) -> float | None:
@@ -99,7 +99,7 @@ def typical(row: Sequence[float | None], scale: Sequence[float]) -> float | None
     if not given:
         return None
     middle = (given[(len(given) - 1) // 2] + given[len(given) // 2]) / 2
-    return nearest(middle, scale, math.fsum(given) / len(given))
+    return nearest(middle, scale, statistics.fmean(given))
 
 
 Kind = Literal[

@@ -245,8 +245,9 @@ def _best_power(x: Floats, y: Floats) -> Fitted:
         """Return the best ceiling and drop for an exponent, and the sum of squares."""
         fallen = np.exp(-math.exp(logarithm) * (z - z.min()))  # relative to the smallest size: no overflow
         middle = float(fallen.mean())
-        slope = -float((fallen - middle) @ away) / float((fallen - middle) @ (fallen - middle))
-        left = away + slope * (fallen - middle)
+        fallen -= middle
+        slope = -float(fallen @ away) / (float(fallen @ fallen) or 1.0)  # 0: sizes that differ in their last digit
+        left = away + slope * fallen
         scale = math.exp(math.exp(logarithm) * float(z.min()))
         return float(y.mean()) + slope * middle, slope * scale, float(left @ left)
 

@@ -14,7 +14,7 @@ settings give the same bytes.
 
 from __future__ import annotations
 
-import gzip
+import zlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -161,8 +161,8 @@ class Worker:
         return Result(tally, self._pack(facts), self._pack(questions), problems, drawable)
 
     def _pack(self, lines: bytearray) -> bytes:
-        """Compress lines if wished: concatenated gzip members are a gzip file."""
-        return gzip.compress(lines, 6, mtime=0) if self._settings.gzip and lines else bytes(lines)
+        """Compress lines if wished: concatenated gzip members are a gzip file (the same on every Python)."""
+        return zlib.compress(lines, 6, 31) if self._settings.gzip and lines else bytes(lines)
 
 
 def _problem(read: RawTree, kind: str, message: str) -> Problem:
@@ -339,7 +339,7 @@ class _Build:
                 number = place.chunk
                 questions.seek(self.starts[number])
                 content = questions.read(self.starts[number + 1] - self.starts[number])
-                content = gzip.decompress(content) if self.settings.gzip else content
+                content = zlib.decompress(content, 31) if self.settings.gzip else content
             items[place] = decode(content[place.offset : place.offset + place.length])
         return items
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -182,7 +183,7 @@ def _line(result: EvaluationResult, number: int, answers: Sequence[Answer]) -> d
         "doc_hash": sha256(encoded(doc)),
         "prompt_hash": sha256(prompt),
         "target_hash": sha256(target),
-        **({METRIC: sum(points) / len(points)} if points else {}),
+        **({METRIC: statistics.fmean(points)} if points else {}),
         "viva": [_one(answer) for answer in answers],
     }
 

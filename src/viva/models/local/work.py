@@ -202,7 +202,7 @@ class Worker:
         logprobs = self._forward.continuations([row.ids for row in rows], [row.continuations for row in rows])
         return [
             Response(
-                likelihoods=tuple(Likelihood(sum(finite(tokens)), len(tokens)) for tokens in options),
+                likelihoods=tuple(Likelihood(math.fsum(finite(tokens)), len(tokens)) for tokens in options),
                 usage=Usage(len(row.ids) + sum(map(len, row.continuations)), 0),
             )
             if all(map(sound, options))
