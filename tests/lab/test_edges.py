@@ -19,7 +19,7 @@ __all__ = ["ranges"]
 def test_a_command_that_needs_an_extra_names_it(tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text("model,question,sample,score\na,q,0,1\nb,q,0,0\n", encoding="utf-8")
     commands = {("item-analysis", "scores.csv"): "scipy", ("plan", "--score", "80", "--difference", "2"): "scipy"}
-    for ((_command, package), done), row in tabled(*zip(commands.items(), bare(tmp_path, *commands), strict=True)):
+    for ((_command, package), done), row in tabled(*zip(commands.items(), bare(tmp_path, list(commands)), strict=True)):
         with row:
             assert done.code == 2, done.err
             said = f"viva: this needs {package}, which is not installed: pip install 'viva[analysis]'"
