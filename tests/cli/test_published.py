@@ -97,5 +97,5 @@ def test_a_run_shows_the_rows_that_were_named_and_what_differs(sat: Viva) -> Non
 def test_unknown_and_ambiguous_names_are_refused_before_anything_is_asked(viva: Viva) -> None:
     asked = ("run", "csbench", *CSBENCH, "--model", "baseline/random", "--run", "runs/y", *QUIET, "--published-rows")
     refused(viva(*asked, "llama2"), "'llama2'; do you mean 'Llama2-7B'")
-    refused(viva(*asked, "gpt-4,nobody"), "'nobody': no published row is called so")
+    refused(viva(*asked, "gpt-4,nobody"), "no published row is called 'nobody'")
     assert not (viva.folder / "runs").exists()

@@ -242,5 +242,5 @@ def test_versions_are_offered_and_not_chosen(rows: tuple[Entry, ...]) -> None:
     assert similar(rows, "") == similar(rows, "my-model") == []
     with pytest.raises(DataError, match=r"do you mean 'GPT-3\.5-turbo-0613'\?"):
         called(rows, "gpt-3.5-turbo")
-    with pytest.raises(DataError, match=r"'my-model': no published row is called so; .viva published"):
+    with pytest.raises(DataError, match=r"no published row is called 'my-model'; .viva published"):
         called(rows, "my-model")

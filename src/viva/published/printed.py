@@ -155,7 +155,7 @@ def called(rows: Sequence[N], name: str, field: str = "") -> N:
     if row is None:
         near = " or ".join(repr(other.name) for other in similar(rows, name, 12))
         hint = f"do you mean {near}?" if near else "`viva published` lists the tables"
-        raise DataError(f"{name[:60]!r}: no published row is called so; {hint}", field=field)
+        raise DataError(f"no published row is called {name[:60]!r}; {hint}", field=field)
     return row
 
 
