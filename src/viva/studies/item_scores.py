@@ -5,6 +5,7 @@ Input of studies that compare models (`viva correlate`) or checkpoints (`viva tr
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -97,9 +98,8 @@ def score_sets(
     known_models: dict[str, None] = {}  # of the chosen exams
     lacking: dict[str, DataError] = {}
     yielded = False
-    for each in (
-        each for run in runs for each in (_of_run(run, first_cell) if run.is_dir() else _of_table(run, columns))
-    ):
+    sets = (_of_run(run, first_cell) if run.is_dir() else _of_table(run, columns) for run in runs)
+    for each in itertools.chain.from_iterable(sets):
         known_exams[one_line(each.exam)] = None
         if exams and each.exam not in exams:
             continue
