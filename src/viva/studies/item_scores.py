@@ -128,8 +128,9 @@ def score_sets(
     if exams and not known_models:
         raise VivaError(f"{', '.join(exams)}: no exam is called so; there are: {', '.join(known_exams)}", field="exam")
     if models:
-        known = ", ".join(list(known_models)[:20])
-        raise VivaError(f"{', '.join(models)}: nobody is called so; there are: {known}", field="model")
+        raise VivaError(
+            f"{', '.join(models)}: nobody is called so; there are: {', '.join([*known_models][:20])}", field="model"
+        )
 
 
 def once_each(sets: Iterable[ScoreSet]) -> Iterator[ScoreSet]:
