@@ -278,7 +278,7 @@ def test_wrong_use_is_one_sentence() -> None:
     rows = (
         (("nowhere",), "no table or run nowhere (published tables that can be named: infibench, csbench)"),
         (("t.csv", "t.csv"), "a of t.csv is named twice"),
-        (("t.csv", "--model", "z"), r"nobody is called so; there are: a, b"),
+        (("t.csv", "one.csv", "--exam", "t.csv", "--model", "one.csv"), r"nobody is called so; there are: a, b"),
         (("t.csv", "--model", "a"), "takes two contestants on the same questions; here are item scores: a"),
         (("t.csv", "--baseline", "z"), r"--baseline 'z': nobody is called so; there are: 'a', 'b'"),
         (("one.csv", "apart.csv"), "one.csv and apart.csv have no question in common"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Protocol
 
 import msgspec
 from msgspec import Struct
@@ -47,13 +46,6 @@ DIGEST = 16
 _SHOWN = 2000
 """Characters of an answer or explanation that scores.jsonl repeats; the journal holds all of it."""
 NO_REPLY_YET = Response(error=Failure(NOT_ASKED, "no answer has come in yet"))
-
-
-class Readable(Protocol):
-    """A journal, or another reader of one."""
-
-    def read(self, key: bytes, /) -> Entry | None:
-        """Return the answer to a request, or its latest failure, or None."""
 
 
 class Evaluation(Struct):
@@ -102,7 +94,7 @@ class Evaluation(Struct):
                 yield self.exam.variant(question, sample), key, request
         self.digests, self.dropped = digests, dropped
 
-    def answers(self, journal: Readable) -> Iterator[tuple[Question, int, Entry | None]]:
+    def answers(self, journal: Journal) -> Iterator[tuple[Question, int, Entry | None]]:
         """Yield every question and sample with its journal entry, None where there is none."""
         if not self.keyed:
             for question, key, request in self.requests():
@@ -482,7 +474,7 @@ def recorded(evaluation: Evaluation) -> bool:
 
 def scores(
     evaluation: Evaluation,
-    answers: Readable,
+    answers: Journal,
     evidence_store: EvidenceStore,
     seen: Callable[[Entry, ScoreRow], None] = lambda _entry, _row: None,
 ) -> Iterator[ScoreRow]:

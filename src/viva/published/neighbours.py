@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from viva.errors import DataError, option
 from viva.languages import language_name
 from viva.published.catalogue import Declared, Setting, catalogue, table
 from viva.published.printed import Entry, Neighbour, called, find, plain, share
@@ -158,10 +157,7 @@ def published_rows(
     if not everything or wanted in ("", NONE):
         return ()
     if wanted != NEAREST:
-        try:
-            named = [called(everything, name.strip()) for name in wanted.split(",") if name.strip()]
-        except DataError as problem:
-            raise DataError(f"{option('published_rows')}: {problem}") from None
+        named = [called(everything, name.strip(), "published_rows") for name in wanted.split(",") if name.strip()]
         return tuple({row.model: row for row in named}.values())
     same = find(everything, model)
     others = [row for row in everything if row is not same and row.score is not None]

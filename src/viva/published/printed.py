@@ -149,13 +149,13 @@ def find(rows: Sequence[N], model: str) -> N | None:
     return matching[0] if len(matching) == 1 else None
 
 
-def called(rows: Sequence[N], name: str) -> N:
-    """Return the row of a user's name. Raises DataError with similar names."""
+def called(rows: Sequence[N], name: str, field: str = "") -> N:
+    """Return the row of a user's name, given with the option `field`. Raises DataError with similar names."""
     row = find(rows, name)
     if row is None:
         near = " or ".join(repr(other.name) for other in similar(rows, name, 12))
         hint = f"do you mean {near}?" if near else "`viva published` lists the tables"
-        raise DataError(f"no published row is called {name[:60]!r}; {hint}")
+        raise DataError(f"no published row is called {name[:60]!r}; {hint}", field=field)
     return row
 
 

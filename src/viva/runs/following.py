@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -28,13 +28,8 @@ from viva.runs.scorefile import SCORES
 from viva.types import Failure, Usage
 
 _LENGTH = 0xFFFFFFFF
-
-
-class Reader(Struct, frozen=True):
-    """An open journal."""
-
-    read: Callable[[bytes], Entry | None]
-    """Returns the answer to a request, by its key, or its latest failure; None for neither."""
+Reader: TypeAlias = Callable[[bytes], Entry | None]
+"""Returns the answer to a request, by its key, or its latest failure; None for neither."""
 
 
 class Line(Struct, frozen=True):
@@ -154,17 +149,16 @@ class Followed:
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
-        """Open the file; where it was replaced, it holds no answers."""
+        """Open the file for reading answers; where it was replaced, it holds none."""
         try:
             file = open_regular(self.path)
         except FileNotFoundError:
-            yield Reader(lambda key: None)
+            yield lambda key: None
             return
         except OSError as problem:
             raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
         try:
-            same = self._sight(file) == self._seen
-            yield Reader(functools.partial(self._entry, file) if same else lambda key: None)
+            yield functools.partial(self._entry, file) if self._sight(file) == self._seen else lambda key: None
         finally:
             os.close(file)
 

@@ -5,6 +5,7 @@ Input of studies that compare models (`viva correlate`) or checkpoints (`viva tr
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -93,14 +94,17 @@ def score_sets(
     column = "" if by == EXAM else by or FORMAT
     columns = tuple(filter(None, dict.fromkeys((column, wanted.over if wanted else "", *tags, cluster))))
     runs = (run for source in sources for run in (runs_in(source) if source.is_dir() else [source]))
-    there: dict[str, dict[str, None]] = {"exam": {}, "model": {}}
+    known_exams: dict[str, None] = {}
+    known_models: dict[str, None] = {}  # of the chosen exams
     lacking: dict[str, DataError] = {}
     yielded = False
-    for each in (
-        each for run in runs for each in (_of_run(run, first_cell) if run.is_dir() else _of_table(run, columns))
-    ):
-        there["exam"][each.exam] = there["model"][one_line(each.model)] = None
-        if (exams and each.exam not in exams) or (models and not is_called(each.model, models)):
+    sets = (_of_run(run, first_cell) if run.is_dir() else _of_table(run, columns) for run in runs)
+    for each in itertools.chain.from_iterable(sets):
+        known_exams[one_line(each.exam)] = None
+        if exams and each.exam not in exams:
+            continue
+        known_models[one_line(each.model)] = None
+        if models and not is_called(each.model, models):
             continue
         headline, scores = wanted or each.headline, frame(each.rows)
         where = f"{one_line(each.exam)} in {each.source}"
@@ -121,13 +125,12 @@ def score_sets(
         return
     for refused in lacking.values():
         raise refused
-    if exams and there["exam"].keys().isdisjoint(exams):
-        raise VivaError(
-            f"{', '.join(exams)}: no exam is called so; there are: {', '.join(there['exam'])}", field="exam"
-        )
+    if exams and not known_models:
+        raise VivaError(f"{', '.join(exams)}: no exam is called so; there are: {', '.join(known_exams)}", field="exam")
     if models:
-        known = ", ".join(list(there["model"])[:20])
-        raise VivaError(f"{', '.join(models)}: nobody is called so; there are: {known}", field="model")
+        raise VivaError(
+            f"{', '.join(models)}: nobody is called so; there are: {', '.join([*known_models][:20])}", field="model"
+        )
 
 
 def once_each(sets: Iterable[ScoreSet]) -> Iterator[ScoreSet]:

@@ -59,7 +59,7 @@ class Answers(AnswerIndex):
         """Return the text of an answer that a search covers."""
         sheet, number = self._sheets[place.sheet], place.at
         question, sample = sheet.question(number)
-        entry = reader.read(sheet.key(number))
+        entry = reader(sheet.key(number))
         reply = entry.text if entry else ""
         if entry and entry.likelihoods:  # the reply is the likelihoods of the continuations
             reply = reply_text(sheet.evaluation.request(question, sample), entry.response())

@@ -1,10 +1,10 @@
-"""The answers received by a run so far, as graded rows."""
+"""The answers received by a run so far, as graded rows; those that were graded stand."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections import deque
+from collections.abc import Collection, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import msgspec
@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct
 
 from viva.engine.answerrecord import Answer, answer_of, describe_evidence
 from viva.engine.journal import Entry
-from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of, scores
+from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of
 from viva.errors import StorageError
 from viva.runs.answers import SEVERAL, finer, of_answer
 from viva.runs.following import Followed
@@ -23,6 +23,14 @@ from viva.types import Question, Score, ScoreRow
 
 _ROW_TEXT = 80
 """Characters of the extracted answer shown in a list."""
+
+
+class Work(Struct):
+    """How far a thread is with its work."""
+
+    what: str = ""
+    done: int = 0
+    total: int = 0
 
 
 class Sheet(Struct, frozen=True):
@@ -59,21 +67,27 @@ class Sheet(Struct, frozen=True):
         return f"sample {sample}" if vary is UNSET else vary.answer_name(sample, self.evaluation.samples)
 
 
-def grade(sheets: Sequence[Sheet], opened: OpenRun, answers: Followed, progress: Callable[[int], None]) -> list[Sheet]:
-    """Return the sheets with all answers received so far, graded from the journals alone."""
-    done = itertools.count(1)
-
-    def counted(row: ScoreRow) -> ScoreRow:
-        if (number := next(done)) % 256 == 0:
-            progress(number)
-        return _short(row)
-
+def grade(
+    sheets: Sequence[Sheet], opened: OpenRun, answers: Followed, known: Collection[bytes], progress: Work
+) -> list[Sheet]:
+    """Return the sheets with all answers received so far, graded from the journals alone; the rows of `known` requests
+    stand.
+    """
+    graded = []
     with ExitStack() as stack, answers.reading() as reader:
         evidence_store = open_evidence(opened, stack)
-        return [
-            msgspec.structs.replace(sheet, rows=list(map(counted, scores(sheet.evaluation, reader, evidence_store))))
-            for sheet in sheets
-        ]
+        for sheet in sheets:
+            if not sheet.evaluation.keyed:
+                deque(sheet.evaluation.requests(), 0)
+            shown, rows = parts_shown(sheet.evaluation.exam), list(sheet.rows)
+            for place in range(len(sheet)):
+                key = sheet.key(place)
+                if key not in known:
+                    row = evidence_store.row(sheet.evaluation, *sheet.question(place), reader(key), shown)
+                    rows[place : place + 1] = [_short(row)]
+                progress.done += 1
+            graded.append(msgspec.structs.replace(sheet, rows=rows))
+    return graded
 
 
 def _short(row: ScoreRow, tags: dict[str, str] | None = None) -> ScoreRow:
@@ -87,23 +101,20 @@ def graded_before(path: Path, sheets: Sequence[Sheet]) -> list[Sheet]:
     """Return the sheets with the rows of scores.jsonl if it is complete and matches the run's other files; else
     nothing.
     """
-    try:
+    with suppress(StorageError):
         if fault(path):
             return []
         every = score_rows(path)
-        taken = [
-            [
+        graded = [
+            msgspec.structs.replace(sheet, rows=[
                 _short(of_answer(next(every, None), path, sheet.evaluation, question, sample), question.tags)
-                for question in sheet.questions
-                for sample in range(sheet.evaluation.samples)
-            ]
+                for question in sheet.questions for sample in range(sheet.evaluation.samples)
+            ])
             for sheet in sheets
-        ]
-        if next(every, None) is not None:
-            return []
-    except StorageError:
-        return []
-    return [msgspec.structs.replace(sheet, rows=rows) for sheet, rows in zip(sheets, taken, strict=True)]
+        ]  # fmt: skip
+        if next(every, None) is None:
+            return graded
+    return []
 
 
 class Item(Struct, frozen=True, kw_only=True):
@@ -128,7 +139,7 @@ def item_of(sheet: Sheet, place: int, opened: OpenRun, answers: Followed) -> Ite
     request = evaluation.request(question, sample)
     key = evaluation.keys.of(request)
     with ExitStack() as stack, answers.reading() as reader:
-        entry = reader.read(key)
+        entry = reader(key)
         response = entry.response() if entry else NO_REPLY_YET
         evidence = open_evidence(opened, stack).about(evaluation, question, sample, response)
     score = evaluation.exam.score(question, response, evidence)

@@ -25,7 +25,7 @@ from viva.engine.folder import RunFolder, RunRecord, writer
 from viva.errors import StorageError, VivaError
 from viva.pages.answerindex import noteworthy
 from viva.pages.runs.answerfilters import Answers
-from viva.pages.runs.gradedrows import Sheet, grade, graded_before
+from viva.pages.runs.gradedrows import Sheet, Work, grade, graded_before
 from viva.pages.runs.runblocks import Tables, live_tables
 from viva.providers import traits_of
 from viva.render.result import Result
@@ -71,14 +71,6 @@ class Graded(Struct, frozen=True, dict=True):
         return Answers(self.sheets)
 
 
-class Work(Struct):
-    """The state of the thread's work."""
-
-    what: str = ""
-    done: int = 0
-    total: int = 0
-
-
 class RunView:
     """The view of a run folder. Thread-safe."""
 
@@ -94,6 +86,8 @@ class RunView:
         self._opened: OpenRun | None = None
         self._seen: following.Sizes = ()
         """Files as of the last grading."""
+        self._graded: dict[bytes, int] = {}
+        """The answers that it had, by request."""
         self._thread: threading.Thread | None = None
         self._next = 0.0
         self.work = Work()
@@ -212,17 +206,18 @@ class RunView:
             self._changed.notify_all()
 
     def _grade(self) -> None:
-        self._does("counting answers", 0)
+        self.work = Work("counting answers")
         while not self.count(STEP):  # the lock is free between steps, so that pages are served
             pass
         with self._guard:
             seen = self._now()
             opened, sheets = self._opened, self._sheets
             answers = self.answers
-            total = following.answers_wanted(self.path, self.record())
-        graded: Sequence[Sheet] = ()
+            arrived = dict(answers.answered)
+            known = dict(arrived.items() & self._graded.items()) if seen[1:] == self._seen[1:] else {}
+        graded: list[Sheet] = []
         if opened is None:
-            self._does("opening the questions", 0)
+            self.work = Work("opening the questions")
             opened = prepare(RunFolder.open(self.path))
             exams = {id(evaluation.exam): evaluation.exam for evaluation in opened.evaluations}
             questions = {known: list(exam.questions()) for known, exam in exams.items()}
@@ -231,20 +226,15 @@ class RunView:
                 self._opened, self._sheets = opened, sheets
             graded = graded_before(self.path, sheets)
         if not graded:
-            self._does("grading", total)
-            graded = grade(sheets, opened, answers, self._done)
-        self._does("drawing up the tables", 0)
+            self.work = Work("grading", 0, sum(map(len, sheets)))
+            graded = grade(sheets, opened, answers, known, self.work)
+        self.work = Work("drawing up the tables")
         tables = live_tables(opened, [sheet.rows for sheet in graded])
         with self._guard:
             number = self.graded.number + 1 if self.graded else 1
             self.graded = Graded(number, time.time(), len(answers.answered), graded, tables, opened)
-            self._seen = seen
-
-    def _does(self, what: str, total: int) -> None:
-        self.work = Work(what, 0, total)
-
-    def _done(self, count: int) -> None:
-        self.work.done = count
+            if self._opened is opened:  # else run.json changed meanwhile
+                self._seen, self._sheets, self._graded = seen, graded, arrived
 
 
 HELD = 4

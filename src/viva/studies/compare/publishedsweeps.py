@@ -190,7 +190,7 @@ def _csbench(config: CompareConfig) -> Sheet:
         rows = experts.entries
         both = [(find(rows, entry.words.get("base", "")), entry) for entry in rows]
         if config.pairs:
-            both = [(called(rows, first), called(rows, second))
+            both = [(called(rows, first, "pairs"), called(rows, second, "pairs"))
                     for first, _, second in (text.partition("=") for text in config.pairs)]  # fmt: skip
         pairs = [
             (Side(first, first.name), Side(second, second.name, second.words.get("expert_in", "")))

@@ -119,7 +119,7 @@ def _published_rows(benchmark: str, models: Mapping[str, ModelScores], names: Se
             raise VivaError(
                 f"{given!r}: write MODEL=ROW, with a model of the table: {listed(models)}", field="published"
             )
-        rows_by_model[name] = called(rows, row_name)
+        rows_by_model[name] = called(rows, row_name, "published")
     return rows_by_model
 
 
