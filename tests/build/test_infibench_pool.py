@@ -72,7 +72,7 @@ def folder(rows: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_draw_is_the_quota_and_as_many_in_reserve(folder: Path) -> None:
     build, pool = read_build(folder / "pool"), read_pool(folder / "pool")
-    assert (build.questions, build.answers, build.date) == (400, 1600, DATE)
+    assert (build.questions, build.answers, build.date, build.settings["times"]) == (400, 1600, DATE, 2.0)
     for one in build.languages:
         assert one.questions >= one.accepted >= one.answered >= one.seen >= one.seed >= one.drawn >= 0
         own = [asked for asked in pool if asked.language == one.language]
