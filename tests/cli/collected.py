@@ -41,7 +41,8 @@ def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
 
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_bytes().splitlines()]
+    """Every line is a row of its own and no other byte is there: no mark at the beginning, no empty line."""
+    return [json.loads(line.decode()) for line in path.read_bytes().splitlines()]
 
 
 def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], columns: Iterable[str], delimiter: str = ",") -> Path:
@@ -58,12 +59,13 @@ def written(content: str | bytes, name: str = "t.csv") -> Path:
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8-sig", newline="") as table:
-        return list(csv.DictReader(table))
+    return csv_rows(path.read_bytes().decode("utf-8-sig"))
 
 
 def csv_rows(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
+    columns, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    assert len(set(columns)) == len(columns), columns
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def dangerous(text: str) -> set[str]:

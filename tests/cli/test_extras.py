@@ -19,15 +19,16 @@ from viva.errors import EXTRAS, MissingExtraError, missing_extras
 ROOT = Path(__file__).parents[2]
 WITHOUT_EXTRAS = f"""
 import sys
+from importlib.machinery import PathFinder
 
-class Missing:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {set(EXTRAS)!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+class Present(PathFinder):
+    def find_spec(name, *where):
+        return None if name.partition(".")[0] in {set(EXTRAS)!r} else PathFinder.find_spec(name, *where)
 
-sys.meta_path.insert(0, Missing())
+sys.meta_path[sys.meta_path.index(PathFinder)] = Present
 import runpy
 runpy.run_module("driver", run_name="__main__")
+assert not {set(EXTRAS)!r} & {{*sys.modules}}
 """
 """Commands on a machine that has none of the extras."""
 DISTRIBUTIONS = {

@@ -1,6 +1,7 @@
 """The 1PL and 2PL against textbooks, brute force, and simulated models whose abilities are known."""
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from analysis.responders import lsat6, world
 from rows import each_row
 from viva.errors import DataError
 from viva.lab.items.quadrature import State, Work, derivatives, posterior_of
-from viva.lab.items.response import Fitted, Floats, Logistic, fit
+from viva.lab.items.response import SPREAD, Fitted, Floats, Logistic, fit
 from within import within
 
 GRID = np.linspace(-8, 8, 1601)
@@ -64,6 +65,25 @@ def test_the_likelihood_is_that_of_brute_force(size: tuple[int, int], logistic: 
     assert found.parameters == 2 * size[1] + (logistic == "3pl")
     assert found.aic == pytest.approx(2 * found.parameters - 2 * found.log_likelihood)
     assert found.bic == pytest.approx(found.parameters * np.log(size[0]) - 2 * found.log_likelihood)
+
+
+def test_estimates_lie_where_the_likelihood_and_the_priors_are_level() -> None:
+    scores = world(60, 10, 3).scores
+    slope, intercept = parameters(fit(scores, "2pl", close=1e-9))
+
+    def pulls(moved: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
+        up, down = (
+            np.array([brute_log_likelihood(scores, *moved(step)) for step in sign * np.eye(10)])
+            for sign in (1e-4, -1e-4)
+        )
+        return (up - down) / 2e-4
+
+    # The width of the intercepts' prior is found by the fit: the one for which one question is level must do for all.
+    away = intercept - intercept.mean()
+    widths = np.sqrt((away / pulls(lambda step: (slope, intercept + step)))[np.abs(away) > 0.3])
+    assert np.ptp(widths) < 0.1 * widths.mean()
+    firm = (np.log(slope) - np.log(slope).mean()) / SPREAD**2
+    assert pulls(lambda step: (slope * np.exp(step), intercept)) == pytest.approx(firm, abs=0.05)
 
 
 def abilities(scores: Floats, discrimination: Floats, difficulty: Floats) -> tuple[Floats, Floats]:

@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from rows import each_row, tabled
+from scorers.rubric.test_program import fenced
 from thorough import LONG
 from viva.scorers.rubric.code import assemble, canonical, extract_code
 from viva.scorers.rubric.fences import read_blocks
@@ -13,10 +14,6 @@ from within import within
 
 DOCUMENTED = "def f():\n    '''\n    ```\n    f()\n    ```\n    '''"
 ADD = "def add(a, b):\n    return a + b"
-
-
-def fenced(code: str, tag: str = "python") -> str:
-    return f"```{tag}\n{code}\n```"
 
 
 # --- names of languages ---
