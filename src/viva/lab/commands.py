@@ -30,6 +30,7 @@ MOVED = {
     "show": {"vary": ("variance run BENCHMARK", "vary")},
     "resume": {"canaries": ("judge-bias resume RUN", "canaries")},
     "grade": {"canaries": ("judge-bias grade BENCHMARK ANSWERS", "canaries")},
+    "score": {"difficulty": ("item-analysis TABLE", "levels")},
     "build stats": {
         "reference": ("perplexity SET REFERENCE", ""),
         **{name: ("perplexity SET", name) for name in _OF_TEXTS},
