@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from viva.errors import DataError
-from viva.files import reading
-from viva.io.bounded import RATIO
+from viva.files import RATIO, reading
 
 if TYPE_CHECKING:
     import polars as pl
