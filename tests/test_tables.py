@@ -68,13 +68,10 @@ def test_a_packed_file_is_unpacked_by_its_name(tmp_path: Path) -> None:
         path = tmp_path / f"t.csv{suffix}"
         path.write_bytes(pack(b"\xef\xbb\xbfa,b\n"))
         assert table_text(path) == "a,b\n"
-        if suffix != ".bz2":  # a bomb, packed or of holes
-            _ = path.write_bytes(pack(b"0" * (40 << 20))) if suffix else os.truncate(path, 1 << 40)
-            with pytest.raises(DataError, match="200 times"):
+        for content, told in ((pack(b"\xff" * 1000)[:-9], ""), (pack(bytes(40 << 20)), "200 times")):
+            _ = path.write_bytes(content) if suffix or not told else os.truncate(path, 1 << 40)
+            with pytest.raises(DataError, match=f"cannot read the table.*t.csv{suffix}.*{told}"):
                 table_text(path)
-        path.write_bytes(pack(b"x" * 1000)[:-9] if suffix else b"\xff")
-        with pytest.raises(DataError, match=f"cannot read the table.*t.csv{suffix}"):
-            table_text(path)
     with pytest.raises(DataError, match="there is no table"):
         unpacked(tmp_path / "none.csv", "table")
 
