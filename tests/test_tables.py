@@ -4,6 +4,7 @@ import bz2
 import csv
 import gzip
 import lzma
+import os
 from pathlib import Path
 
 import pytest
@@ -67,9 +68,10 @@ def test_a_packed_file_is_unpacked_by_its_name(tmp_path: Path) -> None:
         path = tmp_path / f"t.csv{suffix}"
         path.write_bytes(pack(b"\xef\xbb\xbfa,b\n"))
         assert table_text(path) == "a,b\n"
-        path.write_bytes(pack(b"x" * 1000)[:-9] if suffix else b"\xff")
-        with pytest.raises(DataError, match=f"cannot read the table.*t.csv{suffix}"):
-            table_text(path)
+        for content, told in ((pack(b"\xff" * 1000)[:-9], ""), (pack(bytes(40 << 20)), "200 times")):
+            _ = path.write_bytes(content) if suffix or not told else os.truncate(path, 1 << 40)
+            with pytest.raises(DataError, match=f"cannot read the table.*t.csv{suffix}.*{told}"):
+                table_text(path)
     with pytest.raises(DataError, match="there is no table"):
         unpacked(tmp_path / "none.csv", "table")
 
@@ -84,8 +86,6 @@ def test_what_cannot_be_written_leaves_nothing_and_what_was_there(tmp_path: Path
 
 
 def test_a_lock_names_its_holder(tmp_path: Path) -> None:
-    import os
-
     held = lock(tmp_path / ".lock")
     os.pwrite(held, b"pid 12", 0)
     with pytest.raises(LockedError) as locked:

@@ -205,6 +205,8 @@ def provider_of(name: str) -> str:
     none.
     """
     provider, slash, rest = name.partition("/")
+    if name.splitlines()[1:]:  # it would look like a line of Viva's own
+        raise VivaError(f"no such model: {name!r}: a name has no line end")
     if rest and provider in PROVIDERS:
         return provider
     near = difflib.get_close_matches(provider.casefold(), PROVIDERS, 1, 0.8)  # openchat/ is an organisation on the Hub

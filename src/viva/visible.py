@@ -105,9 +105,11 @@ def brief(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+"""Beginnings of what a spreadsheet runs; the wide ones in those of East Asia."""
+
+
 def csv_safe(text: str) -> str:
-    """Return text for a CSV field: a spreadsheet runs what begins with =, +, - or @; `cat` shows the rest to a
-    terminal.
-    """
+    """Return text for a CSV field: a spreadsheet runs what begins as a formula; `cat` shows the rest to a terminal."""
     flat = " ".join(escape_invisible(text).split())
-    return f"'{flat}" if flat[:1] in ("=", "+", "-", "@") else flat
+    return f"'{flat}" if flat.startswith(FORMULA) else flat

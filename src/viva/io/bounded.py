@@ -6,6 +6,7 @@ import codecs
 import gzip
 import io
 import json
+import os
 import re
 import string
 import zipfile
@@ -18,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError
-from viva.files import UNREADABLE, reading, shipped_table
+from viva.files import RATIO, SMALL, UNREADABLE, reading, shipped_table
 
 LONGEST_LINE = 64 << 20
 """Most bytes of one line of JSONL."""
@@ -26,12 +27,8 @@ LARGEST_DOCUMENT = 1 << 30
 """Most bytes of one JSON document, unpacked."""
 LARGEST_PACKED = 16 << 30
 """Most bytes of a zip file's content, unpacked."""
-RATIO = 200
-"""Highest ratio of content to packed size of a member of a zip file; logs of text reach about 50."""
 MOST_VALUES, DEEPEST = 600_000, 30
 """Most values of a YAML file, and most levels of nesting."""
-SMALL = 16 << 20
-"""Unpacked bytes that are harmless at any ratio."""
 _CHUNK = 1 << 20
 _WORD = f"{string.ascii_letters}{string.digits}_.+-"
 """Characters of JSON's numbers and words, also of mistyped ones."""
@@ -54,11 +51,6 @@ class _Encoding(Struct, frozen=True):
     share: float
 
 
-def is_gzip(path: Path) -> bool:
-    """Return whether a file is gzipped, by its content."""
-    return head(path, 2) == b"\x1f\x8b"
-
-
 def head(path: Path, size: int) -> bytes:
     """Return the first bytes of a file. Raises DataError where it cannot be read."""
     try:
@@ -74,8 +66,38 @@ def unpacked_head(path: Path, size: int) -> bytes:
         return _guarded(path, lambda: file.read(size))
 
 
+class _Unpacked(io.RawIOBase):
+    def __init__(self, file: IO[bytes], content: IO[bytes]) -> None:
+        self._file, self._content = file, content
+        self._left = SMALL + RATIO * os.fstat(file.fileno()).st_size
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read some bytes."""
+        read = self._content.read(min(len(buffer), _CHUNK))
+        self._left -= len(read)
+        if self._left < 0:
+            raise OSError(f"it unpacks to more than {RATIO} times its size: no text does; unpack it first")
+        buffer[: len(read)] = read
+        return len(read)
+
+    def close(self) -> None:
+        """Close the file, too."""
+        self._file.close()
+        super().close()
+
+
+def no_bomb(file: IO[bytes], content: IO[bytes]) -> IO[bytes]:
+    """Return what an open file unpacks to; reading raises OSError where that is far more than its size."""
+    return file if content is file else io.BufferedReader(_Unpacked(file, content), _CHUNK)
+
+
 def _unpacked(path: Path) -> IO[bytes]:
-    return cast("IO[bytes]", gzip.open(path)) if is_gzip(path) else reading(path, follow=True)
+    file = reading(path, follow=True)
+    return no_bomb(file, cast("IO[bytes]", gzip.GzipFile(fileobj=file))) if file.peek(2)[:2] == b"\x1f\x8b" else file
 
 
 def opened(path: Path, encoding: str = "") -> IO[bytes]:
@@ -90,11 +112,11 @@ def opened(path: Path, encoding: str = "") -> IO[bytes]:
     if not encoding:
         return file
     with file:
-        whole = _whole(path, file)
+        text = whole(path, file)
     try:
-        return io.BytesIO(whole.decode(encoding).encode("utf-8", "replace"))
+        return io.BytesIO(text.decode(encoding).encode("utf-8", "replace"))
     except UnicodeDecodeError:
-        raise EncodingError(str(path), whole[:_CHUNK]) from None
+        raise EncodingError(str(path), text[:_CHUNK]) from None
 
 
 def _guarded(path: Path, read: Any) -> bytes:
@@ -128,13 +150,16 @@ def rows(path: Path, encoding: str = "") -> Iterator[tuple[int, dict[str, Any]]]
 def content(path: Path, encoding: str = "") -> bytes:
     """Return a whole file, unpacked. Raises DataError for one that is too large."""
     with opened(path, encoding) as file:
-        return _whole(path, file)
+        return whole(path, file)
 
 
-def _whole(path: Path, file: IO[bytes]) -> bytes:
+def whole(path: Path, file: IO[bytes]) -> bytes:
+    """Return what is left of an open file. Raises DataError where it is too large."""
     text = _guarded(path, lambda: file.read(LARGEST_DOCUMENT + 1))
     if len(text) > LARGEST_DOCUMENT:
-        raise DataError(f"{path} is larger than {LARGEST_DOCUMENT >> 30} GiB: give it in parts")
+        raise DataError(
+            f"{path} is larger than {LARGEST_DOCUMENT >> 30} GiB: give it in parts, or as JSONL, not packed"
+        )
     return text
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from viva.errors import DataError
-from viva.files import reading
-from viva.io.bounded import RATIO
+from viva.files import RATIO
+from viva.io.bounded import head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +29,7 @@ def rows(file: Path) -> Iterator[tuple[int, dict[str, object]]]:
     import polars as pl
 
     try:
-        table = pl.scan_parquet(file) if _is_parquet(file) else _arrow(file).lazy()
+        table = pl.scan_parquet(file) if head(file, 4) == b"PAR1" else _arrow(file).lazy()
         height = int(table.select(pl.len()).collect().item())
         if height > MOST_ROWS:
             raise DataError(f"{file} has {height:,} rows; {MOST_ROWS:,} are the most: give it in parts")
@@ -80,15 +80,8 @@ def _leaves(column: pl.Series) -> int:
     return len(column)
 
 
-def _is_parquet(file: Path) -> bool:
-    with reading(file, follow=True) as content:
-        return content.read(4) == b"PAR1"
-
-
 def _arrow(file: Path) -> pl.DataFrame:
     """Read Arrow as a file or, as `save_to_disk` writes it, as a stream."""
     import polars as pl
 
-    with reading(file, follow=True) as content:
-        whole = content.read(6) == b"ARROW1"
-    return pl.read_ipc(file) if whole else pl.read_ipc_stream(file)
+    return pl.read_ipc(file) if head(file, 6) == b"ARROW1" else pl.read_ipc_stream(file)

@@ -52,8 +52,9 @@ def unpacking(file: IO[bytes], suffix: str) -> IO[bytes]:
 def unpacked(path: Path, what: str) -> bytes:
     """Return the unpacked content of a file named by the user. Raises DataError, which calls it `what`."""
     try:
-        with path.open("rb") as file, unpacking(file, path.suffix.lower()) as content:
-            return content.read()
+        # A table may also be a pipe of the shell: <(...)
+        with reading(path, follow=True) if path.is_file() else path.open("rb") as file:
+            return bounded.no_bomb(file, unpacking(file, path.suffix.lower())).read()
     except FileNotFoundError:
         raise DataError(f"there is no {what} {path}") from None
     except BROKEN as problem:

@@ -32,7 +32,7 @@ from viva.contracts import Adaptation, Asked, BatchState, Result
 from viva.errors import ModelError, VivaError, option
 from viva.models.adapting import named
 from viva.models.openaiapi.openaiwire import Envelope, decode_json
-from viva.models.ratelimits import of_status, quotas, retry_after
+from viva.models.ratelimits import of_status, quotas
 from viva.models.reasoning import merged, read_count, stop_reason
 from viva.models.secrecy import key_from
 from viva.models.sending import (
@@ -432,7 +432,7 @@ class AnthropicModel(ApiModel):
         if isinstance(problem, anthropic.APIStatusError):
             status = problem.status_code
             message = self._clean(f"HTTP {status} from Anthropic: {problem.message}")
-            return of_status(status, message, self._secrecy, retry_after(problem.response.headers))
+            return of_status(status, message, self._secrecy, problem.response.headers)
         if isinstance(problem, anthropic.APITimeoutError):
             return ModelError("timeout", "no complete reply in the SDK's own time", retry=True)
         if isinstance(problem, anthropic.APIError):

@@ -138,7 +138,7 @@ class GoogleModel(ApiModel):
         after = retry_after(headers) or _retry_info(problem.details)
         if status == 400 and "API key" in (problem.message or ""):
             status = 401
-        return of_status(status, message, self._secrecy, after)
+        return of_status(status, message, self._secrecy, headers, after)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from viva.errors import ModelError
 from viva.models.secrecy import Secrecy
 from viva.types import Quota
+from viva.visible import one_line
 
 LONGEST = 64
 """Most characters of a header that is read."""
@@ -111,16 +112,24 @@ def seconds_until(text: str, now: float) -> float | None:
 
 
 def of_status(
-    status: int, message: str, secrecy: Secrecy, after: float | None = None, *, fatal: bool = False
+    status: int,
+    message: str,
+    secrecy: Secrecy,
+    headers: Mapping[str, str],
+    after: float | None = None,
+    *,
+    fatal: bool = False,
 ) -> ModelError:
-    """Return the error for an HTTP status; `fatal`: if the API states that."""
+    """Return the error for an HTTP status; `fatal`: if the API states that; `after`: the API's own time to wait."""
+    if 300 <= status < 400 and (target := headers.get("Location")):
+        message += f"; it redirects to {secrecy.in_error(one_line(target, 200))!r}, which is not followed"
     auth = status in (401, 403)
     fatal = fatal or auth or status == 402
     return ModelError(
         "auth" if auth else "status",
         message + (secrecy.sent if auth else ""),
         retry=not fatal and (status in (408, 409, 425, 429) or (status >= 500 and status != 501)),
-        retry_after=after,
+        retry_after=retry_after(headers) if after is None else after,
         overload=status in (429, 503, 529),
         fatal=fatal,
         lasting=status in (404, 405) or 300 <= status < 400,

@@ -9,8 +9,6 @@ are read as they lie: eval_ID_SAMPLE.txt, and their packer's CSV (`filename`, `c
 
 from __future__ import annotations
 
-import gzip
-import io
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -18,9 +16,9 @@ from pathlib import Path
 
 from viva.contracts import TextOnly
 from viva.errors import DataError, ModelError
-from viva.files import read_regular
-from viva.io.bounded import LARGEST_DOCUMENT
-from viva.io.tables import read_csv, utf8
+from viva.files import reading
+from viva.io.bounded import no_bomb, whole
+from viva.io.tables import read_csv, unpacking, utf8
 from viva.models.answerlines import (
     AnswerRow,
     JsonLines,
@@ -40,11 +38,6 @@ KEPT = "{run}/"
 
 _LONGEST = 64 << 20
 """Most characters of a field of CSV: a reply may exceed Python's default of 128 KiB."""
-
-RATIO = 200
-"""Highest ratio of content to size of a gzipped file; answers reach about 50."""
-SMALL = 16 << 20
-"""Unpacked bytes that are harmless at any ratio."""
 
 
 class Replay(TextOnly):
@@ -134,14 +127,9 @@ class Replay(TextOnly):
 
 def _read(path: Path) -> bytes:
     with explained(path):
-        content = read_regular(path, LARGEST_DOCUMENT, follow=True)
-        if path.suffix != ".gz":
-            return content
-        most = len(content) * RATIO + SMALL
-        content = gzip.GzipFile(fileobj=io.BytesIO(content)).read(most + 1)
-        if len(content) > most:
-            raise DataError(f"{path} unpacks to more than {RATIO} times its size: no answers do; unpack it first")
-        return content
+        file = reading(path, follow=True)
+        with no_bomb(file, unpacking(file, path.suffix)) as unpacked:
+            return whole(path, unpacked)
 
 
 def _is_table(path: Path) -> bool:

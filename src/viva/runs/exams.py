@@ -31,6 +31,7 @@ from viva.benchmarks.wrapper import read_shard, unsharded
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError, VivaError, flag, option
+from viva.io.tables import unpacked, utf8
 from viva.languages import LANGUAGES
 from viva.prompting import merged, read_templates
 from viva.runs.config import BUNDLED, SamplingOptions, TaskOptions
@@ -39,6 +40,7 @@ from viva.runs.score_table import QUESTION, rows_of
 from viva.sources.fetching import ask_on_terminal, ensure, terminal
 from viva.sources.sourcelist import data_folder, fetched_folder, find_source, set_folder
 from viva.types import BenchmarkInfo, ExamSpec, Language, Sampling, is_language_tag, outcome_name
+from viva.visible import FORMULA
 
 Change = Callable[[ExamSpec, Path | None, dict[str, object] | None], tuple[ExamSpec, dict[str, object] | None]]
 """Settings, question file or card, templates → settings and templates."""
@@ -400,12 +402,7 @@ def read_listed(path: Path) -> tuple[str, ...]:
 
 def read_level_file(path: Path) -> dict[str, int]:
     """Return question → its published level of difficulty. Raises DataError with the line for unreadable content."""
-    try:
-        return read_levels(path.read_text(encoding="utf-8-sig"), str(path))
-    except FileNotFoundError:
-        raise DataError(f"there is no file of levels {path}") from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise DataError(f"cannot read the levels {path}: {problem}") from None
+    return read_levels(utf8(unpacked(path, "file of levels"), f"cannot read the file of levels {path}"), str(path))
 
 
 def _of_rows(path: Path) -> list[str]:
@@ -420,16 +417,11 @@ def _of_rows(path: Path) -> list[str]:
 
 def unguarded(text: str) -> str:
     """Return a CSV field without the escape that `viva.visible.csv_safe` adds."""
-    return text[1:] if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@") else text
+    return text[1:] if text.startswith("'") and text.startswith(FORMULA, 1) else text
 
 
 def _of_lines(path: Path) -> list[str]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise DataError(f"there is no list of questions {path}") from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise DataError(f"cannot read the list of questions {path}: {problem}") from None
+    text = utf8(unpacked(path, "list of questions"), f"cannot read the list of questions {path}")
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 

@@ -269,7 +269,7 @@ def _assert_only_text(visit: Visit, item: Any) -> None:
     name = re.sub(r"\s+", " ", item.question)[:50].strip()
     if name and not name_problem(name):
         ada.enter(name)
-    assert csv_safe(item.question)[:1] not in {"=", "+", "-", "@", "\t", "\r"}
+    assert {csv_safe(sign + item.question)[:1] for sign in ("", *"=+-@＝＋－＠\t\r")}.isdisjoint("=+-@＝＋－＠\t\r")
     for address in ("/items", f"/item/{item.key}", f"/item/{item.key}?blind=1", "/start"):
         _assert_tame(ada.get(address).text)
     ada.mark(item, answer="1", comment_answer=item.question[:3000])

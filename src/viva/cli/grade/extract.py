@@ -10,6 +10,7 @@ import msgspec
 
 from viva.cli.options import emit
 from viva.errors import DataError
+from viva.io.tables import unpacked
 from viva.studies.extraction import Precision, read_row
 from viva.studies.extraction import evaluate as evaluated
 from viva.visible import escaped
@@ -63,9 +64,4 @@ def _precision(each: Precision) -> str:
 
 
 def _lines(file: Path) -> list[bytes]:
-    try:
-        return (sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()).splitlines()
-    except FileNotFoundError:
-        raise DataError(f"there is no file {file}") from None
-    except OSError as problem:
-        raise DataError(f"cannot read {file}: {problem.strerror}") from None
+    return (sys.stdin.buffer.read() if str(file) == "-" else unpacked(file, "file")).splitlines()

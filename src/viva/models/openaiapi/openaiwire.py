@@ -19,13 +19,12 @@ from msgspec import Struct
 
 from viva.contracts import HEARD
 from viva.errors import ModelError, VivaError
-from viva.models.ratelimits import of_status, retry_after
+from viva.models.ratelimits import of_status
 from viva.models.reasoning import cut_at, read_count, read_usage, separate_thoughts
 from viva.models.secrecy import Secrecy
 from viva.models.sending import OPTION, Lines, speaks_tls, unreachable, wants_tls
 from viva.providers import expanded, variables
 from viva.types import Message, Response, Served, StopReason, Usage
-from viva.visible import one_line
 
 LONGEST_BODY = 64 << 20
 """Most bytes of a reply that are read: an endless one must not fill the memory."""
@@ -313,15 +312,13 @@ class Wire:
         """Raise the error for a status other than 200."""
         shown = self.words(content)
         message = f"HTTP {status} from {self._secrecy.url}: {shown or 'no text'}"
-        if 300 <= status < 400 and headers.get("Location"):
-            message += f"; it redirects to {self.clean(one_line(headers['Location'], 200))!r}, which is not followed"
         if status == 404:
             message += f"; is the model {model!r} served there, and does the base URL end in /v1?"
         raise of_status(
             status,
             message,
             self._secrecy,
-            retry_after(headers),
+            headers,
             fatal=not FATAL_CODES.isdisjoint(_codes(content)),
         )
 
@@ -346,7 +343,7 @@ class Wire:
         status = read_count(told.get("code")) or 0
         message = self.words(str(told.get("message", "")).encode("utf-8", "replace"))
         message = f"the server replied with an error ({told.get('code', 'no code')}): {message}"
-        return of_status(status, message, self._secrecy) if status else ModelError("body", message, retry=True)
+        return of_status(status, message, self._secrecy, {}) if status else ModelError("body", message, retry=True)
 
     def clean(self, text: str) -> str:
         """Return a text without the key, since servers quote keys in errors and none may reach a log."""

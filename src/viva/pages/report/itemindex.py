@@ -29,7 +29,6 @@ import msgspec
 from msgspec import Struct
 
 from viva.engine.answerrecord import Answer, thought_size
-from viva.errors import StorageError
 from viva.pages.answerindex import AnswerIndex, about, label
 from viva.review.items import allocated
 from viva.scorers.reading import CUT_OFF_WORDS, read_span, reason
@@ -123,11 +122,11 @@ class PackedItems:
     """The answers of a page, packed into a temporary file, since the head of the page needs their totals."""
 
     def __init__(self, beside: Path, limit: int) -> None:
-        """Open a temporary file in `beside`, the page's folder; `limit`: the most characters of all blocks."""
-        try:
-            self._texts: IO[str] = tempfile.TemporaryFile("w+", dir=beside, encoding="ascii")  # noqa: SIM115
-        except OSError as problem:
-            raise StorageError(f"cannot write in {beside}: {problem.strerror}") from None
+        """Open a temporary file in `beside`, the page's folder; `limit`: the most characters of all blocks.
+
+        Raises OSError.
+        """
+        self._texts: IO[str] = tempfile.TemporaryFile("w+", dir=beside, encoding="ascii")  # noqa: SIM115
         self._limit = limit
         self.index = AnswerIndex()
         self.first = ""

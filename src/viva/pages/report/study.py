@@ -223,8 +223,9 @@ def write_report(read: Sequence[Reported], config: PageOptions, out: Path) -> tu
         "references": references(exam.spec.benchmark for record in records for exam in record.exams),
         "notes": [note for note in report.notes if note not in above],
     }
-    items, left_out = _spool_items(read, names, config, out.absolute().parent)
+    items = None
     try:
+        items, left_out = _spool_items(read, names, config, out.absolute().parent)
         with replacing(out) as file:
             text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
             _write(text, report, items, left_out, **page)
