@@ -48,8 +48,7 @@ def test_a_finished_run_is_judged_for_the_first_time_by_another_panel_and_by_the
     assert other.code == 0, other.err  # known by now: where the run's judges are
     assert judges.asked == {"mark-1": VERDICTS, "mark-0": VERDICTS, "mark-0.5": VERDICTS}
     assert evaluation.outcomes() == {"ungraded"}  # one against one
-    record = json.loads((viva.folder / "run" / "run.json").read_bytes())
-    assert [judge["name"] for judge in record["judges"]] == ["openai/mark-0", "openai/mark-0.5"]
+    assert signature(other)["judge"] == "openai/mark-0x1+openai/mark-0.5x1"
     assert signature(other)["panel"] == "majority"
     judges.stop()  # nobody need be there for what is known
     back = evaluation.resume("mark-1")
@@ -190,6 +189,7 @@ def test_an_encoder_or_a_rubric_for_what_is_not_asked_is_refused(viva: Viva, tmp
     (viva.folder / "ours.toml").write_text('[csbench.judge.en.open]\nsystem = "Ours {fence}"\n', encoding="utf-8")
     more = ("--rubric", "answers.toml", "--prompts", "ours.toml")
     both = viva(run[0], "cmmlu", *run[1:], *judge, "--run", "both", *more, "--json", *QUIET)
+    assert "|judge:none|panel:none|rubric:none|rationale" in both.report["results"][0]["signature"]
     assert signature(both)["rubric"] == "x.1", "only the exam that asks a judge has its rubric"
     assert "Ours {fence}" in (viva.folder / "both" / "run.json").read_text(), "beside one's own prompts"
 

@@ -388,6 +388,8 @@ def settings(
     sampling = exam.sampling or record.sampling
     texts = {name: text for name, text in exam.templates.items() if name != "data"}  # the path of a table is no prompt
     prompts = hashlib.sha256(msgspec.json.encode(texts, order="deterministic")).hexdigest()[:8]
+    rubric = "+".join(_rubrics(exam.templates))
+    judges = record.judges if rubric else ()  # those of the run's other exams: without a rubric nothing is judged
     return {
         "benchmark": f"{spec.benchmark}.{exam.version}" + (f".{spec.name}" if spec.name else ""),
         "lang": spec.language,
@@ -409,10 +411,10 @@ def settings(
         "model": model,
         **(_opened(opened) if opened else {}),
         **(_requested(opened.request) if opened and opened.request else {}),
-        "judge": "+".join(f"{_judge(judge)}x{record.judge_samples}" for judge in record.judges) or "none",
-        "panel": spec.panel if len(record.judges) * record.judge_samples > 1 else "none",
-        "rubric": "+".join(_rubrics(exam.templates)) or "none",
-        **({"verdict": record.verdicts} if _nonces(record, exam) else {}),
+        "judge": "+".join(f"{_judge(judge)}x{record.judge_samples}" for judge in judges) or "none",
+        "panel": spec.panel if len(judges) * record.judge_samples > 1 else "none",
+        "rubric": rubric or "none",
+        **({"verdict": record.verdicts} if judges and record.verdicts != "line" and not spec.as_published else {}),
         "rationale": "yes" if spec.rationale else "no",
         "encoder": _encoder(record) if spec.encoder else "none",
         "samples": f"{exam.samples or record.samples}x{record.repeats}",
@@ -454,11 +456,6 @@ def _requested(options: RequestOptions) -> dict[str, str]:
         **({"reasoning_budget": str(options.budget)} if options.budget else {}),
         **({"request": hashlib.sha256(more["request"].encode()).hexdigest()[:8]} if more else {}),
     }
-
-
-def _nonces(record: RunRecord, exam: ExamRecord) -> bool:
-    """Return whether verdicts carry a nonce; exams graded as published have none."""
-    return bool(record.judges) and record.verdicts != "line" and not exam.spec.as_published
 
 
 def _listed(questions: Sequence[str]) -> str:

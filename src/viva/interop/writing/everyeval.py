@@ -140,7 +140,7 @@ def _result(result: EvaluationResult, totals: Totals) -> dict[str, Any]:
         "min_score": 0.0 if (cell.mean or 0.0) >= 0 else "-Infinity",
         "max_score": 1.0,
     }
-    if result.record.judges:
+    if result.settings["judge"] != "none":
         metric["llm_scoring"] = {
             "judges": [{"model_info": model_info(judge.called, judge)} for judge in result.record.judges],
             "input_prompt": _judge_template(result),

@@ -187,7 +187,7 @@ def _spec(result: EvaluationResult, ids: list[str] | None) -> dict[str, Any]:
         "model": result.model,
         "model_generate_config": _sampling(result),
         "model_args": {},
-        "model_roles": {"grader": judges} if judges else None,
+        "model_roles": {"grader": judges} if result.settings["judge"] != "none" else None,
         "config": {
             "limit": limit,
             "epochs": result.draws,
