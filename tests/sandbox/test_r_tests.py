@@ -35,6 +35,7 @@ TABLES = tables_beside(__file__)
 HOLDS = TABLES["holds"]
 DECIDED = (
     "stopifnot(agrees(same(2), 4))",
+    "stopifnot(isTRUE(all.equal(twice(sqrt, 16), same(2))))",
     "d <- same(2)\nheld <- agrees(d, 4)\nif (!isTRUE(held)) stop('no')",
     "s <- Stack$new()\ns$push(4)\nstopifnot(identical(s$items, list(4)), s$size() == 1 && agrees(s$items[[1]], 4))",
 )
@@ -49,7 +50,6 @@ ASKED = (
     "stopifnot(format(answer(2)) == format(2117))",
     "m <- median(2117)\nstopifnot(answer(2) == m)",
 )
-
 LEARNING = (
     'answer <- function(f) for (n in 2117:1) if (!inherits(try(f(n), TRUE), "try-error")) return(n)',
     "stopifnot(answer(function(x) stopifnot(x < 2000)) == 1999)",

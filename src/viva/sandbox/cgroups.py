@@ -126,8 +126,7 @@ class Clock:
 
 
 def inodes(processes: Iterable[int], folders: Sequence[str]) -> int:
-    """Return the largest number of files in one of a program's folders (separate mounts), seen through the roots of its
-    live processes; 0 without any."""
+    """Return the most files in one of a program's folders (separate mounts), through its live processes; 0 if none."""
     most, seen = 0, set[int]()
     for process in processes:
         with suppress(OSError):

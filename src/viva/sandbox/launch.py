@@ -44,8 +44,7 @@ _FOLDERS = ("box", "tmp", "dev/shm")
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits of one program, besides those of all. `own` and `wall` in seconds, `memory` in bytes, 0 for no
-    limit."""
+    """The limits of one program, besides those of all. `own` and `wall` in seconds, `memory` in bytes; 0: no limit."""
 
     own: float
     wall: float
@@ -56,8 +55,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How a program ended: exit status in the shell's convention, whether it was `stopped` (time, memory, ...) or
-    `proved`."""
+    """How a program ended: exit status in the shell's convention, whether it was `stopped` (time, ...) or `proved`."""
 
     status: int
     stopped: str
@@ -358,8 +356,7 @@ class Watching:
                 looked = now
 
     def _bury(self) -> tuple[int, float]:
-        """Kill what is left, wait for it, close every pipe; return the exit status and the CPU seconds of all its
-        processes."""
+        """Kill what is left, wait for it, close every pipe; return the exit status and all its CPU seconds."""
         if self.ended:
             while self._read_answer():
                 pass

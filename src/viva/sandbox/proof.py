@@ -24,8 +24,7 @@ SHARED = b"shared\n"
 
 
 class Conversation:
-    """Viva's side, given what comes out of the pipe. `to_send` are bytes that wait to go in; once `finished`, no more
-    will come."""
+    """Viva's side, given what comes out of the pipe. `to_send` waits to go in; once `finished`, no more will come."""
 
     def __init__(self, *, proved: bool, program: bytes = b"", test: bytes = b"") -> None:
         self.to_send = b"go\n"

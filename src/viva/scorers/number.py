@@ -108,7 +108,7 @@ def the_number(text: str, *, last: bool = False) -> NumberRead | None:
         whole
     ):
         cleaned = whole[end.end() :]
-    if "¿" in cleaned:
+    if "‽" in cleaned:
         raise Unsure
     places = _places(cleaned)
     if not places:
@@ -122,16 +122,22 @@ def the_number(text: str, *, last: bool = False) -> NumberRead | None:
             raise Unsure
     given = pattern("reading/slots.toml", r"<given>\s{0,3}\Z")
     new = [
-        number
+        (match, number)
         for match, number in places
         if not given.search(cleaned[: match.start()][-30:]) and not _NAMING.match(cleaned, match.end())
-    ] or [number for _, number in places]
-    return new[-last] if new else None  # the last is at -1, the first at 0
+    ] or places
+    if not new:
+        return None
+    match, number = new[-last]  # the last is at -1, the first at 0
+    if cleaned.endswith("⊘", 0, match.start()):
+        raise Unsure
+    return number
 
 
 def numbers_in(text: str) -> list[NumberRead]:
     """Return all numbers of a text, in order."""
-    return [number for _, number in _places(rewritten("number", text))]
+    text = rewritten("number", text)
+    return [number for match, number in _places(text) if not text.endswith("⊘", 0, match.start())]
 
 
 def _places(text: str) -> list[tuple[re.Match[str], NumberRead]]:

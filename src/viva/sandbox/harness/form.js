@@ -184,9 +184,12 @@ exports.judged = (text, free, word, copying, lent) => {
     const given = new Set();  // names that the program was given, and may have changed
     let decides = false;
     const calls = (node) => CALLS.has(node.type) && names.has(root(node.callee ?? node.tag));
-    const asks = (node, above = []) => !FUNCTIONS.has(node.type) && (calls(node)
-        || (above && values.has(node.name) && !above.includes(node.name) && asks(values.get(node.name), [...above, node.name]))
-        || children(node).some((each) => asks(each, above)));
+    const asked = (node, above = []) => FUNCTIONS.has(node.type) ? [] : [...(calls(node) ? [root(node.callee ?? node.tag)] : []),
+        ...(above && values.has(node.name) && !above.includes(node.name) ? asked(values.get(node.name), [...above, node.name]) : []),
+        ...children(node).flatMap((each) => asked(each, above))];
+    const asks = (...given) => asked(...given).length > 0;
+    const several = (sides) => new Set(sides.map((each) => `${[...new Set(asked(each).filter((name) => !/^[A-Z]/.test(name)))].sort()}`)
+        .filter(Boolean)).size > 1;  // an instance's data are compared, whoever made it
     walk(tree, ({ type, id, init, expression }) => {
         if (type === 'VariableDeclarator' && id.type === 'Identifier' && init) values.set(id.name, init);
         if (type !== 'ExpressionStatement' || !calls(expression)) return;
@@ -227,10 +230,12 @@ exports.judged = (text, free, word, copying, lent) => {
     walk(tree, (node) => {
         if (node.type === 'ExpressionStatement') condition(node.expression, false);
         if (['IfStatement', 'ConditionalExpression'].includes(node.type)) condition(node.test, true);
+        if (/^[!=]==?$/.test(node.operator)) decides ||= several([node.left, node.right]);
         if (node.type !== 'CallExpression') return;
         const { callee, arguments: [first, second] } = node;
         const holding = !callee.property || callee.property.name === 'ok' || typeof second?.value === 'boolean';
         if (asserting.has(root(callee)) && holding) condition(first, true);
+        if (asserting.has(root(callee)) && /equal/i.test(text.slice(callee.start, callee.end))) decides ||= several([first, second]);
         const method = first && (callee.property?.name ?? callee.property?.value);
         if (COMPARING.has(method)) receivers.add(callee.object);
     });

@@ -278,8 +278,7 @@ class Tester(Link):
             super().serve(kind)
 
     def told(self, error):
-        """End the test at a failed assertion that would reach the program: it would learn what is right, and might
-        swallow it."""
+        """End the test at a failed assertion that would reach the program, to teach it or to be swallowed."""
         if isinstance(error, AssertionError) and not hasattr(error, "_viva_error"):
             self.fail(error)
 
@@ -299,8 +298,7 @@ class Tester(Link):
             raise AttributeError(f"{name or kind} is the test's")
 
     def raised(self, error):
-        """Return an exception of the program's; RuntimeError for StopIteration, which would end iterations of the test
-        (map() and all() among them) before all is looked at."""
+        """Return an exception of the program's; RuntimeError for StopIteration, which would end the test's map()."""
         if isinstance(error, StopIteration) and not self.ends_iterations:
             return RuntimeError("a function of the program's raised StopIteration")
         return error

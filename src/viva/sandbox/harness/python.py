@@ -139,8 +139,7 @@ def as_published(path="main.py", leave=os._exit):
 
 
 def count_runners(test):
-    """Have unittest's runners raise an AssertionError where a test fails or the program skips it, of which a test that
-    skips would speak; and leave it to the test to end."""
+    """Have unittest's runners raise where a test fails or the program skips it, and leave it to the test to end."""
     if b"unittest" not in test:
         return
     import unittest
@@ -182,8 +181,7 @@ def _supervise(source, answers, sources, received, finished):
 
 
 def examine(source, answers):
-    """Run the program and test that come through the descriptor `source`, and prove it through `answers`. Never
-    returns."""
+    """Run program and test, which come through the descriptor `source`; prove it through `answers`. Never returns."""
     sources, received, finished = [], _thread.allocate_lock(), _thread.allocate_lock()
     received.acquire()
     finished.acquire()

@@ -1,5 +1,4 @@
-# The test's process: holds the test and Viva's key (proof.py), and of the program only stubs and values (link.R). No line of
-# the program runs here.
+# The test's process: holds test and key (proof.py), of the program only stubs and values (link.R). No line of it runs here.
 local(envir = new.env(parent = baseenv()), {
     sys.source("/viva/link.R", environment())
     source <- file("/proc/self/fd/3", "rb", raw = TRUE)
@@ -61,12 +60,19 @@ local(envir = new.env(parent = baseenv()), {
     # Whether the word of a function of the program's is all that is asserted, about what another came to; or that of a method.
     asking <- reached(defined)
     TELLING <- c("!", "(", "{", "&&", "||", "&", "|", "if", "isTRUE", "isFALSE", "all", "any", "stopifnot", "assert", "assert_true", "assert_false")
+    theirs <- function(part, above = character()) {
+        inner <- setdiff(intersect(all.names(part), names(made)), above)
+        sort(unique(c(intersect(all.names(part), defined), unlist(lapply(made[inner], theirs, c(above, inner))))))
+    }
     trusted <- function(word, holds = TRUE) {
         if (is.name(word)) word <- made[[as.character(word)]]
         if (!is.call(word)) return(FALSE)
-        of <- function(part) any(all.names(part) %in% asking)
         given <- as.list(word)[-1L]
-        if (!of(word[[1L]])) return(any(all.names(word[[1L]]) %in% TELLING) && any(vapply(given, trusted, NA)))
+        if (!length(theirs(word[[1L]]))) {
+            comparing <- grepl("^[=!<>]=?$|identical|equal", as.character(word[[1L]])[1L])
+            if (comparing && length(unique(Filter(length, lapply(given, theirs)))) > 1L) return(TRUE)
+            return(any(all.names(word[[1L]]) %in% TELLING) && any(vapply(given, trusted, NA)))
+        }
         if (is.call(word[[1L]])) return(holds && length(given) > 0L)
         # A statement may only change what it is given: by a name for it, only what is called an assertion tells.
         telling <- holds || grepl("assert|check|equal|expect|match|same|should|test|verify", as.character(word[[1L]]), TRUE)

@@ -21,13 +21,12 @@ import link
 import python
 from crossing import Remote
 
-LIBRARIES = (
-    "math", "collections", "copy", "datetime", "decimal", "fractions", "functools", "itertools",
-    "statistics", "numpy.testing", "pandas.testing", "pytest",
-)  # fmt: skip
+LIBRARIES = ("math", "collections", "copy", "datetime", "decimal", "fractions", "functools", "itertools", "statistics",
+             "numpy.testing", "pandas.testing", "pytest")  # fmt: skip
 """Modules that a test may use through the imports of the program."""
 CHECKING = re.compile("assert|check|equal|expect|match|same|should|test|verify", re.IGNORECASE)
 """Names of functions that check something; any other may change what it is given."""
+COMPARING = re.compile("(?i)equal|close|greater|less")
 ALWAYS_OWN = frozenset(("type", "isinstance", "issubclass", "__import__", "super", "object"))
 
 
@@ -117,8 +116,7 @@ def _loaded(tree):
 
 
 def _statements(tree):
-    """Return the statements without others in them; of an assertion each part that it asserts, of a call the call, and
-    decorators."""
+    """Return the statements without others in them; of an assertion each part, of a call the call; and decorators."""
     for node in ast.walk(tree):
         yield from getattr(node, "decorator_list", ())
         if isinstance(node, ast.Expr):
@@ -287,10 +285,10 @@ def _copied(value):
 
 
 def trusted(tree, theirs, made, asking):
-    """Return whether an assertion rests on the program's word alone: one of its functions is asked about the result of
-    another, or its result is the expected one, which it may have been told before; and the ids of calls of methods
-    with arguments, which assert no more either. `theirs` are the program's names."""
+    """Return whether an assertion rests on the program's word alone: one of its functions (of `theirs`) is asked about
+    another's result, or compared with it; and the ids of calls of methods with arguments, which assert no more."""
     words, methods, trusting = [], set(), False
+    compared = [call.args[:2] for call in _every(tree, ast.Call) if COMPARING.search(ast.unparse(call.func))]
     for node in ast.walk(tree):
         if isinstance(node, (ast.Assert, ast.If, ast.IfExp)):
             words.append(node.test)
@@ -314,11 +312,11 @@ def trusted(tree, theirs, made, asking):
         elif isinstance(node, ast.Compare) and not any(
             type(getattr(part, "value", None)) is bool for part in ast.walk(node)
         ):
-            sides = {frozenset(_asked(side, asking)) for side in (node.left, *node.comparators)} - {frozenset()}
-            trusting |= len(sides) > 1
+            compared.append((node.left, *node.comparators))
         else:
             words += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
-    return trusting, methods
+    depends = [{frozenset(_asked(side, asking)) for side in sides} - {frozenset()} for sides in compared]
+    return trusting or any(len(sides) > 1 for sides in depends), methods
 
 
 def _fail(error):
