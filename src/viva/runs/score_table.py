@@ -57,13 +57,20 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
     """Return model → its answers, both in the order of the file. `tags`: columns to keep.
 
     Raises DataError with line and value for a missing or torn file, a missing column, an invalid score, an answer given
-    twice, a question with two values of a tag.
+    twice, a question with two values of a tag, scores of several of Viva's exams.
     """
     models: dict[str, ModelScores] = {}
     answers: dict[tuple[str, str], dict[tuple[int, int], tuple[int, float | None]]] = {}
     named: bool | None = None
+    exam: object = None
     for line, row in rows_of(path):
         where = f"{path}, line {line}"
+        exam = exam or row.get("exam")
+        if "benchmark" in row and row.get("exam") != exam:  # what Viva wrote
+            raise DataError(
+                f"{where}: exam {brief(row.get('exam'))}, where the rows above are of {brief(exam)}: name the run's folder "
+                "in place of the table, or leave one exam in it"
+            )
         named = MODEL[0] in row if named is None else named
         if not named and MODEL[0] in row:
             raise DataError(f"{where}: a model, {brief(row[MODEL[0]])}, where the rows above have none")
