@@ -231,10 +231,10 @@ BROKEN: dict[str, tuple[bytes, tuple[str, ...]]] = {
     ),
     "exams.csv": (
         item_scores(
-            ("A", "q", 0, 1, "c", "x"), ("A", "r", 0, 1, "c", "y"), header="model,case,sample,score,benchmark,exam\n"
+            ("A", "q", 0, 1, 1, "x"), ("A", "r", 0, 1, 1, "y"), header="model,case,sample,score,benchmark,exam\n"
         ),
         (", line 3", "'y'", "'x'"),
-    ),  # fmt: skip
+    ),
     "semicolon.csv": (GOOD.replace(b",", b";"), ("", "separated by ';'")),
 }
 """A file → what is in it, and what is said of it: what follows its name, and more. What no table may be:

@@ -68,8 +68,8 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
         exam = exam or row.get("exam")
         if "benchmark" in row and row.get("exam") != exam:  # what Viva wrote
             raise DataError(
-                f"{where}: exam {brief(row.get('exam'))}, where the rows above are of {brief(exam)}: name the run's folder "
-                "in place of the table, or leave one exam in it"
+                f"{where}: exam {brief(row.get('exam'))}, where the rows above are of {brief(exam)}: name the run's "
+                "folder in place of the table, or leave one exam in it"
             )
         named = MODEL[0] in row if named is None else named
         if not named and MODEL[0] in row:
