@@ -87,7 +87,7 @@ EXAM = ExamRecord(
     fingerprint="0123456789ab",
     questions=2183,
     version="1",
-    templates={"en": {"choice": {"ask": "Which?"}}},
+    templates={"en": {"choice": {"ask": "Which?"}}, "rubric": {"name": "mine", "version": "1"}},
 )
 RUN = RunRecord(
     viva="0.1.0",

@@ -14,7 +14,7 @@ from viva.types import ExamSpec, Sampling
 
 SPEC = EXAM.spec
 PANEL = [ModelRecord(name="openai/j"), ModelRecord(name="openai/k")]
-RUBRIC = {"name": "mine", "version": "1"}
+RUBRIC = EXAM.templates["rubric"]
 ENCODER = EncoderRecord(name="roberta-large", identity={"layer": "17", "weights": "f" * 64})
 COMPARED = changed(EXAM, spec=changed(SPEC, encoder="roberta-large"))
 
@@ -45,7 +45,7 @@ SPECS: tuple[dict[str, Any], ...] = (
 EXAMS: tuple[dict[str, Any], ...] = (
     {"samples": 10}, {"sampling": Sampling(temperature=0.2, top_p=0.9)}, {"fingerprint": "ba9876543210"},
     {"data": None}, {"questions": 2182}, {"version": "2"}, {"templates": {"en": {"choice": {"ask": "Which one?"}}}},
-    {"templates": {**EXAM.templates, "rubric": RUBRIC}},
+    {"templates": {"en": EXAM.templates["en"]}},
     {"templates": {**EXAM.templates, "rubric": {**RUBRIC, "version": "2"}}},
 )  # fmt: skip
 RUNS: tuple[dict[str, Any], ...] = (
@@ -115,7 +115,7 @@ def test_what_cannot_move_a_number_does_not_move_the_signature() -> None:
             {"created": "2027-01-01T00:00:00+00:00"}, {"command": ["viva", "grade"]}, {"encoder": ENCODER},
         )),
         *(signed(exam=changed(EXAM, **change)) for change in (
-            {"data": "/elsewhere/the/same/files"}, {"templates": {"en": {"choice": {"ask": "Which?"}}}},
+            {"data": "/elsewhere/the/same/files"}, {"templates": {**EXAM.templates, "data": "/a/table"}},
         )),
         with_spec(shuffle=True), with_spec(panel="majority"),  # the order of questions; a panel of one verdict
     ):  # fmt: skip
@@ -125,7 +125,7 @@ def test_what_cannot_move_a_number_does_not_move_the_signature() -> None:
 
 def test_a_signature_is_one_line_of_names_and_values() -> None:
     parts = dict(part.split(":", 1) for part in signed().split("|"))
-    known = {"benchmark": "csbench.1", "judge": "openai/jx1", "panel": "none", "rubric": "none", "rationale": "no",
+    known = {"benchmark": "csbench.1", "judge": "openai/jx1", "panel": "none", "rubric": "mine.1", "rationale": "no",
              "encoder": "none", "samples": "1x1", "temp": "0"}  # fmt: skip
     assert known.items() <= parts.items()
     assert "\n" not in signed()
