@@ -75,7 +75,7 @@ def reading(path: Path, *, follow: bool = False) -> BufferedReader:
     """Return a regular file, open to be read. Raises OSError as `open_regular`, and for a file of holes."""
     file = FileIO(open_regular(path, follow=follow))
     size = os.fstat(file.fileno()).st_size
-    if size > SMALL and size > SMALL + RATIO * _stored(file.fileno(), size):
+    if size > SMALL + RATIO * _stored(file.fileno(), size):
         file.close()
         raise OSError(errno.EFBIG, f"it is more than {RATIO} times as large as what is stored of it", str(path))
     return BufferedReader(file, _BUFFER)
@@ -84,13 +84,14 @@ def reading(path: Path, *, follow: bool = False) -> BufferedReader:
 def _stored(file: int, size: int) -> int:
     """Return the bytes of a file that are in no hole."""
     stored = end = 0
-    while end < size:
-        try:
+    try:
+        while end < size:
             begin = os.lseek(file, end, os.SEEK_DATA)
-        except OSError:  # only a hole is left
-            break
-        end = os.lseek(file, begin, os.SEEK_HOLE)
-        stored += end - begin
+            end = os.lseek(file, begin, os.SEEK_HOLE)
+            stored += end - begin
+    except OSError as problem:
+        if problem.errno != errno.ENXIO:  # else only a hole is left; the file system does not tell holes
+            stored = size
     os.lseek(file, 0, os.SEEK_SET)
     return stored
 

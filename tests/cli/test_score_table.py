@@ -230,10 +230,8 @@ BROKEN: dict[str, tuple[bytes, tuple[str, ...]]] = {
         (", line 2", "'sample'", "'seed'"),
     ),
     "exams.csv": (
-        item_scores(
-            ("A", "q", 0, 1, 1, "x"), ("A", "r", 0, 1, 1, "y"), header="model,case,sample,score,benchmark,exam\n"
-        ),
-        (", line 3", "'y'", "'x'"),
+        item_scores(("A", "q", 0, 1, 1, 7), ("A", "r", 0, 1, 1, 8), header="model,id,sample,score,benchmark,exam\n"),
+        (", line 3", "'8'", "'7'"),
     ),
     "semicolon.csv": (GOOD.replace(b",", b";"), ("", "separated by ';'")),
 }

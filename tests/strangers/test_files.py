@@ -4,6 +4,7 @@ import json
 import socket
 from pathlib import Path
 from typing import cast
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
@@ -14,7 +15,7 @@ from servers.ports import port
 from viva.cli.ask.fetch import fetch_command
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.errors import DataError
-from viva.files import parse_toml
+from viva.files import SMALL, parse_toml, reading
 from viva.interop.reading.rows import Columns
 from viva.interop.reading.tables import read
 from viva.io import columnar
@@ -81,6 +82,13 @@ def test_a_table_that_unpacks_to_far_more_than_its_file_is_refused(
                 read([tmp_path / "table.parquet"], Columns())
     pl.DataFrame({"id": few, "text": ["the same answer"] * 600}).write_parquet(tmp_path / "table.parquet")
     assert len(read([tmp_path / "table.parquet"], Columns())[0].items) == 600
+
+
+def test_where_holes_cannot_be_told_a_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").write_bytes(bytes(SMALL + 1))
+    monkeypatch.setattr("os.lseek", Mock(side_effect=[OSError(22, "no such seeking here"), 0]))
+    with reading(tmp_path / "a") as file:
+        assert len(file.read()) == SMALL + 1
 
 
 def test_a_mirror_that_sends_without_end_is_not_listened_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

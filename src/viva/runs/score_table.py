@@ -65,10 +65,11 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
     exam: object = None
     for line, row in rows_of(path):
         where = f"{path}, line {line}"
-        exam = exam or row.get("exam")
-        if "benchmark" in row and row.get("exam") != exam:  # what Viva wrote
+        its = row.get("exam")
+        exam = exam or its
+        if "benchmark" in row and its != exam:  # what Viva wrote
             raise DataError(
-                f"{where}: exam {brief(row.get('exam'))}, where the rows above are of {brief(exam)}: name the run's "
+                f"{where}: exam {brief(its)}, where the rows above are of {brief(exam)}: name the run's "
                 "folder in place of the table, or leave one exam in it"
             )
         named = MODEL[0] in row if named is None else named
