@@ -24,15 +24,15 @@ class CompareConfig(Struct, kw_only=True):
     questions: differences with 95 % intervals, tests, wins and losses, the questions that flipped, and what
     difference the set could have shown.
 
-    A source is a run folder, a folder of runs, or a table of item scores; or `infibench` or `csbench`: the published
-    sampling sweep, and expert models against the chat models of their families.
+    A source is a run folder, a folder of runs, or a table of item scores; or `csbench`: its published expert models
+    against the chat models of their families.
 
     \b
     viva compare runs/a runs/b                            what differs is found by itself
     viva compare runs/a runs/b --by domain --correct bh --chart gains.svg
     viva compare runs/sweep --baseline 'T 0.2' --aggregate best@1,best@10
     viva compare runs/* --pairs llama2-7b=codellama-7b --flips 20
-    viva compare infibench
+    viva compare csbench
     viva compare runs/old runs/new --baseline runs/old --margin 1 --fail-if worse        a gate in CI
     """
 

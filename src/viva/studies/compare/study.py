@@ -30,7 +30,7 @@ from viva.studies.compare.contestants import (
     read_flips,
     warnings,
 )
-from viva.studies.compare.publishedsweeps import PUBLISHED, compare_published
+from viva.studies.compare.publishedpairs import PUBLISHED, compare_published
 from viva.studies.compare.tables import Comparison, Row, findings
 from viva.studies.item_scores import EXAM, existing, score_sets
 from viva.visible import plural

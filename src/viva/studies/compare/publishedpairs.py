@@ -1,14 +1,13 @@
 """Comparisons of published figures: differences of printed means, without tests.
 
-`viva compare infibench`: GPT-4 under other sampling (the rows behind Table 10 of the InfiBench paper). `viva compare
-csbench`: models trained for mathematics and code against the models of their families; with `--between languages` the
-models that were asked in English and in Chinese. CS-Bench's take `--by domain`, the languages `--by format` as well.
+`viva compare csbench`: models trained for mathematics and code against the models of their families; with `--between
+languages` the models that were asked in English and in Chinese. Both take `--by domain`, the languages `--by format` as
+well.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +15,7 @@ from msgspec import Struct
 
 from viva.errors import VivaError, flag, option
 from viva.files import shipped_table
-from viva.published import SAMPLING, Entry, called, find, plain, table
+from viva.published import Entry, called, find, plain, table
 from viva.published import Table as PublishedTable
 from viva.render.findings import Findings
 from viva.render.plots import Drawn, Kinds, dots
@@ -34,7 +33,7 @@ class Published(Struct, frozen=True):
     first: str
     second: str
     what: str
-    """The second row's difference: a setting, or the domain it was trained for."""
+    """The second row's difference: its language, or the domain it was trained for."""
     part: str
     """The part of the set, where a pair has a row for each part."""
     figures: dict[str, tuple[float, float, float]]
@@ -61,11 +60,7 @@ class Sheet(NamedTuple):
 
 _PARTS = shipped_table(__file__, "parts.toml", dict[str, dict[str, str]])
 _KINDS = ("knowledge", "reasoning", "average")
-_STANDARD = "(0.2,0.9)"
-"""The paper's own temperature and top-p, the sweep's baseline."""
 _NO_ITEMS = "Printed figures: without item scores there is no pairing, and no interval or test of these differences."
-_DRAWN = 3
-"""Columns of a published table that are drawn."""
 _OF_ITEMS = ("macro_average", "cluster", "aggregate", "flips", "detect", "unpaired", "model", "exam")
 
 
@@ -79,12 +74,12 @@ def compare_published(sources: Sequence[str], config: CompareConfig) -> Findings
             f"{benchmark} names a published table, which is compared alone; `viva published {benchmark} TABLE "
             f"{flag('run')} {runs[0]}` has the models of a run among its rows"
         )
-    for name in (*_OF_ITEMS, *(() if benchmark == "csbench" else ("by", "between"))):
+    for name in _OF_ITEMS:
         if getattr(config, name):
             raise VivaError(
                 f"{option(name)} takes item scores, and {benchmark} names a published table of means: leave it out"
             )
-    whole, pairs, parts, notes = PUBLISHED[benchmark](config)
+    whole, pairs, parts, notes = _csbench(config)
     published = tuple(
         Published(first.name, second.name, second.what, part, {
             name: (before := first.entry.figures[column], after := second.entry.figures[column],
@@ -123,51 +118,18 @@ _FIGURE = Kind(lambda figures: f"{figures[1]:.2f} ({signed(figures[2])})")
 
 def _means_chart(pairs: Sequence[Published], labels: Mapping[str, str], title: str, below: str) -> Drawn:
     """Return a chart of differences of printed means: a row a pair, a colour a column; no intervals are published."""
-    drawn = [name for name in labels if not name.startswith("level")][:_DRAWN]
     rows = [
         {
             "row": f"{pair.first} → {pair.second}" + (f": {pair.part}" if pair.part else ""),
             "of": pair.what, "column": labels[name],
             **dict(zip(("first", "second", "difference"), pair.figures[name], strict=True)),
         }
-        for pair in pairs for name in drawn if name in pair.figures
+        for pair in pairs for name in pair.figures
     ]  # fmt: skip
     return dots(
         rows, "row", AXIS, title=title, below=below, signed=True, names=NAMES, step=ROW,
-        kinds=Kinds("column", [labels[name] for name in drawn]),
+        kinds=Kinds("column", list(labels.values())),
     )  # fmt: skip
-
-
-def _sweep(config: CompareConfig) -> Sheet:
-    """Return GPT-4 under every sampling against the paper's own, or against the setting that --baseline names."""
-    whole = table("infibench", "leaderboard")
-    sides = {
-        plain(entry.words[SAMPLING]): Side(entry, _setting(entry), _spread(entry))
-        for entry in whole.entries
-        if entry.kind == "ablation"
-    }
-    baseline = config.baseline or _STANDARD
-    if (first := sides.get(plain(baseline))) is None:
-        there = ", ".join(side.entry.words[SAMPLING] for side in sides.values())
-        raise VivaError(
-            f"{baseline!r}: the sweep has no such setting (temperature, top-p); it has: {there}", field="baseline"
-        )
-    columns = ("score", "mean_score", *(f"level_{level}" for level in range(1, 6)))
-    notes = [note for note in whole.notes if re.search("ablation|groups of ten", note)]
-    pairs = [(first, other) for other in sides.values() if other is not first]
-    return Sheet(whole, pairs, {"": {name: name for name in columns}}, notes)
-
-
-def _setting(entry: Entry) -> str:
-    """Return `(0.2,0.9)` as `T 0.2, top-p 0.9`; other words as they are."""
-    return re.sub(r"\((.*?),(.*)\)", r"T \1, top-p \2", entry.words[SAMPLING])
-
-
-def _spread(entry: Entry) -> str:
-    """Return the number of answers behind a score, and the standard deviation of its groups of ten."""
-    answers = int(entry.figures["responses"])
-    sd = f", ± {entry.figures['score_std']:.2f} over groups" if answers > 10 else ""
-    return f"best@{min(10, answers)} of {answers}{sd}"
 
 
 def _csbench(config: CompareConfig) -> Sheet:
@@ -218,5 +180,5 @@ def _csbench(config: CompareConfig) -> Sheet:
     return Sheet(english, pairs, parts, about)
 
 
-PUBLISHED: Mapping[str, Callable[[CompareConfig], Sheet]] = {"infibench": _sweep, "csbench": _csbench}
+PUBLISHED = ("csbench",)
 """Benchmarks that can be named in place of a run."""
