@@ -33,8 +33,6 @@ def test_tables_are_listed_with_where_they_stand_and_their_notes(viva: Viva) -> 
     assert "en_domains" not in one.out
     listed = json.loads(viva("published", "syneval", "--format", "json").out)["rows"]
     assert [row["table"] for row in listed][:2] == ["zero_shot", "zero_shot_points"]
-    assert viva("published", "infibench", "--bibtex").out.startswith("@inproceedings{li2024infibench,")
-    assert viva("published", "--bibtex").out.count("@") == 5
 
 
 def test_a_table_is_printed_as_published_with_source_and_notes(viva: Viva) -> None:
@@ -80,7 +78,6 @@ def test_wrong_use_is_one_sentence(viva: Viva) -> None:
     several = "holds one table, and here are 8: name one of csbench en_domains"
     refused(viva("published", "csbench", "--all", "--format", "csv"), "--format csv:", several)
     refused(viva("published", "csbench", "--all", "--out", "x.csv"), "--out x.csv:", several)
-    refused(viva("published", "csbench", "--all", "--bibtex"), "--bibtex")
 
 
 def test_a_run_shows_the_rows_that_were_named_and_what_differs(sat: Viva) -> None:

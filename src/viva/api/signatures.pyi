@@ -300,7 +300,6 @@ def published_tables(
     model: str | float | Sequence[str | float] = ...,
     run: str | float | Sequence[str | float] = ...,
     figure: str | float = ...,
-    bibtex: bool = ...,
     all: bool = ...,
 ) -> Findings[Any]: ...
 def run_list(

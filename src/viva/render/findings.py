@@ -47,8 +47,6 @@ class Findings(Generic[F]):
     """Error message if no CSV or frame can hold all rows, with the remedy; "" if it can."""
     drawing: Drawing = None
     """Raises VivaError for what a chart cannot show."""
-    text: str = ""
-    """Text printed in place of tables."""
     exit_code: int = EXIT_OK
     """The command's exit code."""
     verdict: str = ""
@@ -72,12 +70,12 @@ class Findings(Generic[F]):
     def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
         """Return the whole tables for a terminal of `width` columns."""
         shown, notes = self.terminal or (self.shown, self.notes)
-        return self.text or tables_terminal(_printed(shown), notes, width=width or self.wide, colour=colour)
+        return tables_terminal(_printed(shown), notes, width=width or self.wide, colour=colour)
 
     def to_screen(self, width: int | None = None, *, colour: bool = False) -> str:
         """Return the default output of a command: tables cut to one screen."""
         shown, notes = self.first or (self.shown, self.notes)
-        return self.text or screen_terminal(_printed(shown), notes, width=width, colour=colour, more=self.more)
+        return screen_terminal(_printed(shown), notes, width=width, colour=colour, more=self.more)
 
     def to_text(self, form: str = "terminal", *, width: int | None = None, colour: bool = False) -> str:
         """Return the text in a form of `--format`: terminal, json, csv, markdown or latex; `width`: of the terminal, in

@@ -17,7 +17,7 @@ from viva.fields import note
 from viva.published import NONE, SAMPLING, Column, Entry, Figure, Table, about, catalogue, plain, similar, table, tables
 from viva.render.findings import Findings
 from viva.studies.published_tables.chart import chart
-from viva.studies.published_tables.tables import entries, findings, listing
+from viva.studies.published_tables.tables import findings, listing
 
 if TYPE_CHECKING:
     from viva.engine.folder import ExamRecord, RunRecord
@@ -58,7 +58,6 @@ class PublishedConfig(Struct, kw_only=True):
         tuple[str, ...], note("The models of this run as further rows, or in the figure; repeatable.", metavar="FOLDER")
     ] = ()
     figure: Annotated[str, note("In place of tables: BENCHMARK's figure of this number, as 4a.", metavar="NUMBER")] = ""
-    bibtex: Annotated[bool, note("Instead: the BibTeX entry of the paper.")] = False
     all: Annotated[bool, note("Every table of BENCHMARK.")] = False
 
 
@@ -68,12 +67,6 @@ def study(config: PublishedConfig) -> Findings[Any]:
 
     Raises VivaError for unknown benchmarks, tables, figures and models, and for runs that have none of the figures.
     """
-    if config.bibtex:
-        if config.model or config.all or config.name or config.run or config.figure:
-            raise VivaError(
-                "prints a paper's entry: it goes with a benchmark, or none for all, and alone", field="bibtex"
-            )
-        return entries([config.benchmark] if config.benchmark else catalogue())
     if config.figure:
         return _figure(config)
     chosen = _tables_of(config.benchmark, config.name)

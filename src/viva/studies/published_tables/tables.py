@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from operator import itemgetter
 
 from msgspec.structs import replace
 
 from viva.published import Kind as RowKind
-from viva.published import Size, bibtex
+from viva.published import Size
 from viva.published import Table as PublishedTable
 from viva.render.findings import Drawing, Findings
-from viva.render.table import COUNT, FIGURE, NAME, TEXT, Column, Kind, Table, fields, figure, item, places
+from viva.render.table import COUNT, FIGURE, NAME, TEXT, Column, Kind, Table, fields, figure, item
 
 WIDTH = 1000
 """Characters a line if the output is no terminal: wider than any table of a paper."""
@@ -116,10 +115,3 @@ def listing(
 
 
 _MORE = "`viva published BENCHMARK` also shows the notes on its tables, `viva published BENCHMARK TABLE` a table."
-
-
-def entries(benchmarks: Iterable[str]) -> Findings[dict[str, str]]:
-    """Return the BibTeX entries of the benchmarks' papers."""
-    made = {name: bibtex(name) for name in benchmarks}
-    rows = Table("BibTeX entries", places("benchmark", "bibtex"), list(made.items()))
-    return Findings(found=made, shown=[rows], rows=rows, notes=[], text="\n".join(made.values()))
