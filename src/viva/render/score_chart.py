@@ -1,4 +1,4 @@
-"""Charts of a run's scores: models with intervals, parts of an exam, languages."""
+"""Charts of a run's scores: models with intervals, parts of an exam."""
 
 from __future__ import annotations
 
@@ -80,20 +80,6 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
         below=subtitle(rows, "per cent; intervals are in the tooltips"),
         text="range",
     )  # fmt: skip
-
-
-def languages_chart(results: Sequence[Result]) -> Drawn | None:
-    """Return a chart of the models' scores on one benchmark in several languages. None for a single language."""
-    languages = list(dict.fromkeys(result.language for result in results))
-    if len(languages) < 2:
-        return None
-    rows = [
-        {"model": result.model, "language": result.language, **figures(result.overall)}
-        for result in results
-        if shown(result.overall)
-    ]
-    kinds = Kinds("language", languages, offset=True)
-    return _dots(rows, "model", kinds, f"Languages side by side · {results[0].benchmark}")
 
 
 def _dots(

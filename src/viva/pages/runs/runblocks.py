@@ -22,7 +22,7 @@ from viva.render.result import (
     summary,
 )
 from viva.render.run_tables import consumption_table, cut_off_notes, legend, own_tables, published_scores
-from viva.render.score_chart import languages_chart, parts_chart, scores_chart, shown
+from viva.render.score_chart import parts_chart, scores_chart, shown
 from viva.render.table import Table
 from viva.runs.open import OpenRun
 from viva.runs.scoring import known_results, report_of, result_of
@@ -71,7 +71,7 @@ class Tables(Struct, frozen=True, kw_only=True):
     summary: Table
     legend: str
     charts: Sequence[Chart]
-    """Charts of scores by exam, and of languages."""
+    """Charts of scores by exam."""
     took: Table
     """Consumption of the answers; without rows if not counted."""
     exams: Sequence[ExamTables]
@@ -143,17 +143,13 @@ def _chart(drawn: Drawn, caption: str, *named: str, broad: bool = False) -> Char
 
 
 def _overall(results: Sequence[Result]) -> Iterator[Chart]:
-    """Yield charts of scores by exam, and of languages."""
+    """Yield charts of scores by exam."""
     for exam in dict.fromkeys(result.exam for result in results):
         of_exam = [result for result in results if result.exam == exam and shown(result.overall)]
         rows = beside_of(of_exam)
         if len(of_exam) > _PANEL or rows:
             caption = f"Scores on {one_line(exam, 80)}: a dot a model, its bar the 95 % interval."
             yield _chart(scores_chart(of_exam, rows), caption, exam, "scores")
-    for benchmark in dict.fromkeys(result.benchmark for result in results):
-        chart = languages_chart([result for result in results if result.benchmark == benchmark])
-        if chart is not None:
-            yield _chart(chart, "The same models, language by language.", benchmark, "languages")
 
 
 def _parts(results: Sequence[Result]) -> Iterator[Chart]:
