@@ -77,10 +77,6 @@ def test_a_run_is_reviewed_and_its_marks_stay(run: Path, opened: object) -> None
 def test_what_makes_no_sense_is_said_in_a_sentence(ran: Viva) -> None:
     wrong = (
         (["--host", "0.0.0.0", "--token", "short"], "too short"),
-        (["--only", "colour=red"], "the tags are: exam, model"),
-        (["--only", "outcome"], "write TAG=VALUE"),
-        (["--only", "outcome=marvellous"], "outcome is one of: "),
-        (["--only", "outcome=right", "--blind"], "would tell the verdict"),
         (["--sample", "many"], "give a number"),
         (["--strata", "outcome"], "goes with --sample"),
         (["--sample", "3", "--strata", "colour"], "is one of: exam, model"),

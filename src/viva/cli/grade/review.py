@@ -28,7 +28,7 @@ def review_command(run: Path, **given: Any) -> int:
     \b
     viva review runs/NAME --sample 30 --blind
     viva review runs/NAME --sample 100 --strata uncertainty
-    viva review runs/NAME --only type=OE --order disagreement --marks-per-item 2
+    viva review runs/NAME --marks-per-item 2
     viva review runs/NAME --host 0.0.0.0 --invite Ada --invite Grace
     viva review runs/NAME --plan 0.05
     """

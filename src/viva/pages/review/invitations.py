@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
 from viva.errors import VivaError, option
 from viva.fields import note
 from viva.files import read_regular
-from viva.review.items import TELLING, UNCERTAINTY, Filter, Item, name_problem
+from viva.review.items import DECIDED, UNCERTAINTY, Filter, Item, name_problem
 from viva.secretkey import personal_key
 from viva.visible import escape_invisible
 
@@ -79,13 +79,6 @@ class Opening(Serving, kw_only=True):
     ] = ""
     seed: Annotated[int, Meta(ge=0, le=999_999_999, description="Draws the sample.")] = 0
     marks_per_item: Annotated[int, Meta(ge=1, le=100, description="Reviewers each answer needs.")] = 1
-    only: Annotated[
-        tuple[str, ...],
-        note("Begin with only the items of this tag: type=OE; repeat for more.", metavar="TAG=VALUE"),
-    ] = ()
-    order: Annotated[
-        Literal["given", "disagreement"], note("As in the set, or where the judges disagree most first.")
-    ] = "given"
 
 
 def invited(opening: Opening, run: Path) -> dict[str, str]:
@@ -123,35 +116,15 @@ def shares_of(drawn: Sequence[Item]) -> Iterator[str]:
 
 
 def start_filter(opening: Opening, items: list[Item]) -> Filter:
-    """Return the reviewers' initial filter. Raises VivaError for tags and values that no answer has."""
-    query = {"sample": opening.sample, "seed": str(opening.seed), "by": opening.strata, "order": opening.order}
-    names = list(dict.fromkeys(name for item in items for name in (*item.about, "decided")))
-    strata = [*names, UNCERTAINTY]
-    for condition in opening.only:
-        name, equals, value = condition.partition("=")
-        if not equals or name not in names:
-            raise VivaError(
-                f"{escape_invisible(condition)!r}: write TAG=VALUE; the tags are: {escape_invisible(', '.join(names))}",
-                field="only",
-            )
-        if opening.blind and name in TELLING:
-            raise VivaError(
-                f"{escape_invisible(condition)!r} would tell the verdict to who reviews blind; leave one out",
-                field="only",
-            )
-        values = sorted({value for item in items for value in item.values(name)})
-        if value not in values:
-            shown = escape_invisible(", ".join(values), limit=400)
-            raise VivaError(
-                f"{escape_invisible(condition)!r}: no answer has that; {name} is one of: {shown}", field="only"
-            )
-        query[f"t.{name}"] = value
+    """Return the reviewers' initial filter. Raises VivaError for strata that no answer has."""
+    strata = [*dict.fromkeys(name for item in items for name in (*item.about, DECIDED)), UNCERTAINTY]
     if opening.strata and (opening.strata not in strata or not opening.sample):
         raise VivaError(
             f"{escape_invisible(opening.strata)!r} goes with {option('sample')}, and is one of: "
             f"{escape_invisible(', '.join(strata))}",
             field="strata",
         )
+    query = {"sample": opening.sample, "seed": str(opening.seed), "by": opening.strata}
     return Filter.read(query, opening.blind)
 
 
