@@ -341,7 +341,7 @@ def test_a_zip_bomb_is_refused_before_anybody_reads_it(tmp_path: Path) -> None:
 def test_a_wrong_flag_says_what_there_is(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "a.jsonl", [sample()])
     ended = command(tmp_path, "grade", "cmmlu", "a.jsonl", "--from", "helm")
-    assert (ended.code, "lm-eval, inspect, opencompass, dataset, plain" in ended.err) == (2, True)
+    assert (ended.code, ", ".join(FORMS) in ended.err) == (2, True)
     ended = command(tmp_path, "grade", "cmmlu", "a.jsonl", "--text-column", "x")
     assert (ended.code, "are for tables" in ended.err) == (2, True)
     ended = command(tmp_path, "grade", "cmmlu", "a.jsonl", "nothing.jsonl")
@@ -355,8 +355,10 @@ def test_files_are_told_by_their_content(tmp_path: Path) -> None:
         "lm-eval": json.dumps(sample()),
         "inspect": '{\n  "version": 2,\n  "status": "success",\n "eval": {}}',
         "opencompass": '{\n    "0": {\n        "origin_prompt": "x"}}',
+        "dataset": "PAR1",
         "plain": '{"question": "1", "text": "A", "doc_id": 3}',
     }
+    assert contents.keys() == FORMS.keys()
     for form, content in contents.items():
         path = tmp_path / f"{form}.whatever"
         path.write_text(content)
