@@ -16,8 +16,7 @@ _TOOLS = {form: importlib.import_module(place) for form, place in FORMS.items() 
 
 def form_of(paths: Sequence[Path]) -> str:
     """Return the form of all the files. Raises DataError for files of several forms."""
-    forms = {path: _form(path) for path in paths}
-    kinds = dict.fromkeys(forms.values())
+    kinds = dict.fromkeys(map(_form, paths))
     if len(kinds) > 1:
         first, second, *_ = kinds
         raise DataError(
@@ -32,10 +31,6 @@ def _form(path: Path) -> str:
         return _of_folder(path)
     if not path.exists():
         return PLAIN  # its reader reports the missing file
-    return _of_file(path)
-
-
-def _of_file(path: Path) -> str:
     try:
         start = bounded.unpacked_head(path, START)
     except DataError:
