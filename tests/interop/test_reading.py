@@ -398,6 +398,5 @@ def test_bytes_of_any_kind_are_read_or_refused(
     path = tmp_path_factory.getbasetemp() / "any.bin"
     path.write_bytes(content)
     form_of([path])
-    with_columns = Columns(question="q", text="t")
     with pytest.raises(DataError):
-        read_logs(form, [path], with_columns)
+        read_logs(form, [path], Columns(question="q", text="t"))
