@@ -103,7 +103,7 @@ def test_pages_for_contributors_name_what_there_is() -> None:
             text = (root / page).read_text("utf-8")
             own = "".join(re.findall(r"```.*?```|`[a-z/]+\.py`:", text, re.DOTALL))
             quoted = set(re.findall(r"`((?!.*NAME|capitals|benchmarks/capitals|sample)[a-z]\w*[./][\w./]*)`", text))
-            assert [name for name in quoted if name not in own and not is_there(name, files)] == []
+            assert [name for name in quoted if name not in own and not is_there(name, files)] == [], "not there"
     assert [is_there(name, files) for name in ("runs.session.Way", "runs.ways.Way", "no/file.py")] == [
         True,
         False,

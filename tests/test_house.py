@@ -89,7 +89,7 @@ def test_imports_go_one_way() -> None:
 def test_no_file_is_too_long() -> None:
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / "src").rglob("*.py")}
     assert len(lengths) > 30
-    assert {str(path.relative_to(ROOT)): n for path, n in lengths.items() if n > LONGEST} == {}
+    assert {str(path.relative_to(ROOT)): n for path, n in lengths.items() if n > LONGEST} == {}, "divide by subject"
 
 
 def test_commands_in_messages_can_be_typed_whoever_reads_them() -> None:
@@ -100,7 +100,7 @@ def test_commands_in_messages_can_be_typed_whoever_reads_them() -> None:
         for path in (ROOT / "src").rglob("*.py")
         if (match := in_command.search(re.sub(r'"\s*\n\s*f?"', "", path.read_text(encoding="utf-8"))))
     }
-    assert found == {}
+    assert not found, f"write the option as it is typed, `--limit`, not option(...): {found}"
 
 
 def test_there_is_one_version() -> None:

@@ -77,6 +77,7 @@ def test_a_users_file_lies_over_the_bundled_one_key_by_key() -> None:
 
 
 @each_row(
+    ({}, ("'fr.ask'", "en.ask, ", "lead")),
     ({"fr": {}}, ("'fr'", "en", "lead")),
     ({"en": {"aks": "x"}}, ("'en.aks'", "ask")),
     ({"en": "x"}, ("'en'", "table")),
@@ -90,7 +91,7 @@ def test_a_users_file_lies_over_the_bundled_one_key_by_key() -> None:
 )
 def test_a_template_that_cannot_be_used_is_named(over: dict[str, Any], said: tuple[Any, ...]) -> None:
     with pytest.raises(DataError) as caught:
-        Templates(BUNDLED, over)
+        Templates(BUNDLED, over).text("fr.ask")
     assert all(part in str(caught.value) for part in said), caught.value
 
 

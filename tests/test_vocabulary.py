@@ -93,7 +93,7 @@ def test_local_variables_say_what_they_hold() -> None:
         }  # fmt: skip
         stored = {node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         empty = {f"{path}:{node.lineno}: {node.id}" for node in stored - fields if node.id in TABLE["locals"]}
-        assert not empty
+        assert not empty, "name what it holds"
 
 
 def test_every_exception_is_needed_and_has_a_reason() -> None:

@@ -185,7 +185,9 @@ class Templates:
         self.data |= own
 
     def text(self, key: str) -> str:
-        """Return the template at a dotted key."""
+        """Return the template at a dotted key. Raises DataError for one that the benchmark's files lack."""
+        if key not in self._cache:
+            raise DataError(f"the prompts have no text {key!r}; they have: {', '.join(self._cache)}")
         return self._cache[key]
 
     def separator(self, name: str) -> str:

@@ -191,7 +191,9 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
 
 def connect(name: str, endpoint: Endpoint) -> Model:
-    """Return the model `provider/name`, optionally `provider/name@URL`. Raises VivaError for what cannot be a model."""
+    """Return the model `provider/name`; of `name@URL`, a `served` provider takes the URL (`openai.address`). Raises
+    VivaError for what cannot be a model.
+    """
     provider = provider_of(name)
     if endpoint.key_variable and not endpoint.key_variable.isidentifier():
         # It may be the key itself: not repeated in the error.

@@ -17,6 +17,7 @@ from viva.benchmarks.custom.questionmodel import Example, OwnQuestion, tables
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.errors import VivaError
 from viva.runs.checks import example_problems
+from viva.scorers.rubric.code import languages_of_tests
 from viva.scorers.rubric.points import grade
 from viva.scorers.rubric.rubrics import (
     Accepted,
@@ -201,4 +202,4 @@ def test_the_documentation_has_a_row_for_every_key() -> None:
     page = (DOCS / "data.md").read_text(encoding="utf-8")
     keys = {key for level in tables()["levels"].values() for key in level["keys"]}
     assert sorted(key for key in keys if f"`{key}`" not in page) == []
-    assert sorted(name for name in tables()["testable"] if f"`{name}`" not in page) == []
+    assert sorted(name for name in languages_of_tests() if f"`{name}`" not in page) == []

@@ -18,7 +18,7 @@ QUICK = ("python", "javascript", "ruby")
 
 
 def test_every_language_of_the_table_is_tried_here() -> None:
-    assert sorted(CASES) == sorted(languages())
+    assert sorted(CASES) == sorted(languages()), "[cases] of languages.json has a row for each"
 
 
 SHOWING = {

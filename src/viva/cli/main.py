@@ -58,7 +58,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
 }
 """The core's commands under the headings of `--help`: module and one line, so that `--help` imports none of them."""
 for _name, _study in plugins.studies().items():
-    GROUPS.get(_study.package, {})[_name] = _study[:2]
+    if _study.package:
+        GROUPS.setdefault(_study.package, {})[_name] = _study[:2]
 COMMANDS = {name: known for group in GROUPS.values() for name, known in group.items()}
 
 

@@ -66,9 +66,9 @@ def own_tables(result: Result, *, across: bool = False, details: bool = True, ma
     `mark`: appended to the titles of its scores.
     """
     tables = [
-        replace(table := score_table(score_table_of, result.beside), title=table.title + mark)
-        for score_table_of in result.tables
-        if (across or not score_table_of.across) and (details or not score_table_of.detail)
+        replace(table := score_table(filled, result.beside), title=table.title + mark)
+        for filled in result.tables
+        if (across or not filled.across) and (details or not filled.detail)
     ]
     tables += deciding_tables(result.decided, f" · {result.exam} · {result.model}")
     return [table for table in tables if table.rows]
@@ -113,12 +113,12 @@ def _lines(report: Report) -> Iterator[Line]:
     `canaries`: with judges as models, the share of verdicts that agree, and the mean marks of right and wrong answers.
     """
     for result in report.results:
-        for score_table_of in result.tables:
-            for label, cells in zip(score_table_of.rows, score_table_of.cells, strict=True):
-                for column, cell in zip(score_table_of.columns, cells, strict=True):
-                    where = (result.exam, result.model, score_table_of.name, label, column)
+        for filled in result.tables:
+            for label, cells in zip(filled.rows, filled.cells, strict=True):
+                for column, cell in zip(filled.columns, cells, strict=True):
+                    where = (result.exam, result.model, filled.name, label, column)
                     yield *where, cell.n, cell.mean, cell, result.trained, result.signature, ""
-        tables = {score_table_of.name: score_table_of for score_table_of in result.tables}
+        tables = {filled.name: filled for filled in result.tables}
         for neighbour in result.beside:
             cited = f"{neighbour.source.cited}; {neighbour.condition}"
             for (name, row, column), figure in neighbour.figures.items():
@@ -357,7 +357,7 @@ def summary_lines(report: Report) -> list[str]:
 def _average(result: Result, *, alone: bool) -> str:
     """Return which of several averages a score is; `alone`: with the values of the others."""
     overall = result.overall
-    table = next((table_of for table_of in result.tables[:1] + result.tables[-1:] if len(table_of.columns) > 1), None)
+    table = next((filled for filled in result.tables[:1] + result.tables[-1:] if len(filled.columns) > 1), None)
     if table is None:
         return ""
     row = next((row for row in table.cells if overall in row), None)

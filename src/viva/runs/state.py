@@ -166,23 +166,24 @@ def progress_of(
     }
     missing = [f"{count:,} {what}" for what, count in counts.items() if count]
     missing += [] if ungraded else lacking
-    state: State = (
-        "running" if writer else "waiting" if waiting.batches
-        else "empty" if total and not (answered or failed or answers.lines) else "stopped" if left
-        else "done" if ended else "incomplete"
-    )  # fmt: skip
-    if state == "running":
-        brief = "being graded" if all(recorded(model.name) for model in record.models) else "running"
+    begun = ["estimated"] if record.adaptive else ["done"] if ended else []
+    brief = ", ".join([*begun, *missing])
+    state: State
+    if writer:
+        state, brief = "running", "being graded" if all(recorded(model.name) for model in record.models) else "running"
         sentence = f"{'running' if left or failed else 'all answered, still at work'} (process {writer})"
         sentence += f"; {waiting.sentence}" if waiting.batches else ""
-    elif state == "waiting":
-        brief = sentence = f"waiting: {waiting.sentence}"
-    elif state == "empty":
-        brief, sentence = "not begun", "not begun: nothing has come in"
+    elif waiting.batches:
+        state, brief = "waiting", f"waiting: {waiting.sentence}"
+        sentence = brief
+    elif total and not (answered or failed or answers.lines):
+        state, brief, sentence = "empty", "not begun", "not begun: nothing has come in"
+    elif left:
+        state, sentence = "stopped", f"stopped before its end: {brief}"
+    elif ended:
+        state, sentence = "done", brief
     else:
-        begun = ["estimated"] if record.adaptive else ["done"] if ended else []
-        brief = ", ".join([*begun, *missing])
-        sentence = {"stopped": "stopped before its end: ", "incomplete": "all asked: "}.get(state, "") + brief
+        state, sentence = "incomplete", f"all asked: {brief}"
     used = answers.used.values()
     asked = any(traits_of(model.name).counted for model in record.models)
     return Progress(

@@ -209,15 +209,9 @@ def layouts(table: _Table, question: str) -> Iterator[tuple[Layout, str]]:
     named = [name for name in table.named("options") if name != question]
     others = (name for name in table.names if name not in (*table.named("explanations"), question, "questions"))
     for name in dict.fromkeys((*named, *others)):
-        read_values = [
-            texts_of(entry, bare=name in named) for entry in table.values(name, 50) if chat_of(entry) is None
-        ]
-        read = [layout for layout in read_values if layout is not None]
-        if (
-            read
-            and len(read) >= 0.8 * len(read_values)
-            and sum(len(layout[0]) >= 2 for layout in read) >= 0.8 * len(read)
-        ):
+        lists = [texts_of(entry, bare=name in named) for entry in table.values(name, 50) if chat_of(entry) is None]
+        read = [each for each in lists if each is not None]
+        if read and len(read) >= 0.8 * len(lists) and _share(len(each[0]) >= 2 for each in read) >= 0.8:
             yield name, "a list of options"
     ends = [split_options(chat_of(value) or text_of(value)) for value in table.values(question, 50)]
     if sum(end is not None for end in ends) > 0.5 * len(ends):
@@ -351,17 +345,23 @@ def _gold_forms(
     shown = ", ".join(sorted(set(texts))[:6])
     if labelled:
         yield "choice", name, f"labels: {shown}"
-    if sum(bool(LETTER.fullmatch(text.upper())) for text in texts) >= 0.9 * len(texts):
+    if _share(LETTER.fullmatch(text.upper()) for text in texts) >= 0.9:
         yield "choice", name, f"letters: {shown}"
-    if sum(bool(re.fullmatch(r"[A-Z]{2,8}|[A-Z](?:, ?[A-Z])+", text)) for text in texts) >= 0.05 * len(texts):
+    if _share(re.fullmatch(r"[A-Z]{2,8}|[A-Z](?:, ?[A-Z])+", text) for text in texts) >= 0.05:
         yield "choices", name, f"several letters: {shown}"
     forms: list[tuple[Format, Answer, str]] = [("choice", Answer(name, "text"), "the option's text")]
-    if sum(bool(re.fullmatch(r"-?\d+(?:\.0)?", text)) for text in texts) >= 0.9 * len(texts):
-        numbers = [int(float(text)) for text in texts if re.fullmatch(r"-?\d+(?:\.0)?", text)]
+    numbers = [int(float(text)) for text in texts if re.fullmatch(r"-?\d+(?:\.0)?", text)]
+    if len(numbers) >= 0.9 * len(texts):
         start, unsure = _counted_from(numbers, most)
         position = 0 if 0 in numbers or _words(name, "places") else 1
         forms.insert(position, ("choice", Answer(name, "index", start), f"numbers: {shown}{unsure}"))
     yield from forms
+
+
+def _share(found: Iterable[object]) -> float:
+    """Return the share that is found; 1 of nothing."""
+    every = [*map(bool, found)]
+    return sum(every) / len(every) if every else 1.0
 
 
 def _counted_from(numbers: Sequence[int], most: int) -> tuple[int, str]:
@@ -488,9 +488,9 @@ def _free_forms(
     texts = [text for value in values if (text := text_of(value).strip())]
     if not texts:
         return
-    if sum("####" in text for text in texts) >= 0.9 * len(texts):
+    if _share("####" in text for text in texts) >= 0.9:
         yield "number", Answer(name, after="####"), "answers behind ####"
-    if sum("\\boxed" in text for text in texts) >= 0.9 * len(texts):
+    if _share("\\boxed" in text for text in texts) >= 0.9:
         yield "math", Answer(name, "boxed"), "answers in \\boxed{}"
     words = {text.lower() for text in texts}
     numbered = words <= {"0", "1"}
@@ -500,15 +500,15 @@ def _free_forms(
     lists = [list_of(value) for value in values]
     if any(items is not None and len(items) > 1 and all(map(LETTER.fullmatch, map(text_of, items))) for items in lists):
         return  # several letters are the right options, and not wordings of one answer
-    if sum(value_of(text) is not None and not _NAME.match(text) for text in texts) >= 0.95 * len(texts):
+    if _share(value_of(text) is not None and not _NAME.match(text) for text in texts) >= 0.95:
         yield "number", gold, "numbers"
-    if sum(items is not None for items in lists) >= 0.9 * len(values):
+    if _share(items is not None for items in lists) >= 0.9:
         listed = [item for each in lists for item in each or ()]
         if any(isinstance(item, Mapping) for item in listed):
             return  # objects are no wordings of an answer
         named = all(map(LETTER.fullmatch, map(text_of, listed)))
         yield ("exact", name, "letters") if named else ("phrase", name, "lists of accepted answers")
-    if sum(_FORMULA.search(text) is not None for text in texts) >= 0.25 * len(texts):
+    if _share(map(_FORMULA.search, texts)) >= 0.25:
         yield "math", gold, "formulas"
     lengths = sorted(map(_counted, texts))
     if lengths[len(lengths) * 9 // 10] <= 12:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import re
 import stat
-from collections.abc import Collection
 from pathlib import Path
 from typing import get_args
 
@@ -13,7 +12,7 @@ from msgspec import UNSET
 
 from viva.benchmarks.custom.positions import Listing, Mapping, Scalar
 from viva.benchmarks.custom.strictfields import FLAGS, Field, Section, shown
-from viva.scorers.rubric.code import canonical
+from viva.scorers.rubric.code import canonical, languages_of_tests
 from viva.scorers.rubric.rubrics import ChoicePart, JudgePart, Overlap, Similarity, Test, TruthPart, UnitTests
 from viva.types import VALUE_TAGS, Call
 
@@ -176,15 +175,16 @@ class Folder:
         return content.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_tests(field: Field, folder: Folder, languages: Collection[str]) -> UnitTests:
+def read_tests(field: Field, folder: Folder) -> UnitTests:
     """Return the unit tests of the answer's code."""
     section = Section(field, "tests")
     if "calls" not in section:
         section.need("cases", "a list of tests (or `calls`, one test that calls functions)")
     language = canonical(section.text("language"))
-    if language and language not in languages:
-        listed = ", ".join(sorted(languages))
-        section["language"].error(f"tests cannot be in {shown(language)}; they can be in {listed}")
+    if language and language not in languages_of_tests():
+        section["language"].error(
+            f"tests cannot be in {shown(language)}; they can be in {', '.join(languages_of_tests())}"
+        )
     cases = tuple(_case(item, folder) for item in section.items("cases", "every test", "no test in it"))
     if "calls" in section:
         cases += (Test(code="", calls=read_calls(section)),)

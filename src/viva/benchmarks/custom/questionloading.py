@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ from viva.benchmarks.custom.parts import (
     read_truth,
 )
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_json, read_yaml
-from viva.benchmarks.custom.questionmodel import OwnQuestion, QuestionFile, tables
+from viva.benchmarks.custom.questionmodel import OwnQuestion, QuestionFile
 from viva.benchmarks.custom.rubricrules import read_blanks, read_keywords
 from viva.benchmarks.custom.strictfields import MANY, Field, Notes, Section, TooManyErrors, shown
 from viva.benchmarks.custom.traps import (
@@ -39,22 +39,20 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 Part = TypeVar("Part")
 
 
-def read_questions(path: Path, *, languages: Collection[str] | None = None) -> QuestionFile:
+def read_questions(path: Path) -> QuestionFile:
     """Return a question file's sound questions, and every problem in line order.
 
-    `languages` are those allowed for tests (None: the ones of keys.toml). A question with an error is left out.
-    Raises DataError for a file that is missing, empty, or too large.
+    A question with an error is left out. Raises DataError for a file that is missing, empty, or too large.
     """
     if path.exists() and not path.is_file():
         raise DataError(f"{path} is not a file")
     if path.is_file() and path.stat().st_size > MAX_BYTES:
         raise DataError(f"the question file {path} has {path.stat().st_size:,} bytes; at most {MAX_BYTES:,} are read")
-    return read_content(read_bytes(path), path, languages=languages)
+    return read_content(read_bytes(path), path)
 
 
-def read_content(content: bytes, path: Path, *, languages: Collection[str] | None = None) -> QuestionFile:
+def read_content(content: bytes, path: Path) -> QuestionFile:
     """Return the same for content that may not be on disk yet: `path` gives its format and folder."""
-    tested = frozenset(tables()["testable"] if languages is None else languages)
     notes, folder = Notes(), Folder(path.parent)
     try:
         root = _tree(content, path.suffix.lower())
@@ -69,7 +67,7 @@ def read_content(content: bytes, path: Path, *, languages: Collection[str] | Non
         language = section.text("language", language)
         if not is_language_tag(language):
             section["language"].error(f"{shown(language)} is no language tag, such as en, zh, es or pt-BR")
-        placed = _questions(notes, section, folder, tested)
+        placed = _questions(notes, section, folder)
         warn_of_repetitions(notes, [(node, question) for node, question in placed if not question.error])
     return QuestionFile(
         title=title,
@@ -97,9 +95,9 @@ def usable_questions(path: Path) -> QuestionFile:
     return read
 
 
-def sound_questions(path: Path, *, languages: Collection[str] | None = None) -> QuestionFile:
+def sound_questions(path: Path) -> QuestionFile:
     """Return the same for files that must be sound: raises DataError that names the first errors, if there are any."""
-    read = read_questions(path, languages=languages)
+    read = read_questions(path)
     if errors := read.errors:
         listed = "\n".join(f"  {path}:{problem}" for problem in errors[:5])
         more = f"\n  … and {len(errors) - 5} more" if len(errors) > 5 else ""
@@ -135,20 +133,18 @@ def _top(root: Field) -> Section:
     return section
 
 
-def _questions(
-    notes: Notes, section: Section, folder: Folder, languages: frozenset[str]
-) -> list[tuple[Node, OwnQuestion]]:
+def _questions(notes: Notes, section: Section, folder: Folder) -> list[tuple[Node, OwnQuestion]]:
     """Return the questions with their nodes."""
     entries = section.items("questions", "every question", "no question in it")
-    reader = _Reader(notes, folder, languages)
+    reader = _Reader(notes, folder)
     return [(entry.node, reader.question(entry.node, number)) for number, entry in enumerate(entries, 1)]
 
 
 class _Reader:
     """Reader of questions, which knows the ids so far."""
 
-    def __init__(self, notes: Notes, folder: Folder, languages: frozenset[str]) -> None:
-        self._notes, self._folder, self._languages = notes, folder, languages
+    def __init__(self, notes: Notes, folder: Folder) -> None:
+        self._notes, self._folder = notes, folder
         self._lines: dict[str, int] = {}
         self._patience = Patience()
 
@@ -205,7 +201,7 @@ class _Reader:
         rubric = Rubric(
             keywords=part("keywords", read_keywords) or (),
             blanks=part("blanks", read_blanks),
-            tests=part("tests", lambda field: read_tests(field, self._folder, self._languages)),
+            tests=part("tests", lambda field: read_tests(field, self._folder)),
             similarity=tuple(map(read_similarity, similarity)),
             choice=part("choice", read_choice),
             truth=part("truth", read_truth),

@@ -30,7 +30,7 @@ MOST = 20
 """Most questions listed by --by-question."""
 CUT: dict[str, StopReason] = {"thinking": "thinking", "answer": "length"}
 """Option's value → stop reason in the journal."""
-
+UNREAD = ("unparsed", "empty", "truncated", "refused")
 
 FINER_NAMES = {name: word for word, (_, name) in FINER.items()}
 OUTCOME_WORDS = (*map(outcome_name, OUTCOMES), *FINER_NAMES)
@@ -125,29 +125,26 @@ def _show_answers(
     model = config.model and _named(config.model, [each_model.name for each_model in opened.models], "model")
     exam = config.exam and _named(config.exam, [evaluation.label for evaluation in opened.evaluations], "exam")
     finely = FINER_NAMES.get(outcome or "")
-    wanted: set[str] = {
-        each_outcome for each_outcome in OUTCOMES if outcome is None or finely or outcome_name(each_outcome) == outcome
-    }
-    if config.wrong or config.unparsed:
-        wanted = ({"wrong"} if config.wrong else set()) | (
-            {"unparsed", "empty", "truncated", "refused"} if config.unparsed else set()
-        )
+    wanted = {*(["wrong"] if config.wrong else []), *(UNREAD if config.unparsed else [])}
+    if not wanted:
+        wanted = {name for name in OUTCOMES if finely or outcome in (None, outcome_name(name))}
+    place = {"question": identity, "model": model, "exam": exam, "sample": config.sample}
     shown = matching = lines = 0
     everything = config.everything or identity is not None
     counts: dict[tuple[str, str], list[int]] = {}
     with_prompts = bool(prompts or (prompts is None and identity))
     for answer in described_answers(opened, prompts=with_prompts, reasoning=config.reasoning):
         row = answer.answer.row
-        asked, have = (identity, model, exam, config.sample), (row.question, row.model, row.exam, row.sample)
-        if any(part not in (None, given) for part, given in zip(asked, have, strict=True)):
+        if any(named not in (None, getattr(row, name)) for name, named in place.items()):
             continue
         count = counts.setdefault((row.question, row.model), [0, 0])
         count[1] += 1
-        if row.outcome not in wanted or (config.cut_off and row.stopped != CUT[config.cut_off]):
-            continue
-        if finely and finer(row, row.stopped) != finely:
-            continue
-        if config.suspicious and not answer.shared:
+        if not (
+            row.outcome in wanted
+            and (not config.cut_off or row.stopped == CUT[config.cut_off])
+            and (not finely or finer(row, row.stopped) == finely)
+            and (not config.suspicious or answer.shared)
+        ):
             continue
         count[0] += 1
         matching += 1

@@ -21,7 +21,9 @@ FORMS: dict[str, str] = {
     "dataset": "viva.interop.reading.tables",
     "plain": "viva.interop.reading.tables",
 }
-"""Form → module that holds `read(paths, columns)`."""
+"""Form → module with `read(paths, columns)`; `looks_like(path, start)`: whether a file that starts so is of the form;
+`inside(folder)`: the files there that are.
+"""
 PLAIN = "plain"
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from viva.errors import DataError, option
-from viva.interop.reading import PLAIN, inspectlog, lmeval, opencompass, tables
+from viva.interop.reading import FORMS, PLAIN
+from viva.interop.reading.rows import START
 from viva.io import bounded
 
-_PACKED = b"PK\x03\x04"
+_TOOLS = {form: importlib.import_module(place) for form, place in FORMS.items() if form != PLAIN}
 
 
 def form_of(paths: Sequence[Path]) -> str:
     """Return the form of all the files. Raises DataError for files of several forms."""
-    forms = {path: _form(path) for path in paths}
-    kinds = dict.fromkeys(forms.values())
+    kinds = dict.fromkeys(map(_form, paths))
     if len(kinds) > 1:
         first, second, *_ = kinds
         raise DataError(
@@ -30,29 +31,16 @@ def _form(path: Path) -> str:
         return _of_folder(path)
     if not path.exists():
         return PLAIN  # its reader reports the missing file
-    return _of_file(path)
-
-
-def _of_file(path: Path) -> str:
-    start = bounded.head(path, 8)
-    if start.startswith(_PACKED):
-        return "inspect"
-    if start.startswith((b"PAR1", b"ARROW1")) or path.suffix == ".arrow":
-        return "dataset"
     try:
-        content = bounded.unpacked_head(path, lmeval.HEAD)
+        start = bounded.unpacked_head(path, START)
     except DataError:
-        return PLAIN
-    if inspectlog.HEAD.match(content):
-        return "inspect"
-    if opencompass.HEAD.match(content):
-        return "opencompass"
-    return "lm-eval" if lmeval.looks_like(content) else PLAIN
+        start = bounded.head(path, 0)  # refuses what cannot be opened; its reader refuses what cannot be unpacked
+    # From the last form on: the first one's sign is words that any file may hold.
+    return next((form for form, tool in reversed(_TOOLS.items()) if tool.looks_like(path, start)), PLAIN)
 
 
 def _of_folder(path: Path) -> str:
-    tools = (("lm-eval", lmeval), ("inspect", inspectlog), ("dataset", tables), ("opencompass", opencompass))
-    forms = {form: files[0] for form, tool in tools if (files := tool.inside(path))}
+    forms = {form: files[0] for form, tool in _TOOLS.items() if (files := tool.inside(path))}
     if len(forms) > 1:
         (a, first), (b, second), *_ = forms.items()
         raise DataError(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 HEAD = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:')
 """Beginning of a JSON file of Inspect's logs."""
+_PACKED = b"PK\x03\x04"
 _UNUSED = {"events", "store"}
 """Fields of a sample that are not read; they make up most of a log."""
 
@@ -53,6 +54,11 @@ def _first_line(problem: Exception) -> str:
     return (str(problem).strip() or type(problem).__name__).splitlines()[0][:200]
 
 
+def looks_like(path: Path, start: bytes) -> bool:
+    """Tell whether a file that starts so is a log, packed or not."""
+    return start.startswith(_PACKED) or HEAD.match(start) is not None
+
+
 def inside(folder: Path) -> list[Path]:
     """Return the logs in a folder."""
     jsons = (file for file in folder.rglob("*.json") if file.is_file() and HEAD.match(bounded.head(file, 4096)))
@@ -60,7 +66,7 @@ def inside(folder: Path) -> list[Path]:
 
 
 def _opened(file: Path) -> Log:
-    packed = bounded.head(file, 4) == b"PK\x03\x04"
+    packed = bounded.head(file, 4) == _PACKED
     if packed:
         with suppress(ImportError):
             importlib.import_module("zipfile_zstd")  # registers the compression of Inspect's logs with zipfile

@@ -18,6 +18,7 @@ from typing import Any
 from viva.errors import DataError
 from viva.interop.reading import rows
 from viva.interop.reading.rows import (
+    START,
     Columns,
     Given,
     Item,
@@ -35,8 +36,6 @@ from viva.models.reasoning import stop_reason
 
 _SAMPLES = 1_000_000_000
 """Exclusive upper bound of sample numbers."""
-HEAD = 1 << 16
-"""Bytes read from a file's start to detect which tool wrote it."""
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_\d{4}-\d{2}-\d{2}T[\d\-.:]+)?\.jsonl(?:\.gz)?")
 
 
@@ -51,10 +50,10 @@ def inside(folder: Path) -> list[Path]:
     return sorted(file for file in files if file.is_file())
 
 
-def looks_like(content: bytes) -> bool:
-    """Tell whether the first `HEAD` bytes of a file begin with a line of samples, perhaps cut off."""
-    first = content.lstrip().partition(b"\n")[0]
-    return first.startswith(b"{") and b'"doc_id"' in first and (b'"resps"' in first or len(first) >= HEAD - 1)
+def looks_like(path: Path, start: bytes) -> bool:
+    """Tell whether a file that starts so begins with a line of samples, perhaps cut off."""
+    first = start.lstrip().partition(b"\n")[0]
+    return first.startswith(b"{") and b'"doc_id"' in first and (b'"resps"' in first or len(first) >= START - 1)
 
 
 def _model(file: Path) -> str:

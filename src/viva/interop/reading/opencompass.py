@@ -43,6 +43,11 @@ def _model(file: Path) -> str:
     return file.parent.name if file.parent.parent.name == "predictions" else ""
 
 
+def looks_like(path: Path, start: bytes) -> bool:
+    """Tell whether a file that starts so holds predictions."""
+    return HEAD.match(start) is not None
+
+
 def inside(folder: Path) -> list[Path]:
     """Return the files of predictions in a folder, shards in the order of their numbers."""
     files = [file for file in folder.rglob("*.json") if file.is_file() and HEAD.match(bounded.head(file, 4096))]

@@ -14,6 +14,8 @@ from viva.io.tables import KEY
 from viva.prompting import replace_surrogates
 from viva.types import StopReason, Usage
 
+START = 1 << 16
+"""Bytes of a file's beginning by which its form is told."""
 MOST_ITEMS = 5_000_000
 """Items that one grading reads; the largest published set has 14,700."""
 MOST_TEXT = 2 << 30

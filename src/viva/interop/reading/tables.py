@@ -31,6 +31,11 @@ _OF_QUESTIONS = ("", "text", "answer")
 _ENDS = ("stop_reason", "finish_reason", "finishReason")
 
 
+def looks_like(path: Path, start: bytes) -> bool:
+    """Tell whether a file that starts so is a table of `datasets`; Arrow's streams are known by their name alone."""
+    return path.suffix == ".arrow" or start.startswith((b"PAR1", b"ARROW1"))
+
+
 def inside(folder: Path) -> list[Path]:
     """Return the tables in a folder, of all splits, without the cache files of `datasets`."""
     tables = (file for kind in _KINDS for file in folder.rglob(f"*{kind}"))

@@ -57,7 +57,7 @@ class CodeLanguage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kept: str = "(?!)"
     first: tuple[str, ...] = ()
     rewritten: tuple[tuple[str, str], ...] = ()
-    seconds: float = 20.0
+    seconds: float = 0.0
     imports: tuple[Import, ...] = ()
 
 
@@ -87,7 +87,13 @@ def canonical(language: str) -> str:
 
 def default_seconds(language: str) -> float:
     """Return the default time limit, in seconds, of a test in this language, compiling included."""
-    return _language(language).seconds
+    return _language(language).seconds or 20.0
+
+
+@cache
+def languages_of_tests() -> list[str]:
+    """Return the languages that tests can be in: those whose tests have a time limit."""
+    return sorted(name for name, language in _table().languages.items() if language.seconds)
 
 
 def _language(name: str) -> CodeLanguage:
