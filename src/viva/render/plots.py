@@ -331,15 +331,12 @@ def cells(
     """
     import altair
 
-    ends = value.scale.get("domain") or [
-        (min if end == 0 else max)((row[value.field] for row in rows if row[value.field] is not None), default=0.0)
-        for end in (0, 1)
-    ]
+    known = [row[value.field] for row in rows if row[value.field] is not None]
+    ends = value.scale.get("domain") or [min(known, default=0.0), max(known, default=0.0)]
     columns, lines = _values(rows, across), _values(rows, down)
     many = len(columns) > _WIDE
     top = len(lines) > _WIDE  # labels above lean to the left, where the rows' names give them room
-    slanted: dict[str, Any] = {"labelAngle": -slant if top else slant, "labelLimit": 180}
-    slanted["orient"] = "top" if top else "bottom"
+    slanted: Any = {"labelAngle": -slant if top else slant, "labelLimit": 180, "orient": "top" if top else "bottom"}
     x = altair.X(f"{across}:N", sort=list(order or columns), title=titles.get(across)).axis(**slanted)
     y = altair.Y(f"{down}:N", sort=list(order or lines), title=titles.get(down))
     base = plot(rows).encode(x=x, y=y, tooltip=_tips(rows, value, **titles))
@@ -357,8 +354,8 @@ def cells(
         shown=f"format(datum.{value.field}, '{form}') + (datum.{MARK} || '')"
     )
     weight: Any = altair.ExprRef(f"datum.{bold} ? 'bold' : 'normal'") if bold else "normal"
-    drawn += [numbered.mark_text(fontSize=11, fontWeight=weight).encode(text="shown:N", color=ink)] if form else []
-    drawn += [] if form else daggers(base)
+    written = numbered.mark_text(fontSize=11, fontWeight=weight).encode(text="shown:N", color=ink)
+    drawn += [written] if form else daggers(base)
     if text and _has(rows, text):
         drawn.append(base.transform_filter(f"isValid(datum.{text})").mark_text(fontSize=10).encode(text=f"{text}:N"))
     whole = altair.layer(*drawn)
