@@ -42,7 +42,7 @@ def one_exam(titles: Sequence[str]) -> None:
     """Raise VivaError for several exams in one chart."""
     if len(titles) > 1:
         raise VivaError(
-            f"a chart shows one exam, and here are {', '.join(titles)}: name one with {option('exam')}", field="chart"
+            f"shows one exam, and here are {', '.join(titles)}: name one with {option('exam')}", field="chart"
         )
 
 

@@ -46,9 +46,9 @@
 
   // A long title must not make the picture narrow; on a telephone names of models must leave room for their dots.
   const fitted = (config, width, dots) => {
-    const titled = { ...config, title: { ...config.title, limit: Math.max(200, width - 40) }, legend: { ...config.legend, columns: width < 700 ? 1 : 2 } };
+    const titled = { ...config, title: { ...config.title, limit: Math.max(200, width - 40) }, legend: { ...config.legend, columns: width < 700 ? 1 : 2, ...(width < 700 && { labelLimit: dots && width < 520 ? width - 130 : width * 0.4 }) } };
     if (width >= 520) return titled;
-    return { ...titled, axis: { ...config.axis, labelLimit: Math.max(90, width * 0.34) }, axisYBand: dots ? { labelAlign: "left", labelPadding: -4, labelOffset: -9, labelFontSize: 11, labelLimit: width - 20, ticks: false } : {}, legend: { ...titled.legend, labelLimit: dots ? width - 130 : width * 0.4 } };
+    return { ...titled, axis: { ...config.axis, labelLimit: Math.max(90, width * 0.34) }, axisYBand: dots ? { labelAlign: "left", labelPadding: -4, labelOffset: -9, labelFontSize: 11, labelLimit: width - 20, ticks: false } : {} };
   };
   const options = (scheme, renderer, width = 1000, dots = false) => ({
     ast: true, actions: false, defaultStyle: false, renderer,
@@ -81,9 +81,9 @@
     const canvas = place(figure);
     drawn.get(figure)?.finalize();
     const chart = spec(figure), dots = !/"(?:rect|bar)"|yOffset/.test(JSON.stringify(chart)); // whose rows have room for a name above them
-    for (const axis of canvas.clientWidth < 520 ? (chart.layer ?? []).map(({ encoding }) => encoding?.y?.axis) : []) {
-      if (dots && axis?.labelOffset) { axis.labelOffset = -24; chart.height.step = 46; } // a name of two lines
-      else if (!dots && axis?.labelLimit) axis.labelLimit = canvas.clientWidth * 0.48; // leaves room for the dots
+    for (const axis of (chart.layer ?? []).map(({ encoding }) => encoding?.y?.axis ?? {})) {
+      if (!dots || canvas.clientWidth >= 520) axis.labelLimit &&= Math.min(axis.labelLimit, canvas.clientWidth * 0.48); // leaves room for the dots
+      else if (axis.labelOffset) { axis.labelOffset = -24; chart.height.step = 46; } // a name of two lines
     }
     const result = await vivaEmbed(canvas, chart, options(dark.matches ? "dark" : "light", "svg", canvas.clientWidth, dots));
     drawn.set(figure, result);
