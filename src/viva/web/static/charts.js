@@ -79,13 +79,14 @@
 
   async function draw(figure) {
     const canvas = place(figure);
+    canvas.dataset.scheme = dark.matches ? "dark" : "light";
     drawn.get(figure)?.finalize();
     const chart = spec(figure), dots = !/"(?:rect|bar)"|yOffset/.test(JSON.stringify(chart)); // whose rows have room for a name above them
     for (const axis of (chart.layer ?? []).map(({ encoding }) => encoding?.y?.axis ?? {})) {
       if (!dots || canvas.clientWidth >= 520) axis.labelLimit &&= Math.min(axis.labelLimit, canvas.clientWidth * 0.48); // leaves room for the dots
       else if (axis.labelOffset) { axis.labelOffset = -24; chart.height.step = 46; } // a name of two lines
     }
-    const result = await vivaEmbed(canvas, chart, options(dark.matches ? "dark" : "light", "svg", canvas.clientWidth, dots));
+    const result = await vivaEmbed(canvas, chart, options(canvas.dataset.scheme, "svg", canvas.clientWidth, dots));
     drawn.set(figure, result);
     figure.dataset.chart = "drawn";
     if (!figure.querySelector(".chart-tools")) figure.append(tools(figure));
