@@ -334,7 +334,6 @@ def cells(
     known = [row[value.field] for row in rows if row[value.field] is not None]
     ends = value.scale.get("domain") or [min(known, default=0.0), max(known, default=0.0)]
     columns, lines = _values(rows, across), _values(rows, down)
-    many = len(columns) > _WIDE
     top = len(lines) > _WIDE  # labels above lean to the left, where the rows' names give them room
     slanted: Any = {"labelAngle": -slant if top else slant, "labelLimit": 180, "orient": "top" if top else "bottom"}
     x = altair.X(f"{across}:N", sort=list(order or columns), title=titles.get(across)).axis(**slanted)
@@ -364,7 +363,7 @@ def cells(
         whole = whole.properties(width=cell * len(columns), height={"step": 22})
         panel = altair.Facet(f"{panels}:N", sort=_values(rows, panels), title=None)
         return whole.facet(facet=panel, columns=2).properties(title=_title(title, below))
-    wide: Any = {"step": _CELL} if many and form else "container"
+    wide: Any = {"step": _CELL} if len(columns) > _WIDE and form else "container"
     return whole.properties(title=_title(title, below), **{"width": wide, "height": {"step": 22}, **size})
 
 

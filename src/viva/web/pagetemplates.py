@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 LONGEST = 100_000
 """The most characters of one text on a page."""
+_NOTHING_ELSE = (
+    "default-src 'none'; img-src data: blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+)
 _CODE = re.compile("`([^`\n]+)`")
 
 
@@ -79,11 +82,7 @@ def policy(scripts: Iterable[str] = (), styles: Iterable[str] = ()) -> str:
         f"{kind}-src " + (" ".join(map(digest, texts)) or "'none'")
         for kind, texts in (("script", scripts), ("style", styles))
     )
-    rest = (
-        "default-src 'none'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
-        "require-trusted-types-for 'script'"
-    )
-    return "; ".join([*allowed, rest])
+    return "; ".join([*allowed, _NOTHING_ELSE])
 
 
 def environment(package: str) -> Environment:
