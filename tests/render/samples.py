@@ -27,7 +27,7 @@ UNGRADED = Estimate(n=8, mean=None, floor=0.0, ceiling=1.0, outcomes={"ungraded"
 
 KINDS = {
     "model": NAME, "exam": NAME, "run": TEXT, "state": TEXT, "first": SIDE, "second": SIDE, "other outcomes": TEXT,
-    "outcomes": Kind(words=True, yields=True),
+    "outcomes": Kind(words=True, yields=True), "folder": Kind(words=True, folds=True),
 }  # fmt: skip
 
 

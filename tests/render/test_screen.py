@@ -293,6 +293,7 @@ def test_what_cannot_be_left_out_is_narrower() -> None:
         assert max(map(cell_len, text.splitlines())) <= width
         assert all(word in text for word in ("41.00", "run", "score", "state")), "nothing is left out"
         assert "".join(text.split())[-len("".join(note.split())) :] == "".join(note.split()), "nor cut"
+    assert "41" in screen_terminal([texts("t", ("", "folder", "score"), [("m", "a/" + "b-" * 30, "41")])], [], width=40)
 
 
 if __name__ == "__main__":

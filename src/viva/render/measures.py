@@ -13,7 +13,7 @@ NAMES = shipped_table(__file__, "measures.toml", dict[Kind, str])
 
 def number(value: float | None) -> str:
     """Return a figure, or a dash."""
-    return DASH if value is None else minus(f"{value:.3f}")
+    return DASH if value is None else minus(f"{value:z.3f}")
 
 
 def measure_text(measure: Measure | Coefficient) -> str:

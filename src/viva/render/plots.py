@@ -42,7 +42,7 @@ def one_exam(titles: Sequence[str]) -> None:
     """Raise VivaError for several exams in one chart."""
     if len(titles) > 1:
         raise VivaError(
-            f"a chart shows one exam, and here are {', '.join(titles)}: name one with {option('exam')}", field="chart"
+            f"shows one exam, and here are {', '.join(titles)}: name one with {option('exam')}", field="chart"
         )
 
 
@@ -331,15 +331,11 @@ def cells(
     """
     import altair
 
-    ends = value.scale.get("domain") or [
-        (min if end == 0 else max)((row[value.field] for row in rows if row[value.field] is not None), default=0.0)
-        for end in (0, 1)
-    ]
+    known = [row[value.field] for row in rows if row[value.field] is not None]
+    ends = value.scale.get("domain") or [min(known, default=0.0), max(known, default=0.0)]
     columns, lines = _values(rows, across), _values(rows, down)
-    many = len(columns) > _WIDE
     top = len(lines) > _WIDE  # labels above lean to the left, where the rows' names give them room
-    slanted: dict[str, Any] = {"labelAngle": -slant if top else slant, "labelLimit": 180}
-    slanted["orient"] = "top" if top else "bottom"
+    slanted: Any = {"labelAngle": -slant if top else slant, "labelLimit": 180, "orient": "top" if top else "bottom"}
     x = altair.X(f"{across}:N", sort=list(order or columns), title=titles.get(across)).axis(**slanted)
     y = altair.Y(f"{down}:N", sort=list(order or lines), title=titles.get(down))
     base = plot(rows).encode(x=x, y=y, tooltip=_tips(rows, value, **titles))
@@ -357,8 +353,8 @@ def cells(
         shown=f"format(datum.{value.field}, '{form}') + (datum.{MARK} || '')"
     )
     weight: Any = altair.ExprRef(f"datum.{bold} ? 'bold' : 'normal'") if bold else "normal"
-    drawn += [numbered.mark_text(fontSize=11, fontWeight=weight).encode(text="shown:N", color=ink)] if form else []
-    drawn += [] if form else daggers(base)
+    written = numbered.mark_text(fontSize=11, fontWeight=weight).encode(text="shown:N", color=ink)
+    drawn += [written] if form else daggers(base)
     if text and _has(rows, text):
         drawn.append(base.transform_filter(f"isValid(datum.{text})").mark_text(fontSize=10).encode(text=f"{text}:N"))
     whole = altair.layer(*drawn)
@@ -367,7 +363,7 @@ def cells(
         whole = whole.properties(width=cell * len(columns), height={"step": 22})
         panel = altair.Facet(f"{panels}:N", sort=_values(rows, panels), title=None)
         return whole.facet(facet=panel, columns=2).properties(title=_title(title, below))
-    wide: Any = {"step": _CELL} if many and form else "container"
+    wide: Any = {"step": _CELL} if len(columns) > _WIDE and form else "container"
     return whole.properties(title=_title(title, below), **{"width": wide, "height": {"step": 22}, **size})
 
 

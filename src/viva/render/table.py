@@ -38,6 +38,8 @@ class Kind(Struct, frozen=True):
     """Whether two such columns have the same names, to be shortened alike."""
     yields: bool = False
     """Whether such a column is left out first where a screen is narrow."""
+    folds: bool = False
+    """Whether a long word is broken, after hyphens and strokes, before other columns are left out."""
     style: str = ""
     """The colour on a screen."""
 

@@ -40,7 +40,7 @@ _WHOLE = 200
 """Width in columns of whole tables where it is unknown."""
 _GAP = 2
 _WORDS = 16
-"""The least characters of a column of words in a frame: names may break, figures not."""
+"""The least characters of a column of words in a frame, or of one that folds: names may break, figures not."""
 _PAIR = 2
 """Tables of at most this many columns are never split into lines of name and value."""
 _NAME = 24
@@ -90,13 +90,9 @@ def _text_columns(table: Table, *, pointed: bool = False) -> list[_TextColumn]:
     ):
         head, *cells = map(one_lined, texts)
         cells = _pointed(cells) if pointed and not flush else cells
-        lines, parts = (
-            (line for cell in cells for line in cell.splitlines()),
-            (part for cell in cells for part in units(cell)),
-        )
-        columns.append(
-            _TextColumn([head, *cells], column.kind, flush, _longest(head.split()), _longest(lines), _longest(parts))
-        )
+        text = "\n".join(cells)
+        longest, whole, part = map(_longest, (head.split(), text.splitlines(), units(text)))
+        columns.append(_TextColumn([head, *cells], column.kind, flush, longest, whole, part))
     return columns
 
 
@@ -324,9 +320,9 @@ def _shares(fitted: Sequence[_Fitted], capacity: int) -> list[int]:
     shares: list[int] = []
     over = spare(cap)
     for fit in fitted:  # the remainder goes to the first that can use it
-        extra = max(0, min(over, fit.height - cap)) if fit in kept else 0
-        shares.append(min(fit.height, cap) + extra if fit in kept else 0)
-        over -= extra
+        share = min(fit.height, cap + max(0, over)) if fit in kept else 0
+        over -= max(0, share - cap)
+        shares.append(share)
     return shares
 
 
@@ -367,6 +363,8 @@ def _fit(table: Table, wide: int, more: str, fewer: int = 0) -> _Fitted:
         longest = column.part if column.flush else column.whole
         if column.kind.name:
             longest = min(column.whole, _NAME, max(_SHORT, _longest(column.short)))
+        elif column.kind.folds:
+            longest = min(longest, _WORDS)
         column.least = column.width = max(column.head, longest)
     kept, order = list(columns), _order(table)
 
@@ -442,8 +440,8 @@ def _order(table: Table) -> list[int]:
     """Return the order in which columns are dropped; the first never is."""
 
     def rank(index: int) -> tuple[int, int, int]:
-        drop, yields = table.printed[index].drop, table.printed[index].kind.yields
-        return (0, drop, index) if drop else (1, 0, index) if yields else (2, 0, -index)
+        column = table.printed[index]
+        return (0, column.drop, index) if column.drop else (1, 0, index) if column.kind.yields else (2, 0, -index)
 
     return sorted((index for index, column in enumerate(table.printed) if index and not column.keep), key=rank)
 

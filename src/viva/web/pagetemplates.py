@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import itertools
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 LONGEST = 100_000
 """The most characters of one text on a page."""
+_NOTHING_ELSE = (
+    "default-src 'none'; img-src data: blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+)
+_CODE = re.compile("`([^`\n]+)`")
 
 
 def shown(text: str, longest: int = LONGEST) -> str:
@@ -51,6 +56,11 @@ def highlighted(text: str, marks: Iterable[tuple[int, int, str]]) -> Markup:
     return Markup("".join(made))  # noqa: S704 - every piece is escaped above
 
 
+def with_code(note: str) -> Markup:
+    """Return an escaped note in which what stands between backticks, such as a command, is code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(shown(note)))))  # noqa: S704 - the note is escaped
+
+
 def digest(text: str) -> str:
     """Return the hash of an inline script or style for a policy. Raises ValueError for text that a page would end or
     change.
@@ -68,15 +78,11 @@ def policy(scripts: Iterable[str] = (), styles: Iterable[str] = ()) -> str:
     No request leaves the page; images are only those that it makes itself. Nothing is evaluated, and no text becomes
     markup (`require-trusted-types-for`, if the browser supports it).
     """
-    allowed = {
-        "script-src": " ".join(map(digest, scripts)) or "'none'",
-        "style-src": " ".join(map(digest, styles)) or "'none'",
-    }
-    rest = (
-        "default-src 'none'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
-        "require-trusted-types-for 'script'"
+    allowed = (
+        f"{kind}-src " + (" ".join(map(digest, texts)) or "'none'")
+        for kind, texts in (("script", scripts), ("style", styles))
     )
-    return "; ".join([*(f"{name} {value}" for name, value in allowed.items()), rest])
+    return "; ".join([*allowed, _NOTHING_ELSE])
 
 
 def environment(package: str) -> Environment:
@@ -91,7 +97,7 @@ def environment(package: str) -> Environment:
         lstrip_blocks=True,
         finalize=finalised,
     )
-    made.globals |= {"one_line": one_line}
+    made.globals |= {"one_line": one_line, "with_code": with_code}
     return made
 
 

@@ -107,7 +107,7 @@ def tables_of(
 ) -> Tables:
     """Return a page's tables of results; `notes` come before those on single figures."""
     exams = list(dict.fromkeys(result.exam for result in results))
-    answered = {exam: [r for r in results if r.exam == exam and r.answered] for exam in exams}
+    answered = [result for result in results if result.answered]
     published = published_scores(results)
     published.sort(key=lambda row: (exams.index(row[0]), -(row[1].score or 0.0), row[1].model))  # best first
     drawn = [result for result in results if result.overall.n]
@@ -119,7 +119,7 @@ def tables_of(
         summary=summary(results, published),
         legend=legend(results),
         charts=list(_overall(results)) if charted else (),
-        took=consumption_table(results),
+        took=consumption_table(answered),
         exams=[
             ExamTables(
                 exam=exam,
@@ -127,12 +127,12 @@ def tables_of(
                 models=[(r.model, own_tables(r, across=len(results) == 1)) for r in own if whole],
                 charts=list(_parts(own)) if charted else (),
             )
-            for exam, own in answered.items()
-            if own
+            for exam in exams
+            if (own := [result for result in answered if result.exam == exam])
         ],
         whole=whole,
         canaries=canaries_table(canaries),
-        languages=[table for table in side_by_side([result for result in results if result.answered]) if table.rows],
+        languages=[table for table in side_by_side(answered) if table.rows],
         notes=[*notes, *footnotes(results), *cut_off_notes(results), *published_notes(results)],
     )
 

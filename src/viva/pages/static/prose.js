@@ -143,12 +143,12 @@
     const root = document.createElement("div");
     new Builder(root, formulas).walk(tokens);
     if (!root.querySelector("*:not(p:not([class]), br, mark, .indent)")) return null;
-    Object.assign(root, { className: "prose", dir: "auto", id: element.id });
+    Object.assign(root, { className: "prose", dir: "auto" }, element.id && { id: element.id });
     return root;
   }
   function line(element) {
     const { source, formulas } = withoutFormulas(element.textContent);
-    const whole = source.replace(/(?:\$\$?(?=[^\s\d$])|\\[([])[^$\ufdd2]*…$/, "…"); // a formula that the end of the line cuts in two
+    const whole = source.replace(/(?:(?:\$\$(?=[^\s\d$])|\\\[)[^$]*|(?:\$(?=[^\s\d$])|\\\()[^$\ufdd2]*)…$/, "…"); // a formula that the end of the line cuts in two
     if (SIGN.test(element.textContent) || source === whole && !formulas.length) return;
     element.replaceChildren();
     new Builder(element, formulas).text(whole);

@@ -32,13 +32,15 @@ def agreement_chart(reports: Sequence[Agreement]) -> Drawn:
 def _report(report: Agreement) -> Drawn:
     """Return the available parts: the squares, the people among each other, the judge against them."""
     squares = [_marks(report.table)] if report.table else []
-    squares += [_spots(report.spots, report.judge or "")] if report.spots else []
-    rows = [
-        _measures(f"{len(report.people)} {report.word}", report.among),
-        *([_measures(f"{report.judge} against the {report.word}", report.judged)] if report.judged else []),
-    ]
+    if report.spots:
+        squares.append(_spots(report.spots, report.judge or ""))
+    parts = [_measures(f"{report.judge} against the {report.word}", report.judged)] if report.judged else []
+    if len(report.people) > 1 or not parts:
+        parts.insert(0, _measures(f"{len(report.people)} {report.word}", report.among))
+    if squares:
+        parts.insert(0, together(squares, columns=2))
     title = f"Agreement · {report.title}" if report.title else "Agreement of raters"
-    return together([*([together(squares, columns=2)] if squares else []), *rows], title)
+    return together(parts, title)
 
 
 def _marks(table: Confusion) -> Drawn:
@@ -62,8 +64,8 @@ def _spots(spots: Sequence[Spot], judge: str) -> Drawn:
     """
     judge = one_line(judge, 40)
     rows = [{"people": spot.human, "judge": spot.judge, "items": spot.count} for spot in spots]
-    ends = [end(spot.human, spot.judge) for end in (min, max) for spot in spots]
-    even = [{"people": end, "judge": end} for end in (min(ends), max(ends))]
+    marks = [mark for spot in spots for mark in (spot.human, spot.judge)]
+    even = [{"people": end, "judge": end} for end in (min(marks), max(marks))]
     return curves(
         [Layer("dashes", even), Layer("areas", rows)],
         Axis("people", "people (mean)", {"padding": 16}), Axis("judge", judge, {"padding": 16}),

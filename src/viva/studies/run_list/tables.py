@@ -86,13 +86,13 @@ def findings(runs: tuple[ListedRun, ...], left_out: int) -> Findings[tuple[Liste
     results = [scored for run in runs for scored in run.results]
     columns = (
         Column("run", "head.path", _told(partial(one_line, limit=200)), None),
-        Column("date", "head.created", _told(lambda created: created[:16].replace("T", " ")), None, drop=3),
+        Column("date", "head.created", _told(lambda created: created[:16].replace("T", " ")), None, drop=2),
         Column("model", "model", NAME, keep=True),
         Column("exam", "exam", NAME, keep=several, drop=0 if several else 4),
         Column("score", "result.overall", Kind(mean_text, none=""), "estimate", keep=True),
         *[Column("bounds", "result.overall", Kind(bounds_text, none=""), None, keep=True)]
         * any(bounds_text(scored.overall) for scored in results),
-        Column("95 % interval", "result.overall", Kind(interval_text, none=""), None, drop=2),
+        Column("95 % interval", "result.overall", Kind(interval_text, none=""), None, drop=3),
         *[Column("US$", _cost, Kind(dollars, none=""), None, drop=1)]
         * any(cost_of(scored) is not None for scored in results),
         Column("state", "head.state", _told(one_line), None, keep=True),
@@ -107,7 +107,7 @@ def findings(runs: tuple[ListedRun, ...], left_out: int) -> Findings[tuple[Liste
 
 
 def _told(text: Callable[[str], str]) -> Kind:
-    return Kind(text, words=True, none="")
+    return Kind(text, words=True, none="", folds=True)
 
 
 def _notes(runs: Sequence[ListedRun], results: Sequence[Result], left_out: int) -> list[str]:

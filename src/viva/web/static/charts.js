@@ -46,9 +46,9 @@
 
   // A long title must not make the picture narrow; on a telephone names of models must leave room for their dots.
   const fitted = (config, width, dots) => {
-    const titled = { ...config, title: { ...config.title, limit: Math.max(200, width - 40) }, legend: { ...config.legend, columns: width < 700 ? 1 : 2 } };
+    const titled = { ...config, title: { ...config.title, limit: Math.max(200, width - 40) }, legend: { ...config.legend, columns: width < 700 ? 1 : 2, ...(width < 700 && { labelLimit: dots && width < 520 ? width - 130 : width * 0.4 }) } };
     if (width >= 520) return titled;
-    return { ...titled, axis: { ...config.axis, labelLimit: Math.max(90, width * 0.34) }, axisYBand: dots ? { labelAlign: "left", labelPadding: -4, labelOffset: -9, labelFontSize: 11, labelLimit: width - 20, ticks: false } : {}, legend: { ...titled.legend, labelLimit: width - 130 } };
+    return { ...titled, axis: { ...config.axis, labelLimit: Math.max(90, width * 0.34) }, axisYBand: dots ? { labelAlign: "left", labelPadding: -4, labelOffset: -9, labelFontSize: 11, labelLimit: width - 20, ticks: false } : {} };
   };
   const options = (scheme, renderer, width = 1000, dots = false) => ({
     ast: true, actions: false, defaultStyle: false, renderer,
@@ -58,7 +58,7 @@
   const spec = (figure) => {
     const found = structuredClone(figure.chart) ?? JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
     for (const { title } of [found, ...(found.layer ?? [])]) { // a long line would be cut
-      if (typeof title?.text === "string") title.text = title.text.match(new RegExp(`.{1,${Math.max(24, Math.floor(figure.clientWidth / 8.5))}}(?:\\s|$)|\\S+`, "g")) ?? title.text;
+      if (typeof title?.text === "string") title.text = title.text.match(new RegExp(`.{1,${Math.max(24, Math.floor((figure.clientWidth - 70) / 8.5))}}(?:\\s|$)|\\S+`, "g")) ?? title.text;
       if (figure.clientWidth < 520 && typeof title?.subtitle === "string") title.subtitle = title.subtitle.split(/; | · /);
     }
     return found;
@@ -79,10 +79,14 @@
 
   async function draw(figure) {
     const canvas = place(figure);
+    canvas.dataset.scheme = dark.matches ? "dark" : "light";
     drawn.get(figure)?.finalize();
     const chart = spec(figure), dots = !/"(?:rect|bar)"|yOffset/.test(JSON.stringify(chart)); // whose rows have room for a name above them
-    for (const axis of dots && canvas.clientWidth < 520 ? (chart.layer ?? []).map(({ encoding }) => encoding?.y?.axis) : []) if (axis?.labelOffset) { axis.labelOffset = -24; chart.height.step = 46; } // a name of two lines
-    const result = await vivaEmbed(canvas, chart, options(dark.matches ? "dark" : "light", "svg", canvas.clientWidth, dots));
+    for (const axis of (chart.layer ?? []).map(({ encoding }) => encoding?.y?.axis ?? {})) {
+      if (!dots || canvas.clientWidth >= 520) axis.labelLimit &&= Math.min(axis.labelLimit, canvas.clientWidth * 0.48); // leaves room for the dots
+      else if (axis.labelOffset) { axis.labelOffset = -24; chart.height.step = 46; } // a name of two lines
+    }
+    const result = await vivaEmbed(canvas, chart, options(canvas.dataset.scheme, "svg", canvas.clientWidth, dots));
     drawn.set(figure, result);
     figure.dataset.chart = "drawn";
     if (!figure.querySelector(".chart-tools")) figure.append(tools(figure));
