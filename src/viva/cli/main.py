@@ -284,7 +284,8 @@ def main(arguments: list[str] | None = None) -> None:
         code = 2
     except click.ClickException as problem:
         if isinstance(problem, click.NoSuchOption):
-            near = difflib.get_close_matches(problem.option_name, problem.possibilities or (), 1)
+            names = {name.strip("-"): name for name in problem.possibilities or ()}  # dashes make any two alike
+            near = [names[name] for name in difflib.get_close_matches(problem.option_name.strip("-"), names, 1)]
             problem = click.NoSuchOption(problem.option_name, possibilities=near, ctx=problem.ctx)
             inside = problem.ctx
             if inside and problem.option_name in OF_EVERY_COMMAND and isinstance(inside.command, click.Group):
@@ -294,6 +295,8 @@ def main(arguments: list[str] | None = None) -> None:
                 command = inside.command_path.removeprefix(inside.find_root().command_path).strip()
                 if place := plugins.moved(command, problem.option_name):
                     problem = click.UsageError(f"there is no {problem.option_name} here; did you mean {place}?", inside)
+                elif command == "resume" and any(problem.option_name in known.opts for known in _built_in("run").params):
+                    problem = click.UsageError(f"{problem.option_name} is settled when a run begins: `viva run`", inside)
         problem.show()
         code = problem.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt) as stopped:

@@ -43,7 +43,7 @@ from viva.runs.config import (
     TaskOptions,
     WeightsOptions,
 )
-from viva.runs.progress import caller
+from viva.runs.progress import caller, notify
 from viva.sources.fetching import terminal
 
 if TYPE_CHECKING:
@@ -154,6 +154,14 @@ HELP_ALL = "viva.help-all"
 
 class GroupedCommand(click.Command):
     """A command whose `--help` lists options by subject, and of many options only the usual ones."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; say which option is given twice where the last one counts."""
+        given: list[click.Parameter] = self.make_parser(ctx).parse_args(list(args))[2]
+        for known in {known for known in given if given.count(known) > 1}:
+            if isinstance(known, click.Option) and not (known.multiple or known.is_flag):
+                notify(f"{known.opts[0]} is given {given.count(known)} times: the last one counts")
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of each group under its heading."""

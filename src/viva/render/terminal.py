@@ -364,7 +364,7 @@ def _fit(table: Table, wide: int, more: str, fewer: int = 0) -> _Fitted:
         for column in group:
             column.short = list(islice(short, len(table.rows)))
     for column in columns:
-        longest = column.part if column.flush else column.whole
+        longest = min(column.part, _NAME) if column.flush else column.whole  # a path may break, figures not
         if column.kind.name:
             longest = min(column.whole, _NAME, max(_SHORT, _longest(column.short)))
         column.least = column.width = max(column.head, longest)

@@ -229,6 +229,9 @@ def _check_limits(limits: LimitOptions, asked: Sequence[Model], prices: Mapping[
     paces(limits.tokens_per_minute, "tokens_per_minute")
     if limits.backend != "local":
         refuse_no_place(limits.backend)
+    names = [model.name for model in asked]
+    if strange := sorted(prices_said(limits.price).keys() - {"", *names}):
+        notify(f"{option('price')}: no model is called {', '.join(strange)} here, but {', '.join(names)}")
     if limits.max_cost is not None:
         for model in asked:
             if _price(model, prices, limits) is None:
