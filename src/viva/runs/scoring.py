@@ -305,7 +305,7 @@ def known_result(record: RunRecord, exam: ExamRecord, model: str, opened: ModelR
         overall=Estimate(),
         tables=(),
         signature=signature(record, exam, model, opened),
-        judged=bool(record.judges),
+        judged=bool(record.judges) and exam.asks_judges,
         trained=opened.trained if opened else None,
         pass_line=find_benchmark(exam.spec.benchmark).about.pass_line if sound else None,
     )
