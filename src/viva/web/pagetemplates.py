@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import itertools
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -92,6 +93,7 @@ def environment(package: str) -> Environment:
         finalize=finalised,
     )
     made.globals |= {"one_line": one_line}
+    made.filters["commands"] = lambda text: Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(shown(text)))))  # noqa: S704
     return made
 
 
