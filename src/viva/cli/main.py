@@ -270,15 +270,15 @@ def _told(problem: click.NoSuchOption) -> click.UsageError:
     """Return the error with the place where an unknown option belongs, else with the option of the nearest name."""
     name, inside = problem.option_name, problem.ctx
     command = inside.command_path.removeprefix(inside.find_root().command_path).strip() if inside else ""
+    told = ""
     if inside and name in OF_EVERY_COMMAND and isinstance(inside.command, click.Group):
-        return click.UsageError(f"{name} belongs after the command: {inside.command_path} COMMAND {name}", inside)
-    if command and (place := plugins.moved(command, name)):
-        return click.UsageError(f"there is no {name} here; did you mean {place}?", inside)
-    if command == "resume" and any(name in known.opts for known in _built_in("run").params):
-        return click.UsageError(f"{name} is settled when a run begins: `viva run`", inside)
-    known = {each.strip("-"): each for each in problem.possibilities or ()}  # dashes make any two names alike
-    near = difflib.get_close_matches(name.strip("-"), known, 1)
-    return click.NoSuchOption(name, possibilities=[known[each] for each in near], ctx=inside)
+        told = f"{name} belongs after the command: {inside.command_path} COMMAND {name}"
+    elif command and (place := plugins.moved(command, name)):
+        told = f"there is no {name} here; did you mean {place}?"
+    elif command == "resume" and any(name in known.opts for known in _built_in("run").params):
+        told = f"{name} is settled when a run begins: `viva run`"
+    near = difflib.get_close_matches(name, problem.possibilities or (), 1, 0.7)  # dashes make any two a little alike
+    return click.UsageError(told, inside) if told else click.NoSuchOption(name, possibilities=near, ctx=inside)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -12,6 +12,7 @@ import math
 import os
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -157,10 +158,9 @@ class GroupedCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; say which option is given twice where the last one counts."""
-        given: list[click.Parameter] = self.make_parser(ctx).parse_args(list(args))[2]
-        for known in {known for known in given if given.count(known) > 1}:
-            if isinstance(known, click.Option) and not (known.multiple or known.is_flag):
-                notify(f"{known.opts[0]} is given {given.count(known)} times: the last one counts")
+        for known, times in Counter(self.make_parser(ctx).parse_args([*args])[2]).items():
+            if times > 1 and isinstance(known, click.Option) and not (known.multiple or known.is_flag):
+                notify(f"{known.opts[0]} is given {times} times: the last one counts")
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

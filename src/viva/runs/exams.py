@@ -247,11 +247,8 @@ def remember(exam: Exam, data: Path | None) -> ExamRecord:
         exemplar_golds={group: dict(golds) for group, golds in exam.exemplar_golds.items()},
     )
     replies = ((question, Response(text=question.answer or "?")) for question in exam.questions())
-    record.judged = (
-        not record.asks_judges
-        or exam.spec.rationale
-        or any(exam.judgements(question, reply, 1, {}) for question, reply in replies)
-    )
+    if record.asks_judges and not exam.spec.rationale:
+        record.judged = any(exam.judgements(question, reply, 1, {}) for question, reply in replies)
     return record
 
 
