@@ -11,6 +11,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from viva.contracts import Unmoved
 from viva.types import Quota
 
 STORM = 3
@@ -87,22 +88,11 @@ class Ceiling(Protocol):
         ...
 
 
-class Fixed:
+class Fixed(Unmoved):
     """A constant number of requests in flight: refusals make questions wait, the bound stays as the user set it."""
-
-    rate = None
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-
-    def answered(self, now: float, seconds: float, busy: int) -> None:
-        """Change nothing."""
-
-    def refused(self, now: float, busy: int) -> None:
-        """Change nothing."""
-
-    def interrupted(self, now: float) -> None:
-        """Change nothing."""
 
     def doing(self) -> str:
         """Return "fixed", the user's choice."""

@@ -306,7 +306,7 @@ def look_for_golds(replays: Sequence[Replay], exams: Sequence[Exam], answers: Pa
     for replay in replays if sum(map(len, exams)) >= _TELLING else ():
         copied: set[str] = set()
         for question in (question for exam in exams for question in exam.questions()):
-            replies = [replay.answers.get((question.id, sample)) for sample in range(replay.samples)]
+            replies = (replay.answers.get((question.id, sample)) for sample in range(replay.samples))
             given = [bare(reply.text) for reply in replies if reply]
             if given and ((kind := _copied(question, {given[0], "".join(given)})) or question.answer):
                 copied.add(kind)  # a list of right letters was taken for samples; a question may lack its gold

@@ -246,9 +246,10 @@ def remember(exam: Exam, data: Path | None) -> ExamRecord:
         templates=dict(exam.templates),
         exemplar_golds={group: dict(golds) for group, golds in exam.exemplar_golds.items()},
     )
-    replies = ((question, Response(text=question.answer or "?")) for question in exam.questions())
     if record.asks_judges and not exam.spec.rationale:
-        record.judged = any(exam.judgements(question, reply, 1, {}) for question, reply in replies)
+        record.judged = any(
+            exam.judgements(each, Response(text=each.answer or "?"), 1, {}) for each in exam.questions()
+        )
     return record
 
 
