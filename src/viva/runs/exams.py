@@ -248,7 +248,7 @@ def remember(exam: Exam, data: Path | None) -> ExamRecord:
     )
     if record.asks_judges and not exam.spec.rationale:
         record.judged = any(
-            exam.judgements(each, Response(text=each.answer or "?"), 1, {}) for each in exam.questions()
+            exam.judgements(each, Response(text=each.answer or "?"), 1, {}) for each in unsharded(exam).questions()
         )
     return record
 
