@@ -434,3 +434,18 @@ class Sandbox(Protocol):
     async def close(self) -> None:
         """End everything that is still running."""
         ...
+
+
+class Unmoved:
+    """A bound on requests in flight that nothing moves, whatever becomes of them: part of the engine's `Ceiling`s."""
+
+    rate = None
+
+    def answered(self, now: float, seconds: float, busy: int) -> None:
+        """Change nothing."""
+
+    def refused(self, now: float, busy: int) -> None:
+        """Change nothing."""
+
+    def interrupted(self, now: float) -> None:
+        """Change nothing."""

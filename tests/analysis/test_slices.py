@@ -15,7 +15,6 @@ from viva.analysis.breakdown import frame
 from viva.analysis.multiplicity import Correction
 from viva.analysis.slices import LEVEL, Pooled, Scored, Slice, Slices, difference_interval, pooled, slices
 from viva.analysis.uncertainty import wilson, zero_one_interval
-from viva.errors import DataError
 from viva.types import Aggregate, ScoreRow
 
 
@@ -213,11 +212,6 @@ def test_combinations_are_those_that_some_question_has() -> None:
     found = cut(rows, ("a", "b"))
     assert [one.where for one in found.slices] == [(("a", "x"), ("b", "p")), (("a", "y"), ("b", "q"))]
     assert cut(rows, ("hostile",)).slices[0].name == "\x1b[31m<b>"
-
-
-def test_a_tag_that_nobody_has_is_refused_by_name() -> None:
-    with pytest.raises(DataError, match="no question has the tag 'u'; there are: t"):
-        cut(scored({"in": ones(1, 2)}), ("u",))
 
 
 @given(

@@ -95,6 +95,7 @@ def test_other_tools_habits_work_or_are_answered(viva: Viva) -> None:
         (("run", "csbench", "--model_args", "x"), "--model hf/NAME"),
         (("run", "csbench", "--gen_kwargs", "x"), "--temperature"),
         (("run", "csbench", "--modle", "x"), "Did you mean '--model'?"),
+        (("resume", "run", "--limit", 5), "--limit is settled when a run begins"),
         (("run", "csbnech", "--model", "baseline/random"), "did you mean csbench?"),
         (("rnu", "csbench"), "did you mean run?"),
         (("eval", "csbench"), "did you mean `viva run`?"),
@@ -106,7 +107,10 @@ def test_other_tools_habits_work_or_are_answered(viva: Viva) -> None:
             refused = viva(*arguments).exits(VivaError.exit_code)
             assert said in refused.err.splitlines()[-1], "and nothing is printed after it"
     given = ("run", "cmmlu", "--model", "openai/gpt-4o", "--limit", 3, "--api-key-env", "VIVA_NO_SUCH_KEY")
-    assert "3 requests" in viva(*given, "--estimate").out, "an estimate needs no key"
+    twice = viva(*given, "--limit", 4, "--price", "x=1/2", "--estimate")
+    assert "4 requests" in twice.out, "an estimate needs no key"
+    assert "--limit is given 2 times" in twice.err
+    assert "no model is called x here" in twice.err
     assert "VIVA_NO_SUCH_KEY" in viva(*given).err
     viva.environment["PYTHONIOENCODING"] = "iso8859-5"
     assert "\\u2013" in viva("score", "run").out, "an encoding has no dash"

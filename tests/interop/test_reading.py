@@ -146,6 +146,8 @@ def test_the_table_of_the_questions_is_no_model_that_knows_them_all(tmp_path: Pa
     golds = [{"id": q.id, "question": q.text, "answer": q.answer} for q in cmmlu()]
     write_csv(tmp_path / "set.csv", golds, ("id", "question", "answer"))
     assert "every reply is the gold answer" in grade(tmp_path, "cmmlu", "set.csv").err
+    (tmp_path / "rows.csv").write_text(",asked\n0,x\n")
+    assert "which column holds the replies?" in grade(tmp_path, "cmmlu", "rows.csv").err, "not the one without a name"
     refused = grade(tmp_path, "cmmlu", "set.csv", "--text-column", "question")
     assert (refused.code, "its question's own text" in refused.err) == (2, True)
     (tmp_path / "set").mkdir()  # beside answers it is passed over

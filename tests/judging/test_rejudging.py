@@ -190,7 +190,7 @@ def test_an_encoder_or_a_rubric_for_what_is_not_asked_is_refused(viva: Viva, tmp
     more = ("--rubric", "answers.toml", "--prompts", "ours.toml")
     both = viva(run[0], "cmmlu", *run[1:], *judge, "--run", "both", *more, "--json", *QUIET)
     assert "|judge:none|panel:none|rubric:none|rationale" in both.report["results"][0]["signature"]
-    assert signature(both)["rubric"] == "x.1", "only the exam that asks a judge has its rubric"
+    assert (signature(both)["rubric"], signature(both)["judge"]) == ("x.1", "none"), "no question of it is for a judge"
     assert "Ours {fence}" in (viva.folder / "both" / "run.json").read_text(), "beside one's own prompts"
 
 

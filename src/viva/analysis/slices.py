@@ -39,7 +39,6 @@ Intervals hold on average over groups like these, not for each: a group unlike a
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from statistics import NormalDist
@@ -56,7 +55,6 @@ from viva.analysis.estimate import sums as sums_by
 from viva.analysis.multiplicity import Correction, adjusted
 from viva.analysis.uncertainty import ALIKE, halved, identified_level, mean_variance
 from viva.analysis.uncertainty import LEVEL as OF_INTERVALS
-from viva.errors import DataError, option
 from viva.types import Aggregate
 
 Floats = NDArray[np.float64]
@@ -271,14 +269,7 @@ def slices(
 
     Slices average what the exam's `headline` averages, but over questions, not over groups: a macro average over a
     slice's few subjects would mean little. `overall` is the headline itself. `pool`: also pool slices by the same tags.
-    Raises DataError for a tag that no question has.
     """
-    for tag in dict.fromkeys(itertools.chain.from_iterable(tags)):
-        if tag not in scores.tags or not scores.tags[tag].values:
-            known = ", ".join(scores.tags) or "none"
-            raise DataError(
-                f"{exam}: no question has the tag {tag!r}; there are: {known} (one exam alone: {option('exam')})"
-            )
     breakdown = Breakdown(scores)
     measure = msgspec.structs.replace(headline, over="")
     questions = breakdown.questions(measure)

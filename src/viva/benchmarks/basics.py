@@ -17,7 +17,7 @@ from msgspec import UNSET
 from viva.contracts import Exam
 from viva.errors import DataError, MissingDataError
 from viva.files import read_regular
-from viva.io.tables import Row, read_csv
+from viva.io.tables import Row, read_csv, utf8
 from viva.languages import LANGUAGES, without_words
 from viva.prompting import Templates
 from viva.scorers.lexicon import after_thinking
@@ -91,10 +91,7 @@ def fingerprint(contents: Iterable[bytes]) -> str:
 
 def decoded(path: Path, content: bytes) -> str:
     """Return the text of a file. Raises DataError where it is not UTF-8."""
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise DataError(f"{path} is not UTF-8 (byte {problem.start})") from None
+    return utf8(content, f"{path} is not UTF-8")
 
 
 def table_rows(path: Path, content: bytes, needed: Sequence[str], longest: int) -> Iterator[Row]:

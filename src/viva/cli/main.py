@@ -267,6 +267,21 @@ def cli() -> None:
     """
 
 
+def _told(problem: click.NoSuchOption) -> click.UsageError:
+    """Return the error with the place where an unknown option belongs, else with the option of the nearest name."""
+    name, inside = problem.option_name, problem.ctx
+    command = inside.command_path.removeprefix(inside.find_root().command_path).strip() if inside else ""
+    told = ""
+    if inside and name in OF_EVERY_COMMAND and isinstance(inside.command, click.Group):
+        told = f"{name} belongs after the command: {inside.command_path} COMMAND {name}"
+    elif command and (place := plugins.moved(command, name)):
+        told = f"there is no {name} here; did you mean {place}?"
+    elif command == "resume" and any(name in known.opts for known in _built_in("run").params):
+        told = f"{name} is settled when a run begins: `viva run`"
+    near = difflib.get_close_matches(name, problem.possibilities or (), 1, 0.7)  # dashes make any two a little alike
+    return click.UsageError(told, inside) if told else click.NoSuchOption(name, possibilities=near, ctx=inside)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Errors for the user are one sentence on stderr; only defects of Viva show a traceback."""
     # Before NumPy is loaded: of vectors of more than 10,000 numbers OpenBLAS makes several threads wait for each other,
@@ -285,16 +300,7 @@ def main(arguments: list[str] | None = None) -> None:
         code = 2
     except click.ClickException as problem:
         if isinstance(problem, click.NoSuchOption):
-            near = difflib.get_close_matches(problem.option_name, problem.possibilities or (), 1)
-            problem = click.NoSuchOption(problem.option_name, possibilities=near, ctx=problem.ctx)
-            inside = problem.ctx
-            if inside and problem.option_name in OF_EVERY_COMMAND and isinstance(inside.command, click.Group):
-                where = f"{inside.command_path} COMMAND {problem.option_name}"
-                problem = click.UsageError(f"{problem.option_name} belongs after the command: {where}", inside)
-            elif inside:
-                command = inside.command_path.removeprefix(inside.find_root().command_path).strip()
-                if place := plugins.moved(command, problem.option_name):
-                    problem = click.UsageError(f"there is no {problem.option_name} here; did you mean {place}?", inside)
+            problem = _told(problem)
         problem.show()
         code = problem.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt) as stopped:

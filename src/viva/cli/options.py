@@ -12,6 +12,7 @@ import math
 import os
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -43,7 +44,7 @@ from viva.runs.config import (
     TaskOptions,
     WeightsOptions,
 )
-from viva.runs.progress import caller
+from viva.runs.progress import caller, notify
 from viva.sources.fetching import terminal
 
 if TYPE_CHECKING:
@@ -154,6 +155,13 @@ HELP_ALL = "viva.help-all"
 
 class GroupedCommand(click.Command):
     """A command whose `--help` lists options by subject, and of many options only the usual ones."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; say which option is given twice where the last one counts."""
+        for known, times in Counter(self.make_parser(ctx).parse_args([*args])[2]).items():
+            if times > 1 and isinstance(known, click.Option) and not (known.multiple or known.is_flag):
+                notify(f"{known.opts[0]} is given {times} times: the last one counts")
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of each group under its heading."""

@@ -143,11 +143,6 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def unnamed(_: object) -> str:
-    """Return "", the name of a piece that has only a number."""
-    return ""
-
-
 class ProcessHandle(NamedTuple):
     """A worker process and the connection to it."""
 
@@ -258,7 +253,7 @@ class LocalWorkerPool:
         return self._jobs
 
     def map(
-        self, recipe: Callable[[], Callable[[P], R]], pieces: Iterable[P], *, name: Callable[[P], str] = unnamed
+        self, recipe: Callable[[], Callable[[P], R]], pieces: Iterable[P], *, name: Callable[[P], str] = lambda _: ""
     ) -> Iterator[R]:
         """Yield the results of the pieces, in their order: see `WorkerPool.map`."""
         if self._jobs == 1:

@@ -24,7 +24,7 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 from msgspec import Struct
 
 from viva.distributed.cluster import Cluster, ClusterError, Node, connect, edition, reason
-from viva.distributed.local import Ended, Source, in_order, unnamed
+from viva.distributed.local import Ended, Source, in_order
 from viva.distributed.worker import LOSSES, LostWorkerError, WorkerLoop, outcome
 from viva.errors import VivaError
 from viva.visible import one_line
@@ -542,7 +542,7 @@ class RayWorkerPool:
         return max(1, min(capacity, self._jobs or capacity))
 
     def map(
-        self, recipe: Callable[[], Callable[[P], R]], pieces: Iterable[P], *, name: Callable[[P], str] = unnamed
+        self, recipe: Callable[[], Callable[[P], R]], pieces: Iterable[P], *, name: Callable[[P], str] = lambda _: ""
     ) -> Iterator[R]:
         """Yield the results of the pieces, in their order: see `WorkerPool.map`."""
         source = Source(pieces)

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
-from viva.contracts import ContextWindow, Model
+from viva.contracts import ContextWindow, Model, Unmoved
 from viva.distributed.cluster import connect
 from viva.distributed.pool import Needs, Pool
 from viva.distributed.worker import LostWorkerError, outcome
@@ -272,7 +272,7 @@ def _turn() -> _Turn:
     return _turns.setdefault(asyncio.get_running_loop(), _Turn())
 
 
-class Window:
+class Window(Unmoved):
     """A `Ceiling`: WINDOW requests in flight for each replica of the open model."""
 
     @property
@@ -280,17 +280,6 @@ class Window:
         """Requests in flight now."""
         model = _turn().model
         return WINDOW * (model.capacity if model else 1)
-
-    rate = None
-
-    def answered(self, now: float, seconds: float, busy: int) -> None:
-        """Change nothing."""
-
-    def refused(self, now: float, busy: int) -> None:
-        """Change nothing: replicas do not refuse for overload."""
-
-    def interrupted(self, now: float) -> None:
-        """Change nothing: nothing is measured."""
 
     def doing(self) -> str:
         """Describe the bound for the progress line."""

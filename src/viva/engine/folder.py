@@ -114,6 +114,13 @@ class ExamRecord(Struct, kw_only=True):
     """Group of questions → gold of an exemplar → how many of the exemplars in each of their prompts have it."""
     samples: Times | None = None
     sampling: Sampling | None = None
+    judged: bool = True
+    """False where it has a rubric of which no question makes use."""
+
+    @property
+    def asks_judges(self) -> bool:
+        """Whether judges, where there are any, mark answers to it."""
+        return self.judged and any(_rubrics(self.templates))
 
 
 class ModelRecord(Struct, kw_only=True):
@@ -389,7 +396,7 @@ def settings(
     texts = {name: text for name, text in exam.templates.items() if name != "data"}  # the path of a table is no prompt
     prompts = hashlib.sha256(msgspec.json.encode(texts, order="deterministic")).hexdigest()[:8]
     rubric = "+".join(_rubrics(exam.templates))
-    judges = record.judges if rubric else ()  # those of the run's other exams: without a rubric nothing is judged
+    judges = record.judges if exam.asks_judges else ()  # else they are those of the run's other exams
     return {
         "benchmark": f"{spec.benchmark}.{exam.version}" + (f".{spec.name}" if spec.name else ""),
         "lang": spec.language,

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from viva.contracts import Unmoved
 from viva.types import Quota
 
 STORM = 3
@@ -87,22 +88,11 @@ class Ceiling(Protocol):
         ...
 
 
-class Fixed:
+class Fixed(Unmoved):
     """A constant number of requests in flight: refusals make questions wait, the bound stays as the user set it."""
-
-    rate = None
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-
-    def answered(self, now: float, seconds: float, busy: int) -> None:
-        """Change nothing."""
-
-    def refused(self, now: float, busy: int) -> None:
-        """Change nothing."""
-
-    def interrupted(self, now: float) -> None:
-        """Change nothing."""
 
     def doing(self) -> str:
         """Return "fixed", the user's choice."""
@@ -456,16 +446,13 @@ class _Stock:
         telling = self._missing and (
             not 0.67 < missing / self._missing < 1.5 or now - self._since > 0.33 * (self._ends - self._since)
         )
-        if not self._missing:
-            self._missing, self._rate, self._ends, self._since = missing, rate, ends, now
-        elif telling:
+        if telling:
             steady = 0.8 < rate / self._rate < 1.25
             fixed = missing >= self._missing and abs(ends - self._ends) < 1.1
             for name, sign in (("bucket", steady), ("window", fixed and not steady)):
                 self._signs[name] = min(2 * BELIEVED, self._signs[name] + 1) if sign else 0
+        if not self._missing or telling or (ends > self._ends + 1.1 and self._signs["window"]):  # the next window
             self._missing, self._ends, self._since, self._rate = missing, ends, now, rate
-        elif ends > self._ends + 1.1 and self._signs["window"]:
-            self._missing, self._ends, self._since, self._rate = missing, ends, now, rate  # the next window
 
     def wait(self, now: float, sent: float, cost: float) -> float:
         """Return the seconds until `cost` is left."""

@@ -219,11 +219,9 @@ def answer_row(row: Mapping[str, object], where: str) -> AnswerRow:
     reply = reply_column(row)
     text = _column(row, (reply or REPLIES[0],), where) if reply or not row.get("error") else None
     sample = row.get("sample") or 0
-    if isinstance(sample, bool) or (not isinstance(sample, int) and not str(sample).isdecimal()):
+    if isinstance(sample, bool) or not (str(sample).isdecimal() if not isinstance(sample, int) else sample >= 0):
         raise DataError(f"{where}: sample {sample!r} is no whole number from 0")
     key = (question_id(str(question)), int(str(sample)))
-    if key[1] < 0:
-        raise DataError(f"{where}: sample {sample!r} is no whole number from 0")
     column = next(name for name in _QUESTION if name in row)
     # some tools write null for a failed request: no answer, not an empty one
     if isinstance(text, dict | list):

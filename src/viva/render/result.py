@@ -163,7 +163,7 @@ class Result(Struct, frozen=True, kw_only=True):
     tables: tuple[ScoreTable, ...]
     signature: str
     judged: bool = False
-    """Whether there was a judge."""
+    """Whether there was a judge of its answers."""
     decided: Decided = Decided()
     """Set only if other deciders than a rule took part."""
     reviewed: bool = False
@@ -508,6 +508,11 @@ UNDECIDED = (
 """Reasons for answers without a verdict from a judge that was asked."""
 
 
+def unjudged() -> str:
+    """Return what answers need that no judge was asked about."""
+    return f"open answers and rationales need {flag('judge', 'MODEL')}, programs a sandbox (viva doctor)"
+
+
 def footnotes(results: Sequence[Result]) -> list[str]:
     """Return notes on marked means; the bounds of each are in the table."""
     notes = [*constant_notes(results), *mixed_notes(mixed(results))]
@@ -534,10 +539,7 @@ def footnotes(results: Sequence[Result]) -> list[str]:
                 "takes what was predicted for them."
             )
             continue
-        needs = (
-            UNDECIDED if result.judged else f"blanks, open-ended answers and rationales need {flag('judge', 'MODEL')}"
-        )
-        hint = f" ({needs})" if "ungraded" in left else ""
+        hint = f" ({UNDECIDED if result.judged else unjudged()})" if "ungraded" in left else ""
         if cell.ranged:
             notes.append(f"{UNSURE} {result.model} on {result.exam}: {counts}{hint}, and the score is a range.")
             continue

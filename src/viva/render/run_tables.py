@@ -38,6 +38,7 @@ from viva.render.result import (
     score_table,
     side_by_side,
     summary,
+    unjudged,
 )
 from viva.render.table import FIGURE, NAME, Column, Kind, Table, fields, item, places, short_number
 from viva.render.terminal import SUMS_UP
@@ -327,7 +328,7 @@ def summary_lines(report: Report) -> list[str]:
     cells = [(result.overall, result.judged) for result in report.results]
     if any(not cell.complete and cell.mean is not None for cell, _ in cells):
         judge = any(cell.outcomes.get("ungraded") and not judged for cell, judged in cells)
-        hint = f"; open answers and rationales need {flag('judge', 'MODEL')}, programs a sandbox (viva doctor)" * judge
+        hint = f"; {unjudged()}" * judge
         estimated = any(result.estimated for result in report.results)
         lines.append(f"{UNSURE} {FILLED if estimated else LEFT_OUT}{hint}.")
     lines += [

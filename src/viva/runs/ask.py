@@ -282,8 +282,7 @@ def refuse_unbatched(opened: OpenRun, asked: Sequence[Model] = ()) -> None:
                 f"hands batches in and does not wait for them: it goes with {option('batch')}", field="no_wait"
             )
         return
-    judges = [judge.model for judge in opened.judge_panel.judges] if opened.judge_panel else []
-    models = asked or [*opened.models, *judges]
+    models = asked or [*opened.models, *(judge.model for judge in opened.judges)]
     others = [model for model in models if not isinstance(model, BatchModel)]
     for model in others:
         provider = model.identity.get("provider", "")

@@ -306,8 +306,10 @@ def look_for_golds(replays: Sequence[Replay], exams: Sequence[Exam], answers: Pa
     for replay in replays if sum(map(len, exams)) >= _TELLING else ():
         copied: set[str] = set()
         for question in (question for exam in exams for question in exam.questions()):
-            if given := replay.answers.get((question.id, 0)):
-                copied.add(_copied(question, bare(given.text)))
+            replies = (replay.answers.get((question.id, sample)) for sample in range(replay.samples))
+            given = [bare(reply.text) for reply in replies if reply]
+            if given and ((kind := _copied(question, {given[0], "".join(given)})) or question.answer):
+                copied.add(kind)  # a list of right letters was taken for samples; a question may lack its gold
                 if "" in copied:
                     break
         if copied == {"question"}:
@@ -319,10 +321,10 @@ def look_for_golds(replays: Sequence[Replay], exams: Sequence[Exam], answers: Pa
             )
 
 
-def _copied(question: Question, reply: str) -> str:
-    if reply and reply in (gold_text(question), bare(question.answer or "")):
+def _copied(question: Question, replies: set[str]) -> str:
+    if (replies - {""}) & {gold_text(question), bare(question.answer or "")}:
         return "gold"
-    return "question" if reply == bare(question.text) else ""
+    return "question" if bare(question.text) in replies else ""
 
 
 def refuse_strangers(replays: Sequence[Replay], exams: list[Exam], answers: Path, *, limited: bool) -> None:

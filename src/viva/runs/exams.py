@@ -39,7 +39,7 @@ from viva.runs.progress import caller, notify
 from viva.runs.score_table import QUESTION, rows_of
 from viva.sources.fetching import ask_on_terminal, ensure, terminal
 from viva.sources.sourcelist import data_folder, fetched_folder, find_source, set_folder
-from viva.types import BenchmarkInfo, ExamSpec, Language, Sampling, is_language_tag, outcome_name
+from viva.types import BenchmarkInfo, ExamSpec, Language, Response, Sampling, is_language_tag, outcome_name
 from viva.visible import FORMULA
 
 Change = Callable[[ExamSpec, Path | None, dict[str, object] | None], tuple[ExamSpec, dict[str, object] | None]]
@@ -237,7 +237,7 @@ def reopen(record: ExamRecord) -> Exam:
 
 def remember(exam: Exam, data: Path | None) -> ExamRecord:
     """Return an exam's record for run.json."""
-    return ExamRecord(
+    record = ExamRecord(
         spec=exam.spec,
         data=str(data) if data else None,
         fingerprint=exam.fingerprint,
@@ -246,6 +246,11 @@ def remember(exam: Exam, data: Path | None) -> ExamRecord:
         templates=dict(exam.templates),
         exemplar_golds={group: dict(golds) for group, golds in exam.exemplar_golds.items()},
     )
+    if record.asks_judges and not exam.spec.rationale:
+        record.judged = any(
+            exam.judgements(each, Response(text=each.answer or "?"), 1, {}) for each in unsharded(exam).questions()
+        )
+    return record
 
 
 def sample_note(exams: Sequence[tuple[str, int]]) -> str:

@@ -118,7 +118,7 @@ def spent(opened: OpenRun) -> Spent:
     if limits.max_cost is None and limits.max_requests is None:
         return known
     prices = {evaluation.model.name: evaluation.price for evaluation in opened.evaluations}
-    prices |= {judge.model.name: judge.price for judge in (opened.judge_panel.judges if opened.judge_panel else ())}
+    prices |= {judge.model.name: judge.price for judge in opened.judges}
     requests, cost = 0, 0.0
     for stage in ("responses", "annotations"):
         journal = opened.folder.journal(stage, write=False)
@@ -422,7 +422,7 @@ def _mixed(canaries: Iterator[Task], others: Iterator[Task | None]) -> Iterator[
 def keep_adaptations(opened: OpenRun) -> None:
     """Store the adaptations of every model and judge in run.json, as they are found."""
     record = opened.folder.record
-    judges = [judge.model for judge in opened.judge_panel.judges] if opened.judge_panel else []
+    judges = (judge.model for judge in opened.judges)
     for model, known in zip((*opened.models, *judges), (*record.models, *record.judges), strict=False):
         if isinstance(model, AdaptingModel):
             model.adapting.changed = functools.partial(_adapted, opened.folder, model, known)

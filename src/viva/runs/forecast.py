@@ -79,12 +79,19 @@ def estimate(opened: OpenRun) -> Iterator[str]:
     known = True
     judge_panel, record = opened.judge_panel, opened.folder.record
     thoughts = _thoughts(opened.models, record.models)
-    judges = judge_panel.judges if judge_panel else ()
-    judges_think = _thoughts([judge.model for judge in judges], record.judges)
+    judges_think = _thoughts([judge.model for judge in opened.judges], record.judges)
     yield from _assumed(thoughts | judges_think)
+
+    def judged_by(judges: Sequence[Judged], what: str = "") -> Iterator[str]:
+        nonlocal total, most, known
+        for judging in filter(Judged.asked, judges):
+            costs, line = _judging(judging, what)
+            yield line
+            total, most, known = total + costs[0], most + costs[1], known and judging.judge.price is not None
+
     for evaluation in opened.evaluations:
         requests = tokens = output = limit = 0
-        judged = [Judged(judge, judges_think[judge.model.name]) for judge in judges]
+        judged = [Judged(judge, judges_think[judge.model.name]) for judge in opened.judges]
         thought = thoughts[evaluation.model.name]
         design = evaluation.exam.spec.vary
         cells = 1 if design is UNSET else len(design.cells)
@@ -111,19 +118,13 @@ def estimate(opened: OpenRun) -> Iterator[str]:
         costs = _costs(evaluation.price, Usage(tokens, output), Usage(tokens, limit))
         total, most, known = total + costs[0], most + costs[1], known and evaluation.price is not None
         yield line + _money(evaluation.price, costs)
-        for judging in filter(Judged.asked, judged):
-            costs, line = _judging(judging)
-            yield line
-            total, most, known = total + costs[0], most + costs[1], known and judging.judge.price is not None
-    marked = [Judged(judge, judges_think[judge.model.name]) for judge in judges]
+        yield from judged_by(judged)
+    marked = [Judged(judge, judges_think[judge.model.name]) for judge in opened.judges]
     for exam, question, canary in with_questions(opened.folder.record.canaries, opened.exams):
         wanted = exam.judgements(question, Response(text=canary.text), judge_panel.samples if judge_panel else 0, {})
         for judging in marked:
             judging.add(wanted, 1, 0)
-    for judging in filter(Judged.asked, marked):
-        costs, line = _judging(judging, " of canaries")
-        yield line
-        total, most, known = total + costs[0], most + costs[1], known and judging.judge.price is not None
+    yield from judged_by(marked, " of canaries")
     if not known and not most:
         yield f"in all: price unknown ({option('price', 'MODEL=IN/OUT')})"
         return

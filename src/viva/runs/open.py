@@ -38,7 +38,6 @@ from viva.runs.config import LimitOptions, per_provider
 from viva.runs.draws import DRAWS, read_draws
 from viva.runs.exams import reopen, sample_note, set_notes
 from viva.runs.progress import notify, say
-from viva.runs.scorefile import open_run_folder
 from viva.secretkey import derived_key, existing_key
 from viva.visible import one_line
 
@@ -73,6 +72,11 @@ class OpenRun(Struct, kw_only=True):
         """Number of answers to collect in all."""
         return sum(len(evaluation.exam) * evaluation.samples for evaluation in self.evaluations)
 
+    @property
+    def judges(self) -> tuple[Judge, ...]:
+        """The judges of its panel."""
+        return self.judge_panel.judges if self.judge_panel else ()
+
     def notes(self) -> list[str]:
         """Return the notes to show with the scores."""
         records = self.folder.record.exams
@@ -100,10 +104,7 @@ class OpenRun(Struct, kw_only=True):
 
     def conflicts(self) -> list[str]:
         """Return notes on models that judge their own answers, which they tend to prefer."""
-        judges = {
-            tuple(sorted(judge.model.identity.items()))
-            for judge in (self.judge_panel.judges if self.judge_panel else ())
-        }
+        judges = {tuple(sorted(judge.model.identity.items())) for judge in self.judges}
         return [
             f"{model.name} is examinee and judge: models favour their own answers; take another judge, or a panel."
             for model in self.models
@@ -229,6 +230,9 @@ def _check_limits(limits: LimitOptions, asked: Sequence[Model], prices: Mapping[
     paces(limits.tokens_per_minute, "tokens_per_minute")
     if limits.backend != "local":
         refuse_no_place(limits.backend)
+    names = [model.name for model in asked]
+    if strange := sorted(prices_said(limits.price).keys() - {"", *names}):
+        notify(f"{option('price')}: no model is called {', '.join(strange)} here, but {', '.join(names)}")
     if limits.max_cost is not None:
         for model in asked:
             if _price(model, prices, limits) is None:
@@ -333,11 +337,6 @@ def _price(model: Model, given: Mapping[str, Price], limits: LimitOptions) -> Pr
     if limits.batch and price and not given_price and isinstance(model, BatchModel):
         return price.times(model.batches().share)
     return price
-
-
-def earlier_runs(reuse: tuple[Path, ...]) -> list[RunFolder]:
-    """Return the runs whose answers may be reused. Raises VivaError for a folder that is no run."""
-    return [open_run_folder(path) for path in reuse]
 
 
 def ceilings(limits: LimitOptions) -> dict[str, int]:

@@ -305,7 +305,7 @@ def known_result(record: RunRecord, exam: ExamRecord, model: str, opened: ModelR
         overall=Estimate(),
         tables=(),
         signature=signature(record, exam, model, opened),
-        judged=bool(record.judges),
+        judged=bool(record.judges) and exam.asks_judges,
         trained=opened.trained if opened else None,
         pass_line=find_benchmark(exam.spec.benchmark).about.pass_line if sound else None,
     )
@@ -411,10 +411,9 @@ def _written(rows: Iterator[ScoreRow], write: Callable[[bytes], object]) -> Iter
 def judging_consumed(opened: OpenRun) -> dict[str, Consumed]:
     """Return judge → consumption of all its replies, also unreadable and repeated ones; recorded and reused verdicts
     count as nothing."""
-    judges = opened.judge_panel.judges if opened.judge_panel else ()
     totals = {
         judge.model.name: Consumption(judge.price)
-        for judge in judges
+        for judge in opened.judges
         if not traits_of(judge.model.identity.get("provider", "")).recorded
     }
     if totals:

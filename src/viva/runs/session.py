@@ -65,7 +65,6 @@ from viva.runs.model_names import (
 from viva.runs.open import (
     OpenRun,
     confirm_endpoints,
-    earlier_runs,
     keep_approval,
     open_encoder_of,
     prepare,
@@ -138,7 +137,7 @@ def plan_run(plan: RunPlan, own: Mapping[str, Model], way: Way, *, asking: bool)
     opened.kept |= kept
     _remember_all(opened)
     refuse_unbatched(opened)
-    return opened, earlier_runs(plan.folder.reuse)
+    return opened, [open_run_folder(path) for path in plan.folder.reuse]
 
 
 def _new_record(settled: RunPlan | GradePlan, **more: Any) -> RunRecord:
@@ -335,9 +334,8 @@ def remembered(model: Model, record: ModelRecord) -> ModelRecord:
 
 def remember_judges(record: RunRecord, opened: OpenRun) -> None:
     """Store the same of judges whose weights are on this machine."""
-    if opened.judge_panel:
-        judges = zip(record.judges, opened.judge_panel.judges, strict=True)
-        record.judges = [remembered(judge.model, known) if known.weights else known for known, judge in judges]
+    judges = zip(record.judges, opened.judges, strict=True)
+    record.judges = [remembered(judge.model, known) if known.weights else known for known, judge in judges]
 
 
 SELF_TESTED = 30
@@ -497,7 +495,7 @@ class Session(Struct, frozen=True, kw_only=True):
         """
         folder = open_run_folder(run)
         refuse_unknown(plan.rows.published_rows, settings_of(folder.record.exams))
-        earlier = earlier_runs(plan.folder.reuse)
+        earlier = [open_run_folder(path) for path in plan.folder.reuse]
         held = folder.lock()
         with held:
             folder.record = RunFolder.open(folder.path).record

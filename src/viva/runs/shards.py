@@ -492,9 +492,8 @@ def keys_elsewhere(folder: RunFolder, record: RunRecord) -> dict[str, Renamed]:
     """Return stage → key → its key in the same run with the models and judges of `record`. Sends nothing."""
     record = without_consent(record)
     opened = prepare(folder)
-    judged = opened.judge_panel.judges if opened.judge_panel else ()
     models = list(map(_there, opened.models, folder.record.models, record.models))
-    judges = list(map(_there, (judge.model for judge in judged), folder.record.judges, record.judges))
+    judges = list(map(_there, (judge.model for judge in opened.judges), folder.record.judges, record.judges))
     elsewhere = dict(zip((model.name for model in opened.models), models, strict=True))
     renamed: dict[str, Renamed] = {"responses": {}, "annotations": {}}
     with ExitStack() as stack:

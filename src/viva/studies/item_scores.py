@@ -73,6 +73,7 @@ def score_sets(
     over: str | None = None,
     tags: Sequence[str] = (),
     *,
+    required: Sequence[str] = (),
     cluster: str = "",
     first_cell: bool = False,
     models: Collection[str] = (),
@@ -84,8 +85,9 @@ def score_sets(
     alone; None for the exam's first table with a row a model, else the tag `format`; `AUTO` for these or, where there
     is neither, the headline alone. `over`: the tag whose values the headline averages first, `PLAIN` for none; None for
     the headline of the exam's paper (for a table of item scores: the plain mean). `tags`: further tags to keep of a
-    table; a run keeps all. `cluster`: the tag whose values are the clusters, in place of declared ones. `first_cell`:
-    only the first combination of a run with a design, as a plain run asks. `models`, `exams`: only these; all for none.
+    table; a run keeps all. `required`: tags that an exam must have. `cluster`: the tag whose values are the clusters,
+    in place of declared ones. `first_cell`: only the first combination of a run with a design, as a plain run asks.
+    `models`, `exams`: only these; all for none.
 
     An exam that lacks a tag which another has is left out, and the user told. Raises VivaError for a source that is
     invalid, damaged, not graded, and where no exam has the table, tag, model or name.
@@ -110,10 +112,13 @@ def score_sets(
         where = f"{one_line(each.exam)} in {each.source}"
         try:
             lines = _lines(scores, by, headline, () if wanted else each.tables, where)
-            scores = _clustered(scores, cluster, where)
+            for field, tag in (*(("by", tag) for tag in required), ("cluster", cluster)):
+                _require(tag, field, scores, where)
         except DataError as problem:
             lacking[str(problem)] = problem
             continue
+        if cluster:
+            scores = Columns(scores.numbers, {**scores.texts, "cluster": scores.tags[cluster]})
         yield ScoreSet(
             source=each.source, exam=each.exam, model=each.model, lines=lines, headline=headline, scores=scores,
             run=each.run, record=each.record, opened=each.run.model(each.model) if each.run else None,
@@ -146,14 +151,10 @@ def once_each(sets: Iterable[ScoreSet]) -> Iterator[ScoreSet]:
         yield scored
 
 
-def _clustered(scores: Columns, tag: str, where: str) -> Columns:
-    """Return the scores with a tag's values as clusters."""
-    if not tag:
-        return scores
-    if tag not in scores.tags:
-        known = ", ".join(scores.tags) or "none"
-        raise DataError(f"{tag!r}: {where} has no such tag; it has: {known}", field="cluster")
-    return Columns(scores.numbers, {**scores.texts, "cluster": scores.tags[tag]})
+def _require(tag: str, field: str, scores: Columns, where: str, also: Sequence[str] = ()) -> None:
+    if tag and not parts_of(scores, tag):
+        known = ", ".join([*also, *scores.tags]) or "none"
+        raise DataError(f"{tag!r}: {where} has no such tag; it has: {known}", field=field)
 
 
 def listed(names: Iterable[str]) -> str:
@@ -192,9 +193,7 @@ def _lines(scores: Columns, by: str | None, headline: Aggregate, tables: Sequenc
     if by == AUTO and not parts_of(scores, FORMAT):
         return {headline.label: (headline,)}
     for field, tag in (("by", by or FORMAT), ("macro_average", headline.over)):
-        if tag and not parts_of(scores, tag):
-            known = ", ".join([*(each_table.name for each_table in tables if each_table.across), *tags]) or "none"
-            raise DataError(f"{tag!r}: {where} has no such tag; it has: {known}", field=field)
+        _require(tag, field, scores, where, [each_table.name for each_table in tables if each_table.across])
     return by_tag(scores, by or FORMAT, headline)
 
 

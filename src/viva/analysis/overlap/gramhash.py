@@ -29,7 +29,18 @@ _CJK = ((0x2E80, 0x2FDF), (0x3005, 0x3007), (0x3040, 0x30FF), (0x31F0, 0x31FF), 
         (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0xFF66, 0xFF9F))  # fmt: skip
 
 
-class Tokens(Struct, frozen=True):
+class Hashed(Struct, frozen=True):
+    """Hashes of several texts' parts, one text after the other; `bounds`: where each begins, and an end."""
+
+    hashes: U64
+    bounds: I64
+
+    def of(self, index: int) -> U64:
+        """Return the hashes of one text's parts."""
+        return self.hashes[self.bounds[index] : self.bounds[index + 1]]
+
+
+class Tokens(Hashed, frozen=True):
     """The tokens of several texts, one after the other.
 
     `hashes`, `starts`, `ends`: one a token, places in `text` (all texts joined, in NFC). `bounds`: where each text's
@@ -38,18 +49,12 @@ class Tokens(Struct, frozen=True):
 
     text: str
     folded: NDArray[np.uint32]
-    hashes: U64
     starts: I64
     ends: I64
-    bounds: I64
     origins: I64
 
     def __len__(self) -> int:
         return len(self.bounds) - 1
-
-    def of(self, index: int) -> U64:
-        """Return the hashes of one text's tokens."""
-        return self.hashes[self.bounds[index] : self.bounds[index + 1]]
 
     def passage(self, first: int, count: int) -> str:
         """Return the original text of `count` tokens, from the token `first`."""
@@ -134,19 +139,13 @@ def tokens_of(texts: Sequence[str]) -> Tokens:
     ends = np.flatnonzero((kinds == _ALONE) | ((kinds == _WORD) & (after != _WORD))) + 1
     hashes = _runs(mixed(folded.astype(np.uint64)), starts, ends, _BASE)
     bounds = np.concatenate((np.searchsorted(starts, origins), [len(starts)])).astype(np.int64)
-    return Tokens(joined, folded, hashes, starts, ends, bounds, origins)
+    return Tokens(hashes, bounds, joined, folded, starts, ends, origins)
 
 
-class Grams(Struct, frozen=True):
+class Grams(Hashed, frozen=True):
     """Runs of one length of several texts: `hashes`, `first` (the token, or character, each begins with), `bounds`."""
 
-    hashes: U64
     first: I64
-    bounds: I64
-
-    def of(self, index: int) -> U64:
-        """Return the hashes of one text's runs."""
-        return self.hashes[self.bounds[index] : self.bounds[index + 1]]
 
 
 def word_grams(tokens: Tokens, length: int, *, short: bool = True) -> Grams:
@@ -159,7 +158,7 @@ def _grams(values: U64, begins: I64, counts: I64, length: int, *, short: bool) -
     grams = np.maximum(counts - length + 1, np.minimum(counts, 1) if short else 0)
     first = spans(begins, grams)
     lengths = np.repeat(np.minimum(counts, length), grams)
-    return Grams(_runs(values, first, first + lengths, _STEP), first, np.append(0, np.cumsum(grams)))
+    return Grams(_runs(values, first, first + lengths, _STEP), np.append(0, np.cumsum(grams)), first)
 
 
 def character_grams(tokens: Tokens, length: int) -> Grams:

@@ -27,6 +27,7 @@ from viva.benchmarks.basics import locate
 from viva.errors import DataError, MissingDataError, flag, option
 from viva.files import UNREADABLE
 from viva.types import Defect
+from viva.visible import brief
 
 KnowledgePoint = Literal["GS", "SC", "DO", "IO", "MVP", "ADJ", "ADV", "CO", "PPA"]
 """Grammatical (surface) subject, subject complement, direct and indirect object, main verb phrase, adjective modifier,
@@ -104,7 +105,6 @@ MAX_LINE = 1_000_000
 """Bytes of one row: no sentence with its question comes near."""
 MAX_TEXT = 20_000
 """Characters of a sentence, a question, an answer; longer ones would make reading replies too slow."""
-_SHOWN = 60
 _decode = msgspec.json.Decoder(Item).decode
 
 Pools = dict[tuple[KnowledgePoint, Format], list[Item]]
@@ -145,9 +145,9 @@ def read_test(path: Path, content: bytes) -> list[Listed]:
     for line, item in read_items(path, content):
         lines = strata.setdefault(item.id, {})
         if item.stratum in lines:
-            where = f"stratum {_short(item.stratum)}" if item.stratum else "no stratum"
+            where = f"stratum {brief(item.stratum)}" if item.stratum else "no stratum"
             raise DataError(
-                f"{path}, line {line}: id {_short(item.id)} is there twice in {where}, first in line "
+                f"{path}, line {line}: id {brief(item.id)} is there twice in {where}, first in line "
                 f"{lines[item.stratum]}; ids must differ"
             )
         lines[item.stratum] = line
@@ -185,7 +185,7 @@ def read_items(path: Path, content: bytes) -> Iterator[tuple[int, Item]]:
             raise DataError(f"{where} is no question of SynEval: {_explained(problem)}") from None
         wrong = _wrong(item)
         if wrong:
-            raise DataError(f"{where}, id {_short(item.id)}: {wrong}")
+            raise DataError(f"{where}, id {brief(item.id)}: {wrong}")
         yield line, item
 
 
@@ -210,7 +210,7 @@ def changed(folder: Path, fingerprint: str) -> Iterator[Defect]:
         raise DataError(f"{folder / BUILD} is damaged: {_explained(problem)}") from None
     if built and built != fingerprint:
         yield Defect(
-            "set", "changed since it was built", f"build.json has {_short(built)}, the files {fingerprint}", "noted"
+            "set", "changed since it was built", f"build.json has {brief(built)}, the files {fingerprint}", "noted"
         )
 
 
@@ -224,13 +224,13 @@ def _wrong(item: Item) -> str:
     if item.format != "MC" and item.options:
         return f"a {item.format} question has no options, and here are {len(item.options)}"
     if item.format == "TF" and item.answer not in ("true", "false"):
-        return f'the answer of a TF question is "true" or "false", not {_short(item.answer)}'
+        return f'the answer of a TF question is "true" or "false", not {brief(item.answer)}'
     if item.format == "MC":
         if len(item.options) != len(LETTERS) or not all(option.strip() for option in item.options):
             filled = sum(1 for option in item.options if option.strip())
             return f"an MC question has four options, and here are {filled}"
         if item.answer not in tuple(LETTERS):
-            return f"the answer of an MC question is a letter A to D, not {_short(item.answer)}"
+            return f"the answer of an MC question is a letter A to D, not {brief(item.answer)}"
     return ""
 
 
@@ -239,7 +239,7 @@ def _same(path: Path, line: int, first: Item, item: Item, first_line: int) -> No
     if replace(item, stratum="") != replace(first, stratum=""):
         differing = next(name for name in item.__struct_fields__ if getattr(item, name) != getattr(first, name))
         raise DataError(
-            f"{path}, line {line}: id {_short(item.id)} is another question in line {first_line} ({differing} "
+            f"{path}, line {line}: id {brief(item.id)} is another question in line {first_line} ({differing} "
             "differs): ids must differ"
         )
 
@@ -252,8 +252,3 @@ def _explained(problem: Exception) -> str:
         if f"$.{name}`" in text:
             return f"{text}; known: {', '.join(values)}"
     return text
-
-
-def _short(value: str) -> str:
-    text = ascii(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

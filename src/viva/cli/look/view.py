@@ -60,11 +60,9 @@ def view_command(path: Path, **given: Any) -> int:
             say(f"viva: left out: {why}")
         return 0
 
-    def announce(address: str) -> None:
-        click.echo(f"{path} at {address}  (Ctrl-C ends it)")
-
     from viva.pages.runs.runpages import application
     from viva.pages.serving.server import serve
 
-    serve(functools.partial(application, path), **where, announce=announce)
+    where["announce"] = lambda address: click.echo(f"{path} at {address}  (Ctrl-C ends it)")
+    serve(functools.partial(application, path), **where)
     return 0

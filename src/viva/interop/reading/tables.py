@@ -98,7 +98,7 @@ def _item(row: Mapping[str, object], file: str, where: str, columns: Columns) ->
 
 
 def _require(row: Mapping[str, object], column: str, where: str, what: str, field: str) -> None:
-    if column not in row:
+    if not column or column not in row:  # a table may have a column without a name, as of row numbers
         lacking = f"no column {column!r}" if column else f"which column holds {what}?"
         there = ", ".join(repr(name)[:60] for name in list(row)[:20]) or "none"
         raise DataError(f"{where}: {lacking}; it has: {there}; say {option(field, 'NAME')}")

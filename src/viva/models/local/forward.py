@@ -83,14 +83,18 @@ class Way(Protocol):
         """Release what is kept."""
 
 
-class Plain:
-    """The plain way: rows whole, padded on the right."""
+class _Placed:
+    """What every way has: the model's head, and where it computes."""
 
     def __init__(self, model: Any, device: Any, capacity: int = LOGITS) -> None:
         self._torch: Any = importlib.import_module("torch")
         self._head, self._device = Head(model, capacity), device
         self.most = TOKENS.get(str(device).split(":")[0], TOKENS["cuda"])
         self.computed = 0
+
+
+class Plain(_Placed):
+    """The plain way: rows whole, padded on the right."""
 
     def clear(self) -> None:
         """Do nothing: nothing is kept."""
@@ -116,18 +120,16 @@ class Plain:
         yield from _answered(self._torch, self._head, {"input_ids": ids, "use_cache": False}, where)
 
 
-class Shared:
+class Shared(_Placed):
     """The shared way: rows packed after prefixes, of which the last used are kept.
 
     `called` counts layers that attended, `windows` has the sliding windows that they were told (0: none).
     """
 
     def __init__(self, model: Any, device: Any, capacity: int = LOGITS) -> None:
-        self._torch: Any = importlib.import_module("torch")
-        self._model, self._device, self._head = model, device, Head(model, capacity)
-        self.most = TOKENS.get(str(device).split(":")[0], TOKENS["cuda"])
+        super().__init__(model, device, capacity)
+        self._model = model
         self._kept: list[tuple[Row, Past]] = []
-        self.computed = 0
         self.overhead = OVERHEAD
         self.windows: set[int] = set()
         self.called = 0

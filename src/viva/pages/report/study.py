@@ -58,7 +58,6 @@ def methods(records: Sequence[RunRecord], results: Sequence[Result]) -> str:
     words = shipped_table(__file__, "methods.toml", dict[str, dict[str, str]])
     made = Environment(undefined=StrictUndefined)  # noqa: S701 - text; the page that shows it escapes it
     made.filters["names"] = lambda models: [one_line(model.called, 80) for model in models]
-    made.filters["judged"] = lambda name: words["judged"].get(name, "answers that no rule can grade")
     text = made.from_string(shipped_text(__file__, "methods.txt")).render(
         records=records, words=words, numbers=NUMBERS, one_line=one_line, language_name=language_name,
         title_of=_title, total=sum(result.overall.n for result in results),

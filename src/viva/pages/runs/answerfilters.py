@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct
 
+from viva.analysis.raters.ratings import mean_of
 from viva.engine.answerrecord import reply_text
 from viva.pages.answerindex import AnswerIndex, Chosen, about, folded, words_of
 from viva.pages.runs.gradedrows import Sheet
@@ -203,12 +204,7 @@ def _cells(sheet: Sheet) -> Iterator[Cell]:
     samples = sheet.evaluation.samples
     for first in range(0, len(sheet.rows), samples):
         rows = sheet.rows[first : first + samples]
-        yield Cell(first, [row.outcome for row in rows], _mean(points_of(row.outcome, row.value) for row in rows))
-
-
-def _mean(points: Iterable[float | None]) -> float | None:
-    known = [point for point in points if point is not None]
-    return fmean(known) if known else None
+        yield Cell(first, [row.outcome for row in rows], mean_of([points_of(row.outcome, row.value) for row in rows]))
 
 
 def _row(question: Question, cells: Sequence[Cell]) -> QuestionRow:

@@ -84,7 +84,7 @@ def study(config: BreakdownConfig) -> Findings[tuple[Slices, ...]]:
 
 def _slices(config: BreakdownConfig) -> Iterator[Slices]:
     tags = config.by or _tags_of_tables(config.sources)
-    sets = score_sets(config.sources, EXAM, tags=tags, models=config.model, exams=config.exam)
+    sets = score_sets(config.sources, EXAM, tags=tags, required=config.by, models=config.model, exams=config.exam)
     for scored in once_each(sets):
         cuts = _cuts(list(scored.scores.tags), config)
         if not cuts:
