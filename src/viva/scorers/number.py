@@ -47,7 +47,7 @@ _ROOTS = re.compile(
 )
 """One name with two values: "x = 2 or x = -2", "x = ±2"."""
 _NAMING = re.compile(r"st\b|nd\b|rd\b|th\b|-[A-Za-z]")
-_JOINED = re.compile(r"\s?(?:[-+＋*/^×·]|\\times|\\cdot)\s?[({]?\s?|[,:]")
+_JOINED = re.compile(r"\s?(?:[-+＋*/^×÷·]|\\times|\\cdot)\s?[({]?\s?|[,:]")
 
 
 class NumberRead(Struct, frozen=True):
