@@ -93,9 +93,9 @@ def only_number(text: str) -> NumberRead | None:
     return numbers[0]
 
 
-def the_number(text: str, *, last: bool = False) -> NumberRead | None:
-    """Return the number that a text gives as the answer: the last of an equation or after "is", else the first (or
-    `last`) that does not repeat the question ("of the 5", "in 2010", "10th").
+def the_number(text: str, *, last: bool = False, result: Fraction | None = None) -> NumberRead | None:
+    """Return the number that a text gives as the answer: the last of an equation or after "is", else the `result` that
+    was computed before, else the first (or `last`) that does not repeat the question ("of the 5", "in 2010", "10th").
 
     None where it has none. Raises Unsure where any of several may be meant: a range, alternatives, a term.
     """
@@ -114,6 +114,8 @@ def the_number(text: str, *, last: bool = False) -> NumberRead | None:
     if not places:
         cleaned, places = whole, _places(whole)
     last = last and cleaned is whole
+    if cleaned is whole:
+        places = [place for place in places if place[1].value == result] or places
     if len(places) > 1:
         (before, left), (after, other) = places[-2:] if last else places[:2]
         between = cleaned[before.end() : after.start()]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import TypeVar
 
 from msgspec import Struct, structs
@@ -128,10 +129,12 @@ def read_number(reply: str, *, ended: bool = True) -> tuple[NumberRead | None, R
     """Return the number that a reply commits to: in a box, behind a heading, stated as its answer, else the last
     one.
     """
-    return read_value(reply, _as_number, ended=ended)
+    _, computed, rest = reply.rpartition("=")
+    result = next((number.value for number in numbers_in(rest[:60]) if computed), None)
+    return read_value(reply, lambda slot: _as_number(slot, result), ended=ended)
 
 
-def _as_number(slot: Slot) -> NumberRead | None:
+def _as_number(slot: Slot, result: Fraction | None) -> NumberRead | None:
     if slot.strength is Strength.WHOLE:
         return only_number(slot.text) or _spelt(slot.text)
     text = slot.text
@@ -141,7 +144,7 @@ def _as_number(slot: Slot) -> NumberRead | None:
     elif slot.strength >= Strength.STATED:
         text = _APART.sub(r"\1", text)
     last = slot.strength is Strength.LAST
-    return the_number(text, last=last) or (None if last else _spelt(text))
+    return the_number(text, last=last, result=None if last else result) or (None if last else _spelt(text))
 
 
 def _spelt(text: str) -> NumberRead | None:
