@@ -264,5 +264,6 @@ def is_last_resort(slot: Slot) -> bool:
 def _accepted(text: str, accepted: Sequence[str]) -> str | None:
     if not any(map(str.isalnum, "".join(accepted))):  # nothing but signs, such as brackets to be closed
         return next((form for form in accepted if "".join(form.split()) == _DRESS.sub("", text)), None)
-    wordings = (text, undressed(text), rewritten("term_alone", text))
+    bare = undressed(text)
+    wordings = (text, bare, rewritten("term_alone", text), rewritten("term_outside", bare), rewritten("term_inside", bare))
     return next((same for wording in wordings if (same := same_term(wording, accepted)) is not None), None)
