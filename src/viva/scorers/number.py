@@ -104,9 +104,8 @@ def the_number(text: str, *, last: bool = False, result: Fraction | None = None)
     cleaned = whole = rewritten(
         "number", pattern("reading/slots.toml", "<with_aside>").sub(r"\1", text) if last else text
     )
-    for end in pattern("reading/slots.toml", "[=≈＝]|<sums>" if re.match(r"\W*\d", whole) else "<equates>").finditer(
-        whole
-    ):
+    prose = not re.match(r"\W*\d", whole)
+    for end in pattern("reading/slots.toml", "<equates>" if prose else "[=≈＝]|<sums>").finditer(whole):
         cleaned = whole[end.end() :]
     if "‽" in cleaned:
         raise Unsure
@@ -114,7 +113,7 @@ def the_number(text: str, *, last: bool = False, result: Fraction | None = None)
     if not places:
         cleaned, places = whole, _places(whole)
     last = last and cleaned is whole
-    if cleaned is whole:
+    if prose and cleaned is whole:
         places = [place for place in places if place[1].value == result] or places
     if len(places) > 1:
         (before, left), (after, other) = places[-2:] if last else places[:2]
