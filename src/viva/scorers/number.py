@@ -36,7 +36,7 @@ _LETTERS = re.compile(r"\s?([kKmMB]|b(?=n?(?![A-Za-z])))n?(?<![kKmMB]n)(?![A-Za-
 _OTHERS = re.compile(
     r"[^\d]{0,40}?"
     r"(?:[-–—]|,?\s?\(?(?:\bor\b|\band\b|\bto\b|\bi\.e\.|\bthat is\b|\boder\b|\bbis\b|\bou\b|\bà\b|[或至到]))"
-    r"(?: (?:about|rather|even))?,?\s*[$€£¥]?"
+    r"(?: (?:about|rather|even))?,?\s*[#$€£¥]?"
 )
 """Words and signs between two numbers of which either may be meant."""
 _BETWEEN = re.compile(r"(?:\b(?:between|zwischen|entre)\b|在|介于).{0,24}\Z", re.IGNORECASE)
@@ -46,7 +46,6 @@ _ROOTS = re.compile(
     r"(?:[,.]?\s?(?:and|or|und|oder|et|ou|或)\s|[,.]\s)\$?(?(1)\1|[A-Za-z])\s?=(?!\s?\2(?:\.0)?(?!\.?\d)))[^=]*\Z"
 )
 """One name with two values: "x = 2 or x = -2", "x = ±2"."""
-_NAMING = re.compile(r"st\b|nd\b|rd\b|th\b|-[A-Za-z]")
 _JOINED = re.compile(r"\s?(?:[-+＋*/^×÷·]|\\times|\\cdot)\s?[({]?\s?|[,:]")
 
 
@@ -105,7 +104,7 @@ def the_number(text: str, *, last: bool = False, result: Fraction | None = None)
         "number", pattern("reading/slots.toml", "<with_aside>").sub(r"\1", text) if last else text
     )
     prose = not re.match(r"\W*\d", whole)
-    for end in pattern("reading/slots.toml", "<equates>" if prose else "[=≈＝]|<sums>").finditer(whole):
+    for end in pattern("reading/slots.toml", "<equates>" if prose else "<figures>").finditer(whole):
         cleaned = whole[end.end() :]
     if "‽" in cleaned:
         raise Unsure
@@ -125,7 +124,7 @@ def the_number(text: str, *, last: bool = False, result: Fraction | None = None)
     new = [
         (match, number)
         for match, number in places
-        if not given.search(cleaned[: match.start()][-30:]) and not _NAMING.match(cleaned, match.end())
+        if not given.search(cleaned[: match.start()][-30:])
     ] or places
     if not new:
         return None
@@ -166,12 +165,12 @@ def _number(match: re.Match[str], text: str) -> NumberRead | None:
         value = Fraction(int(above), below) + int(match["units"] or match["whole"] or 0)
     if re.search("[-−]", f"{match['sign']}{match['minus']}"):
         value = -value
-    written, end = match[0].strip().rstrip("."), match.end()
+    written = match[0].strip().rstrip(".")
     spelt, powers = times()
     if more := spelt.match(text, match.start() + len(match[0].rstrip())):
         word = more[0].strip().lower()
         return NumberRead(f"{written} {word}", value * 10 ** powers[word])
-    letter = _LETTERS.match(text, end)
+    letter = _LETTERS.match(text, match.end())
     if letter and (letter[0] == "k" or re.search("[$€£¥]", match[0])):
         value *= 10 ** {"k": 3, "m": 6, "b": 9}[letter[1].lower()]
         return NumberRead(written + letter[0].strip(), value)
