@@ -121,11 +121,7 @@ def the_number(text: str, *, last: bool = False, result: Fraction | None = None)
         if left.share != other.share and ranged:
             raise Unsure
     given = pattern("reading/slots.toml", r"<given>\s{0,3}\Z")
-    new = [
-        (match, number)
-        for match, number in places
-        if not given.search(cleaned[: match.start()][-30:])
-    ] or places
+    new = [(match, number) for match, number in places if not given.search(cleaned[: match.start()][-30:])] or places
     if not new:
         return None
     match, number = new[-last]  # the last is at -1, the first at 0
