@@ -46,7 +46,7 @@ def test_the_page_goes_into_the_run_and_is_one_file(run: Path) -> None:
     assert "With Viva 0.1.0 we examined baseline/first on 20" in page
     assert "blanks and open-ended answers were not judged, since there was no judge" in page
     assert "@inproceedings{song2025csbench" in page
-    assert "benchmark:csbench.19|lang:en|shots:0" in page
+    assert "benchmark:csbench.20|lang:en|shots:0" in page
     assert not [path.name for path in run.iterdir() if "partial" in path.name]
 
 

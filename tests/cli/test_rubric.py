@@ -74,7 +74,7 @@ def test_a_question_file_is_an_examination(viva: Viva, questions: Path) -> None:
     assert {entry["question"] for entry in viva.entries(stage="executions")} == {"double"}
     (result,) = ended.report["results"]
     assert [table["name"] for table in result["tables"]] == ["overall", "area"]
-    assert "questions.18.mine" in result["signature"]
+    assert "questions.19.mine" in result["signature"]
     assert viva("check", questions).out.count("3 questions, 6 example answers, 0 errors, 0 warnings") == 1
 
 

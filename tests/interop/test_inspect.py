@@ -147,7 +147,7 @@ def test_three_outcomes_stay_three(logs: dict[str, Any], tmp_path: Path) -> None
 
 def test_a_log_says_what_produced_its_number(logs: dict[str, Any]) -> None:
     said = logs["cmmlu"].eval.metadata["viva"]
-    assert said["signature"].startswith(f"benchmark:cmmlu.16|lang:zh|shots:0|cot:no|form:chat|only:all|n:{LIMIT}|")
+    assert said["signature"].startswith(f"benchmark:cmmlu.17|lang:zh|shots:0|cot:no|form:chat|only:all|n:{LIMIT}|")
     assert said["data"].endswith(".sample")
 
 

@@ -105,7 +105,7 @@ def test_terms_and_phrases(reply: str, text: str | None) -> None:
 
 @each_row(*TABLES["blanks"])
 def test_what_is_mostly_said_of_an_answer_is_one_where_it_is_accepted(reply, same) -> None:
-    term, _ = read_term(reply, ["False", "yes", "no", "60", "3"])
+    term, _ = read_term(reply, ["False", "yes", "no", "60", "3", "IR", "instruction register"])
     assert (term.same if term else None) == same
 
 

@@ -36,7 +36,7 @@ _LETTERS = re.compile(r"\s?([kKmMB]|b(?=n?(?![A-Za-z])))n?(?<![kKmMB]n)(?![A-Za-
 _OTHERS = re.compile(
     r"[^\d]{0,40}?"
     r"(?:[-–—]|,?\s?\(?(?:\bor\b|\band\b|\bto\b|\bi\.e\.|\bthat is\b|\boder\b|\bbis\b|\bou\b|\bà\b|[或至到]))"
-    r"(?: (?:about|rather|even))?,?\s*[$€£¥]?"
+    r"(?: (?:about|rather|even))?,?\s*[#$€£¥]?"
 )
 """Words and signs between two numbers of which either may be meant."""
 _BETWEEN = re.compile(r"(?:\b(?:between|zwischen|entre)\b|在|介于).{0,24}\Z", re.IGNORECASE)
@@ -46,8 +46,7 @@ _ROOTS = re.compile(
     r"(?:[,.]?\s?(?:and|or|und|oder|et|ou|或)\s|[,.]\s)\$?(?(1)\1|[A-Za-z])\s?=(?!\s?\2(?:\.0)?(?!\.?\d)))[^=]*\Z"
 )
 """One name with two values: "x = 2 or x = -2", "x = ±2"."""
-_NAMING = re.compile(r"st\b|nd\b|rd\b|th\b|-[A-Za-z]")
-_JOINED = re.compile(r"\s?(?:[-+＋*/^×·]|\\times|\\cdot)\s?[({]?\s?|[,:]")
+_JOINED = re.compile(r"\s?(?:[-+＋*/^×÷·]|\\times|\\cdot)\s?[({]?\s?|[,:]")
 
 
 class NumberRead(Struct, frozen=True):
@@ -93,9 +92,9 @@ def only_number(text: str) -> NumberRead | None:
     return numbers[0]
 
 
-def the_number(text: str, *, last: bool = False) -> NumberRead | None:
-    """Return the number that a text gives as the answer: the last of an equation or after "is", else the first (or
-    `last`) that does not repeat the question ("of the 5", "in 2010", "10th").
+def the_number(text: str, *, last: bool = False, result: Fraction | None = None) -> NumberRead | None:
+    """Return the number that a text gives as the answer: the last of an equation or after "is", else the `result` that
+    was computed before, else the first (or `last`) that does not repeat the question ("of the 5", "in 2010", "10th").
 
     None where it has none. Raises Unsure where any of several may be meant: a range, alternatives, a term.
     """
@@ -104,9 +103,8 @@ def the_number(text: str, *, last: bool = False) -> NumberRead | None:
     cleaned = whole = rewritten(
         "number", pattern("reading/slots.toml", "<with_aside>").sub(r"\1", text) if last else text
     )
-    for end in pattern("reading/slots.toml", "[=≈＝]|<sums>" if re.match(r"\W*\d", whole) else "<equates>").finditer(
-        whole
-    ):
+    prose = not re.match(r"\W*\d", whole)
+    for end in pattern("reading/slots.toml", "<equates>" if prose else "<figures>").finditer(whole):
         cleaned = whole[end.end() :]
     if "‽" in cleaned:
         raise Unsure
@@ -114,6 +112,8 @@ def the_number(text: str, *, last: bool = False) -> NumberRead | None:
     if not places:
         cleaned, places = whole, _places(whole)
     last = last and cleaned is whole
+    if prose and cleaned is whole:
+        places = [place for place in places if place[1].value == result] or places
     if len(places) > 1:
         (before, left), (after, other) = places[-2:] if last else places[:2]
         between = cleaned[before.end() : after.start()]
@@ -121,11 +121,7 @@ def the_number(text: str, *, last: bool = False) -> NumberRead | None:
         if left.share != other.share and ranged:
             raise Unsure
     given = pattern("reading/slots.toml", r"<given>\s{0,3}\Z")
-    new = [
-        (match, number)
-        for match, number in places
-        if not given.search(cleaned[: match.start()][-30:]) and not _NAMING.match(cleaned, match.end())
-    ] or places
+    new = [(match, number) for match, number in places if not given.search(cleaned[: match.start()][-30:])] or places
     if not new:
         return None
     match, number = new[-last]  # the last is at -1, the first at 0
@@ -165,12 +161,12 @@ def _number(match: re.Match[str], text: str) -> NumberRead | None:
         value = Fraction(int(above), below) + int(match["units"] or match["whole"] or 0)
     if re.search("[-−]", f"{match['sign']}{match['minus']}"):
         value = -value
-    written, end = match[0].strip().rstrip("."), match.end()
+    written = match[0].strip().rstrip(".")
     spelt, powers = times()
     if more := spelt.match(text, match.start() + len(match[0].rstrip())):
         word = more[0].strip().lower()
         return NumberRead(f"{written} {word}", value * 10 ** powers[word])
-    letter = _LETTERS.match(text, end)
+    letter = _LETTERS.match(text, match.end())
     if letter and (letter[0] == "k" or re.search("[$€£¥]", match[0])):
         value *= 10 ** {"k": 3, "m": 6, "b": 9}[letter[1].lower()]
         return NumberRead(written + letter[0].strip(), value)

@@ -50,7 +50,7 @@ def test_runs_and_tables_become_a_site(tmp_path: Path, capsys: pytest.CaptureFix
     hostile, items = found["benchmarks"]
     assert hostile["title"] == "hostile"
     assert {row["signature"].partition("|")[0] for row in hostile["boards"][0]["rows"]} == {
-        "benchmark:questions.18.hostile"
+        "benchmark:questions.19.hostile"
     }
     (board,) = items["boards"]
     assert board["title"] == "settings unknown"

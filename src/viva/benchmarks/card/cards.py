@@ -54,7 +54,7 @@ class ExamCard:
         languages=("en",),
         formats=tuple(choices(Format)),
         size="as many as the table has rows",
-        version="19",
+        version="20",
         source="a table, and a YAML file that says how it is an exam",
         shots=20,
         supports=("cot", "base", "next-token", "likelihood", "extraction", "as-published"),

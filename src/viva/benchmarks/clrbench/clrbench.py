@@ -163,7 +163,7 @@ class CLRBench:
         languages=("en",),
         formats=tuple(TITLES.values()),
         size="1,018 questions of 16 disciplines: 217 MC, 111 MS, 316 TF, 105 FB, 269 OE",
-        version="17",
+        version="18",
         source="from the authors; any set in the schema of benchmarks/clrbench/README.md",
         shots=1,
         default_shots=1,

@@ -435,7 +435,7 @@ class CMMLU:
         languages=("zh",),
         formats=("Multiple-choice",),
         size="11,582 test questions and 335 exemplars in 67 subjects",
-        version="16",
+        version="17",
         source="https://github.com/haonan-li/CMMLU",
         shots=MAX_SHOTS,
         supports=("cot", "base", "comprehension", "next-token", "likelihood", "as-published", "extraction"),

@@ -370,7 +370,7 @@ class CSBench:
         more_languages=True,
         formats=tuple(KINDS),
         size="2,183 test and 236 validation questions in each language",
-        version="19",
+        version="20",
         source="https://github.com/csbench/csbench",
         rationale="possible",
         shots=5,

@@ -80,7 +80,7 @@ class CustomQuestions:
         languages=("en",),
         formats=("keywords", "blanks", "tests", "similarity", "choice", "truth", "judge"),
         size="as many as the file holds",
-        version="18",
+        version="19",
         source="a YAML or JSON file",
         shots=0,
         supports=("base", "next-token", "as-published"),

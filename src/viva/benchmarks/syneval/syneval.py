@@ -447,7 +447,7 @@ class SynEval:
         languages=("en",),
         formats=FORMATS,
         size="generated from any treebank: viva build syneval (the paper drew 3,170 from the Penn Treebank)",
-        version="18",
+        version="19",
         source="arXiv 2311.08287",
         shots=MAX_SHOTS,
         supports=("base", "next-token", "likelihood", "as-published"),

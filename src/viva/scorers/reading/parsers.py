@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import TypeVar
 
 from msgspec import Struct, structs
@@ -49,8 +50,6 @@ _MATHS = re.compile(r"(?:\$\$?(?=[^$]+\$)|\\[(\[])(.{1,400}?)(?:\$\$?|\\[)\]])",
 _FORMAL = re.compile(r"[\d=+*/^\\<>()\[\]{}$%√π∞]|^\W*[^\W\d_]\W*$")
 _NAMED = re.compile(r"\W*[A-Za-z]\W*")
 _LINKED = re.compile(r"\b(?:is|are|equals)\s+(?!\W*[A-Za-z]\W*\Z)((?:(?!\b(?:is|are|equals)\b).){1,400}?)[.。*_\s]*\Z")
-_MORE = re.compile(r"\d\s?(?:[*^=√π(]|[a-z](?![a-z]))")
-"""A formula of more than a number."""
 _LEADING = re.compile(r"[\d\\($€£¥.+\-−\[{|√π]|[^\W\d_](?![^\W\d_¹²³⁰-₟])")
 """Beginning of a formula that words follow: "5 apples"; not "divisible by 7"."""
 _LONGEST_NAME = 6
@@ -58,11 +57,6 @@ _DRESS = re.compile(r"[\s*`]|[.。]\s*\Z")
 _BOLD = re.compile(r"[^*]*\*\*(?!not\b)([^*\n]{1,80})(?<!:)\*\*(?!:)[^*]*")
 _FIRST = re.compile(r"\s*((?:\*\*)?[-−$€£¥]{0,2}\d[^\n:=]{0,40}?)[.!]?\s*\n\s*\n\s*[^\W\d]")
 """A number on the first line, and words below it."""
-_CONSEQUENCE = re.compile(r",? (?:so|therefore|thus|hence),? ", re.IGNORECASE)
-_APART = re.compile(
-    r"\A(\D*\d[\d.,/]*[^\d,;(]*)(?:[,;] ?|\()(?:(?:which|that|this) )?(?:giv|mak|yield)\w*\s.*", re.DOTALL
-)
-"""An answer, and what is made of it: "18 (giving 3 each)"."""
 _QUANTITY = re.compile(
     r"[\d?]|\b(?:half|halves|thirds?|quarters?|twice|times|points?|dozens?|minus|negative|plus|less|more|per|no one)\b"
     r"|(?:two|three|four|five|six|seven|eight|nine|ten) of\b|[a-z]{2}ths\b", re.IGNORECASE
@@ -115,8 +109,7 @@ def _own(text: str) -> list[Slot]:
 def _last(text: str) -> list[Slot]:
     """Return the slots of the last sentences, the last one ranking first; none for a reply that breaks off."""
     base = max(0, len(text) - 4_000)
-    broken = text.rstrip()[-1:].isalpha() and _BROKEN.search(text, base)
-    sentences = [] if broken else list(_SENTENCE.finditer(text, base))
+    sentences = [] if _BROKEN.search(text, base) else list(_SENTENCE.finditer(text, base))
     return [
         Slot(match[0].strip(), match.span(), Strength.LAST, "last sentence", text[match.end() :].strip())
         for match in sentences[-80:]
@@ -128,20 +121,17 @@ def read_number(reply: str, *, ended: bool = True) -> tuple[NumberRead | None, R
     """Return the number that a reply commits to: in a box, behind a heading, stated as its answer, else the last
     one.
     """
-    return read_value(reply, _as_number, ended=ended)
+    _, computed, rest = reply.rpartition("=")
+    result = next((number.value for number in numbers_in(rest[:60]) if computed), None)
+    return read_value(reply, lambda slot: _as_number(slot, result), ended=ended)
 
 
-def _as_number(slot: Slot) -> NumberRead | None:
+def _as_number(slot: Slot, result: Fraction | None) -> NumberRead | None:
     if slot.strength is Strength.WHOLE:
         return only_number(slot.text) or _spelt(slot.text)
-    text = slot.text
-    if slot.strength is Strength.CONCLUDED:  # "there are 7 days, so he eats 42"
-        later = _CONSEQUENCE.split(text)[-1]
-        text = later if numbers_in(later) else text
-    elif slot.strength >= Strength.STATED:
-        text = _APART.sub(r"\1", text)
+    text = rewritten("number_apart", slot.text) if slot.strength >= Strength.STATED else slot.text
     last = slot.strength is Strength.LAST
-    return the_number(text, last=last) or (None if last else _spelt(text))
+    return the_number(text, last=last, result=None if last else result) or (None if last else _spelt(text))
 
 
 def _spelt(text: str) -> NumberRead | None:
@@ -200,7 +190,7 @@ def _closing(sentence: str) -> str | None:
         alone = not re.search(r"\d", sentence[:start] + sentence[end:])
         return sentence[start:end] if alone and not _prose(_MATHS.sub("", sentence[start:end])) else None
     numbers = numbers_in(sentence)
-    return told or (numbers[0].text if len(numbers) == 1 and not _MORE.search(sentence) else None)
+    return told or (numbers[0].text if len(numbers) == 1 else None)
 
 
 def _prose(text: str) -> int:
@@ -261,5 +251,6 @@ def is_last_resort(slot: Slot) -> bool:
 def _accepted(text: str, accepted: Sequence[str]) -> str | None:
     if not any(map(str.isalnum, "".join(accepted))):  # nothing but signs, such as brackets to be closed
         return next((form for form in accepted if "".join(form.split()) == _DRESS.sub("", text)), None)
-    wordings = (text, undressed(text), rewritten("term_alone", text))
+    bare = undressed(text)
+    wordings = (text, bare, rewritten("term_alone", text), rewritten("term_outer", bare), rewritten("term_inner", bare))
     return next((same for wording in wordings if (same := same_term(wording, accepted)) is not None), None)
