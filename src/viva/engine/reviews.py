@@ -14,9 +14,10 @@ import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from viva.engine.journal import append_whole, set_torn_tail_aside
 from viva.errors import StorageError
@@ -25,6 +26,10 @@ from viva.types import Mark
 
 LARGEST = 1 << 28
 """Most bytes of marks that are read at once."""
+
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+"""A mark, as a share of the full one. A stranger's line with another number would move a score beyond its ends."""
 
 
 class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -40,11 +45,11 @@ class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
     about: dict[str, str] = {}
     """The answer in readable form: exam, model, question, sample."""
     aspect: str
-    before: float | None = None
+    before: Share | None = None
     """This reviewer's mark until now."""
-    after: float | None = None
+    after: Share | None = None
     """This reviewer's mark from now on; None takes it back."""
-    draft: float | None = None
+    draft: Share | None = None
     """The verdict before any review."""
     blind: bool = False
     """Whether the reviewer marked without seeing the verdict."""
@@ -152,6 +157,13 @@ class ReviewLog:
         """The lines that cannot be read."""
         with self._guard:
             return tuple(self._damaged)
+
+    @property
+    def unread(self) -> str:
+        """How many lines cannot be read, and why the first of them; "" for none."""
+        count, first = len(self._damaged), next(iter(self._damaged), None)
+        why = f"line {first.line} cannot be read and is left out: {first.reason}" if first else ""
+        return why and f"{self.path}, {why}" + (f" (and {count - 1:,} more)" if count > 1 else "")
 
     def latest(self, item: str) -> dict[tuple[str, str], Review]:
         """Return (reviewer, aspect) → the last line about it; its `after` is None where the mark was taken back."""

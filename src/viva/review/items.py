@@ -40,7 +40,7 @@ THOUGHT = 20_000
 OUTCOME = "outcome"
 FINER = "of these"
 """The tag that subdivides an outcome (`viva.runs.answers`)."""
-TELLING = (OUTCOME, FINER, DECIDED)
+TELLING = (OUTCOME, FINER, DECIDED, UNCERTAINTY)
 """Tags that reveal the verdict: hidden in blind review."""
 UNTAGGED = ("question", "sample")
 """Fields of `about` that identify an answer and are no tags."""

@@ -378,12 +378,15 @@ def open_evidence(opened: OpenRun, stack: ExitStack) -> EvidenceStore:
     for journal in (verdicts, executions, similarities):
         stack.callback(journal.close)
     encoder, reviews = folder.record.encoder, folder.path / REVIEWS
+    log = ReviewLog(reviews) if os.path.lexists(reviews) else None
+    if log and log.unread and folder.writable:
+        say(f"viva: {log.unread}")
     return EvidenceStore(
         judge_panel=opened.judge_panel,
         verdicts=verdicts,
         executions=executions,
         similarity_store=SimilarityStore(encoder.identity, similarities) if encoder else None,
-        marks=ReviewLog(reviews).marks if os.path.lexists(reviews) else None,
+        marks=log.marks if log else None,
     )
 
 

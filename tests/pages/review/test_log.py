@@ -47,9 +47,12 @@ def test_a_damaged_line_is_reported_and_left_where_it_is(path: Path) -> None:
     log.append([review(1)])
     with path.open("ab") as file:
         file.write(b'{"id": 7}\n\xff\xfe\r\nnull\n')
+        for mark in (b"7", b"-3", b"1e308"):
+            file.write(log.path.read_bytes().splitlines()[0].replace(b'"after":1.0', b'"after":' + mark) + b"\n")
     log.append([review(2)])
     found = ReviewLog(path)
-    assert [damage.line for damage in found.damaged] == [2, 3, 4]
+    assert [damage.line for damage in found.damaged] == [2, 3, 4, 5, 6, 7]
+    assert found.unread.endswith(" (and 5 more)")
     assert len(found.reviews) == 2
     assert log.damaged == found.damaged
 

@@ -52,8 +52,8 @@ def review_command(run: Path, **given: Any) -> int:
         raise VivaError(f"{folder.path} has nothing to review: no answer that a judge or an expert has to mark")
     log = ReviewLog(folder.path / REVIEWS)
     start = start_filter(opening, items)
-    for damage in log.damaged:
-        say(f"viva: {log.path}, line {damage.line} cannot be read and is left out: {damage.reason}")
+    if log.unread:
+        say(f"viva: {log.unread}")
     before = len(log.reviews)
 
     chosen = start.select(items)

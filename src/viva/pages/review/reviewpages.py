@@ -123,6 +123,8 @@ class Pages(Served):
         await self._refresh()
         chosen, session = self._filter(request), self._session
         items, listed = paged(session.listed(chosen, reviewer), chosen.page)
+        if not chosen.blind:
+            session.showed(items, reviewer)
         shown_items = [
             (item, labels(item, chosen.blind, session.names), session.own(item, reviewer), len(session.reviewers(item)))
             for item in items
@@ -173,7 +175,7 @@ class Pages(Served):
         own = session.own(item, reviewer)
         shown_aspects = aspects(item, own, session.others(item, reviewer), posted, chosen.blind)
         if not chosen.blind:
-            session.showed(item, reviewer)
+            session.showed((item,), reviewer)
         return self.page_with_form(
             request,
             "review_item.html",
@@ -210,7 +212,7 @@ class Pages(Served):
         )
         try:
             lines = marking.lines()
-            if not lines and all(line.after is None for line in marking.own.values()):
+            if not lines and not any(name.startswith("mark.") for name in form):
                 raise FormError(422, "Nothing was saved: choose a mark first.")
         except FormError as problem:
             if problem.status != 422:
