@@ -141,6 +141,7 @@ def test_what_can_be_no_name_of_a_batch_is_no_part_of_an_address(
     vendor.control(name=name)
     run = either.work()
     assert "that is no name" in run.refused[either.name]
+    assert either.log()[-1]["event"] == "intended", "it may be there: the next process searches for it"
     assert not vendor.events("looked")
 
 

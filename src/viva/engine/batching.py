@@ -309,13 +309,14 @@ class _Work:
             attempt += 1
             try:
                 name = await self._calls.once(lambda: self._batches.hand_in(chunk.label, kind, chunk.lines), TRANSFER)
-                self._named(batch, name)
-                return
             except ModelError as problem:
                 if not problem.retry:
                     await self._drop(batch, problem.message)
                     self._release(batch)
                 await self._calls.pause(problem, attempt, deadline)
+            else:
+                self._named(batch, name)  # without a usable name it stays open, to be searched for
+                return
             await self._calls.sleep(self._quiet)
             names = await self._search(batch, policy.question)
             if names and self._batches.certain:
