@@ -302,6 +302,11 @@ def main(arguments: list[str] | None = None) -> None:
     except VivaError as problem:
         _say(str(problem))
         code = problem.exit_code
+    except UnicodeEncodeError as problem:  # a name of a file, which the system takes in any bytes
+        _say(
+            f"{problem.object[max(0, problem.start - 40) : problem.end + 40]!r}: a name that is not UTF-8: give it another"
+        )
+        code = 2
     except BrokenPipeError:
         # The reader (head, less) went away: that is no error, but Python would complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

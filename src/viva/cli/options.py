@@ -61,6 +61,7 @@ def show_study(study: Callable[[C], Findings[Any]], config: type[C], given: Mapp
     output = pick(OutputOptions, given)
     form = output.form
     check_writable(out)
+    check_writable(picture, "--chart")
     result = study(pick(config, given))
     if picture is not None:
         from viva.render.charts import save
@@ -116,9 +117,16 @@ def screen(out: Path | None) -> tuple[int | None, bool]:
 
 
 def check_writable(out: Path | None, option: str = "--out") -> None:
-    """Refuse a file that cannot be written, before hours are spent on its content."""
-    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
+    """Refuse a file that cannot be written, or that is read, before hours are spent on its content."""
+    if out is None:
+        return
+    if out.is_dir() or not out.absolute().parent.is_dir():
         raise VivaError(f"{option} {out}: write the name of a file, in a folder that exists")
+    given = (value if isinstance(value, tuple) else (value,) for value in click.get_current_context().params.values())
+    read = (each for values in given for each in values if isinstance(each, str | Path) and each is not out)
+    ours = (out.parent / "run.json").exists() and (out.suffix == ".jsonl" or out.name == "run.json")
+    if out.exists() and (ours or any(os.path.exists(each) and out.samefile(each) for each in read)):
+        raise VivaError(f"{option} {out} would be written over what it is made from: name another file")
 
 
 def emit(text: str, out: Path | None) -> None:
