@@ -266,6 +266,12 @@ def cli() -> None:
     """
 
 
+def _unwritable(problem: UnicodeEncodeError) -> str:
+    """Say which text cannot be written: the system takes a file's name in any bytes."""
+    there = problem.object[max(0, problem.start - 40) : problem.end + 40]
+    return f"{there!r}: a name that is not UTF-8: give it another"
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Errors for the user are one sentence on stderr; only defects of Viva show a traceback."""
     # Before NumPy is loaded: of vectors of more than 10,000 numbers OpenBLAS makes several threads wait for each other,
@@ -299,14 +305,9 @@ def main(arguments: list[str] | None = None) -> None:
     except (click.exceptions.Abort, KeyboardInterrupt) as stopped:
         _say(str(stopped.__cause__ or stopped) or "interrupted")  # click raises its own from a KeyboardInterrupt
         code = EXIT_INTERRUPTED
-    except VivaError as problem:
-        _say(str(problem))
-        code = problem.exit_code
-    except UnicodeEncodeError as problem:  # a name of a file, which the system takes in any bytes
-        _say(
-            f"{problem.object[max(0, problem.start - 40) : problem.end + 40]!r}: a name that is not UTF-8: give it another"
-        )
-        code = 2
+    except (VivaError, UnicodeEncodeError) as problem:
+        _say(str(problem) if isinstance(problem, VivaError) else _unwritable(problem))
+        code = getattr(problem, "exit_code", 2)
     except BrokenPipeError:
         # The reader (head, less) went away: that is no error, but Python would complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -125,7 +125,7 @@ def check_writable(out: Path | None, option: str = "--out") -> None:
     given = (value if isinstance(value, tuple) else (value,) for value in click.get_current_context().params.values())
     read = (each for values in given for each in values if isinstance(each, str | Path) and each is not out)
     ours = (out.parent / "run.json").exists() and (out.suffix == ".jsonl" or out.name == "run.json")
-    if out.exists() and (ours or any(os.path.exists(each) and out.samefile(each) for each in read)):
+    if out.exists() and (ours or any(Path(each).exists() and out.samefile(each) for each in read)):
         raise VivaError(f"{option} {out} would be written over what it is made from: name another file")
 
 

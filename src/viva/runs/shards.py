@@ -317,6 +317,9 @@ def _staged(into: Path) -> Iterator[Path]:
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise VivaError(f"{into}: name a folder that is not there yet, or is empty", field="out")
     stage = into.absolute().parent / f".{into.absolute().name}.merging"
+    for place in (into, stage):  # what is left in the stage is removed: behind a link it is not ours
+        if place.is_symlink():
+            raise VivaError(f"{place} is a link: name another folder", field="out")
     try:
         stage.mkdir(parents=True, exist_ok=True)
         try:
