@@ -181,10 +181,12 @@ class OpenAIBatches:
                 kept = batch.metadata if isinstance(batch.metadata, dict) else {}
                 if batch.id and (kept.get(MARK) == label or batch.input_file_id in files):
                     return [batch.id]
-            if not page.has_more or not page.data or page.data[-1].id == behind:
+            if not page.has_more:
                 return []
+            if not page.data or page.data[-1].id == behind:
+                break
             behind = page.data[-1].id
-        raise unfound(label, self._wire.url, f"it lists more than {PAGES * PAGE:,} batches")
+        raise unfound(label, self._wire.url, f"its list of batches has no end within {PAGES * PAGE:,}")
 
     async def _listed(self, path: str, label: str) -> _Batches:
         try:

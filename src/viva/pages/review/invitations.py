@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from viva.errors import VivaError, option
 from viva.fields import note
 from viva.files import read_regular
-from viva.review.items import TELLING, UNCERTAINTY, Filter, Item, name_problem
+from viva.review.items import TELLING, UNCERTAINTY, Filter, Item, name_of, name_problem
 from viva.secretkey import personal_key
 from viva.visible import escape_invisible
 
@@ -97,7 +97,7 @@ def invited(opening: Opening, run: Path) -> dict[str, str]:
         )
     names_by_key: dict[str, str] = {}
     for given in opening.invite:
-        name = " ".join(given.split())
+        name = name_of(given)
         if problem := name_problem(name):
             raise VivaError(f"{escape_invisible(given, limit=80)!r}: {problem}", field="invite")
         if name in names_by_key.values():

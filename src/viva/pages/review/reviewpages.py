@@ -37,7 +37,7 @@ from viva.pages.serving.server import serve as web_serve
 from viva.pages.shell import Form, FormError, Served, around, paged
 from viva.render.charts import as_json, spec
 from viva.render.findings import Findings
-from viva.review.items import TELLING, THOUGHT, Filter, Item, name_problem
+from viva.review.items import TELLING, THOUGHT, Filter, Item, name_of, name_problem
 
 _SAID = shipped_table(__file__, "said.toml", dict[str, str])
 """Code in the URL → message about the previous form."""
@@ -107,7 +107,7 @@ class Pages(Served):
         if request.method != "POST":
             return self.page_with_form(request, "review_start.html", problem="", name=self._reviewer(request))
         form = await self.form(request)
-        name = " ".join(form.get("name", "").split())
+        name = name_of(form.get("name", ""))
         problem = name_problem(name)
         if problem:
             return self.page_with_form(request, "review_start.html", 422, problem=problem, name=name[:60])
