@@ -173,6 +173,9 @@ def _moved(stage: Path, out: Path) -> None:
     except OSError:
         old.replace(out)
         raise
+    for kept in old.glob(".*"):  # a repository that the export was put into
+        if not (out / kept.name).exists():
+            kept.rename(out / kept.name)
     _drop(old)
 
 
