@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engine.batched import LIMIT, RequestScheduler, batches, words
 from rows import each_row
 from servers.fixtures import LocalServer, Serve
-from viva.engine.batchlog import BatchLog, Dropped, Submitted
+from viva.engine.batchlog import BatchLog, Dropped, Intended, Submitted
 from viva.engine.budget import Budget, Price
 from viva.engine.folder import BATCHES
 from viva.engine.sendingslots import Policy
@@ -281,8 +281,9 @@ IDENTITY = {"provider": "openai", "model": "m", "endpoint": "x"}
 def filled(folder: Path) -> bytes:
     """A log with a batch that was handed in."""
     log = BatchLog(folder)
-    keys = dict.fromkeys((os.urandom(16) for _ in range(3)), "")
-    log.intend(LABEL, "responses", "openai/m", IDENTITY, "/v1/chat/completions", "", keys)
+    about = {"stage": "responses", "model": "openai/m", "identity": IDENTITY, "kind": "", "after": ""}
+    keys = tuple(os.urandom(16).hex() for _ in range(3))
+    log.note(Intended(label=LABEL, keys=keys, at=0.0, **about))  # type: ignore[arg-type]
     log.note(Submitted(label=LABEL, batch="batch_1", at=time.time()))
     log.close()
     return (folder / BATCHES).read_bytes()

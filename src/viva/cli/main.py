@@ -266,12 +266,6 @@ def cli() -> None:
     """
 
 
-def _unwritable(problem: UnicodeEncodeError) -> str:
-    """Say which text cannot be written: the system takes a file's name in any bytes."""
-    there = problem.object[max(0, problem.start - 40) : problem.end + 40]
-    return f"{there!r}: a name that is not UTF-8: give it another"
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Errors for the user are one sentence on stderr; only defects of Viva show a traceback."""
     # Before NumPy is loaded: of vectors of more than 10,000 numbers OpenBLAS makes several threads wait for each other,
@@ -306,7 +300,11 @@ def main(arguments: list[str] | None = None) -> None:
         _say(str(stopped.__cause__ or stopped) or "interrupted")  # click raises its own from a KeyboardInterrupt
         code = EXIT_INTERRUPTED
     except (VivaError, UnicodeEncodeError) as problem:
-        _say(str(problem) if isinstance(problem, VivaError) else _unwritable(problem))
+        _say(  # of a file, whose name the system takes in any bytes
+            f"{problem.object[problem.start :]!r:.80}: a name that is not UTF-8"
+            if isinstance(problem, UnicodeEncodeError)
+            else str(problem)
+        )
         code = getattr(problem, "exit_code", 2)
     except BrokenPipeError:
         # The reader (head, less) went away: that is no error, but Python would complain once more at exit.

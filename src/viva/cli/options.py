@@ -122,10 +122,11 @@ def check_writable(out: Path | None, option: str = "--out") -> None:
         return
     if out.is_dir() or not out.absolute().parent.is_dir():
         raise VivaError(f"{option} {out}: write the name of a file, in a folder that exists")
-    given = (value if isinstance(value, tuple) else (value,) for value in click.get_current_context().params.values())
-    read = (each for values in given for each in values if isinstance(each, str | Path) and each is not out)
+    given = click.get_current_context().params.values()
+    each = (one for value in given for one in (value if isinstance(value, tuple) else (value,)) if one is not out)
+    read = {Path(one).resolve() for one in each if isinstance(one, str | Path)}
     ours = (out.parent / "run.json").exists() and (out.suffix == ".jsonl" or out.name == "run.json")
-    if out.exists() and (ours or any(Path(each).exists() and out.samefile(each) for each in read)):
+    if out.exists() and (ours or out.resolve() in read):
         raise VivaError(f"{option} {out} would be written over what it is made from: name another file")
 
 

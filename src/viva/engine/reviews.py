@@ -12,7 +12,8 @@ import fcntl
 import hashlib
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +22,7 @@ from msgspec import Meta, Struct
 
 from viva.engine.journal import append_whole, set_torn_tail_aside
 from viva.errors import StorageError
-from viva.files import UNREADABLE, open_regular
+from viva.files import UNREADABLE, open_regular, reading
 from viva.types import Mark
 
 LARGEST = 1 << 28
@@ -112,11 +113,8 @@ class ReviewLog:
                 status = self.path.lstat()
                 if (status.st_dev, status.st_ino) == self._file and status.st_size == self._end:
                     return
-                file = open_regular(self.path)
-                try:
-                    self._read(file)
-                finally:
-                    os.close(file)
+                with reading(self.path) as file:
+                    self._read(file.fileno())
             except FileNotFoundError:
                 self._forget()
             except OSError as problem:
@@ -129,7 +127,9 @@ class ReviewLog:
             self._file = (status.st_dev, status.st_ino)
         if status.st_size - self._end > LARGEST:
             raise OSError(errno.EFBIG, f"it is larger than {LARGEST:,} bytes, and marks are made by hand")
-        content = _read_all(file, self._end, status.st_size)
+        with os.fdopen(os.dup(file), "rb") as opened:
+            opened.seek(self._end)
+            content = opened.read(status.st_size - self._end)
         for line in content.split(b"\n")[:-1]:
             self._lines += 1
             self._end += len(line) + 1
@@ -161,9 +161,11 @@ class ReviewLog:
     @property
     def unread(self) -> str:
         """How many lines cannot be read, and why the first of them; "" for none."""
-        count, first = len(self._damaged), next(iter(self._damaged), None)
-        why = f"line {first.line} cannot be read and is left out: {first.reason}" if first else ""
-        return why and f"{self.path}, {why}" + (f" (and {count - 1:,} more)" if count > 1 else "")
+        if not self._damaged:
+            return ""
+        first, *rest = self._damaged
+        more = f" (and {len(rest):,} more)" if rest else ""
+        return f"{self.path}, line {first.line} cannot be read and is left out: {first.reason}{more}"
 
     def latest(self, item: str) -> dict[tuple[str, str], Review]:
         """Return (reviewer, aspect) → the last line about it; its `after` is None where the mark was taken back."""
@@ -183,8 +185,7 @@ class ReviewLog:
 
         `before` is filled in here: only under the lock is it certain. Raises StorageError when nothing was written.
         """
-        with self._guard, _Locked(self.path) as file:
-            self._take_over(file)
+        with self._guard, self._locked() as file:
             return self._write(file, reviews)
 
     def undo(self, reviewer: str, form: str, at: float) -> list[Review]:
@@ -192,8 +193,7 @@ class ReviewLog:
 
         `form` is the id of the form that asks for it; a repeated request with the same id takes nothing more back.
         """
-        with self._guard, _Locked(self.path) as file:
-            self._take_over(file)
+        with self._guard, self._locked() as file:
             if line_id(form, "undo", "0") in self._ids:
                 return []
             return self._write(file, self._taking_back(reviewer, form, at))
@@ -222,10 +222,26 @@ class ReviewLog:
             )
         return withdrawn
 
-    def _take_over(self, file: int) -> None:
-        """Read what others wrote, under the lock; set aside a line that a killed writer left unfinished."""
-        self._read(file)
-        set_torn_tail_aside(file, self._end, self.path.with_suffix(".torn"))
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        """Yield the file, open for appending and locked against other writers; created where missing.
+
+        What others wrote is read then, and a line that a killed writer left unfinished set aside.
+        """
+        while True:
+            try:
+                file = open_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            except OSError as problem:
+                raise StorageError(f"nothing was saved: cannot open {self.path}: {problem.strerror}") from None
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                if self.path.exists() and os.path.samestat(self.path.lstat(), os.fstat(file)):
+                    self._read(file)
+                    set_torn_tail_aside(file, self._end, self.path.with_suffix(".torn"))
+                    yield file
+                    return  # else it was replaced while we waited for it
+            finally:
+                os.close(file)  # and with it the lock goes
 
     def _write(self, file: int, reviews: Sequence[Review]) -> list[Review]:
         new: list[Review] = []
@@ -248,37 +264,3 @@ class ReviewLog:
             self._lines += 1
             self._end += len(line)
         return new
-
-
-class _Locked:
-    """The file, open for appending and locked against other writers; created where missing."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> int:
-        while True:
-            try:
-                file = open_regular(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-            except OSError as problem:
-                raise StorageError(f"nothing was saved: cannot open {self._path}: {problem.strerror}") from None
-            fcntl.flock(file, fcntl.LOCK_EX)
-            try:
-                here = self._path.lstat()
-            except FileNotFoundError:
-                here = None
-            if here is not None and os.path.samestat(here, os.fstat(file)):
-                self._opened = file
-                return file
-            os.close(file)  # it was replaced while we waited for it
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._opened)  # and with it the lock goes
-
-
-def _read_all(file: int, start: int, end: int) -> bytes:
-    pieces: list[bytes] = []
-    while start < end and (piece := os.pread(file, end - start, start)):
-        pieces.append(piece)
-        start += len(piece)
-    return b"".join(pieces)

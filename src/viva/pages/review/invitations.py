@@ -88,6 +88,14 @@ class Opening(Serving, kw_only=True):
     ] = "given"
 
 
+def name_given(given: str, field: str) -> str:
+    """Return a reviewer's name from an option. Raises VivaError for what is none."""
+    name = name_of(given)
+    if problem := name_problem(name):
+        raise VivaError(f"{escape_invisible(given, limit=80)!r}: {problem}", field=field)
+    return name
+
+
 def invited(opening: Opening, run: Path) -> dict[str, str]:
     """Return key → name for everybody invited. Raises VivaError for invalid or repeated names."""
     if opening.invite and (opening.token or opening.token_file or opening.reviewer):
@@ -97,19 +105,12 @@ def invited(opening: Opening, run: Path) -> dict[str, str]:
         )
     names_by_key: dict[str, str] = {}
     for given in opening.invite:
-        name = name_of(given)
-        if problem := name_problem(name):
-            raise VivaError(f"{escape_invisible(given, limit=80)!r}: {problem}", field="invite")
+        name = name_given(given, "invite")
         if name in names_by_key.values():
             raise VivaError(
                 f"{escape_invisible(name, limit=80)!r} is there twice: one person is not two", field="invite"
             )
-        try:
-            names_by_key[personal_key("review", str(run.resolve()), name)] = name
-        except OSError as problem:
-            raise VivaError(
-                f"needs a secret to make keys with, and cannot keep one: {problem}", field="invite"
-            ) from None
+        names_by_key[personal_key("review", str(run.resolve()), name)] = name
     return names_by_key
 
 

@@ -249,6 +249,8 @@ def aspects(
         last = own.get(draft.aspect)
         before = last.text_after if last and last.text_after is not None else draft.text
         kept = str(draft.scale.index(last.after)) if last and last.after in draft.scale else ""
+        comment = posted.get(f"comment.{number}", "")
+        given = posted if comment or f"mark.{number}" in posted else {}  # else opened before the mark that stands
         shown: dict[str, Any] = {}
         if blind:
             shown = {"value": None, "decided": None, "reasons": "", "opinions": {}}
@@ -260,8 +262,8 @@ def aspects(
                 draft=replace(draft, **shown),
                 choices=choices(item, draft),
                 last=last,
-                entered=posted.get(f"mark.{number}", kept),
-                comment=posted.get(f"comment.{number}", last.comment if last else ""),
+                entered=given.get(f"mark.{number}", kept),
+                comment=comment if given else last.comment if last else "",
                 before=before,
                 edited=posted.get(f"text.{number}", before) if item.editable else None,
                 others=[] if blind else [line for line in others if line.aspect == draft.aspect],
