@@ -123,8 +123,8 @@ def check_writable(out: Path | None, option: str = "--out") -> None:
     if out.is_dir() or not out.absolute().parent.is_dir():
         raise VivaError(f"{option} {out}: write the name of a file, in a folder that exists")
     given = click.get_current_context().params.values()
-    each = (one for value in given for one in (value if isinstance(value, tuple) else (value,)) if one is not out)
-    read = {Path(one).resolve() for one in each if isinstance(one, str | Path)}
+    flat = (each for value in given for each in (value if isinstance(value, tuple) else (value,)) if each is not out)
+    read = {Path(each).resolve() for each in flat if isinstance(each, str | Path)}
     ours = (out.parent / "run.json").exists() and (out.suffix == ".jsonl" or out.name == "run.json")
     if out.exists() and (ours or out.resolve() in read):
         raise VivaError(f"{option} {out} would be written over what it is made from: name another file")

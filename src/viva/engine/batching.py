@@ -309,7 +309,7 @@ class _Work:
                 identity=dict(self._model.identity),
                 kind=kind,
                 after=after,
-                keys=tuple(key.hex() for key in chunk.nonces),
+                keys=tuple(map(bytes.hex, chunk.nonces)),
                 nonces=tuple(filter(None, chunk.nonces.values())),  # all have one, or none
                 at=time.time(),
             )

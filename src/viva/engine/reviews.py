@@ -161,11 +161,9 @@ class ReviewLog:
     @property
     def unread(self) -> str:
         """How many lines cannot be read, and why the first of them; "" for none."""
-        if not self._damaged:
-            return ""
-        first, *rest = self._damaged
-        more = f" (and {len(rest):,} more)" if rest else ""
-        return f"{self.path}, line {first.line} cannot be read and is left out: {first.reason}{more}"
+        count = len(self._damaged)
+        left_out = f"{self.path}: lines that cannot be read are left out ({count:,}); "
+        return left_out + f"the first is line {self._damaged[0].line}: {self._damaged[0].reason}" if count else ""
 
     def latest(self, item: str) -> dict[tuple[str, str], Review]:
         """Return (reviewer, aspect) → the last line about it; its `after` is None where the mark was taken back."""

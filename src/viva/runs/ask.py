@@ -204,10 +204,6 @@ def group_plan(rate_limit_group: str, sources: list[Source], limits: LimitOption
     return GroupPlan(sources, ceiling, Pace(*(pace.get(provider, pace.get("")) for pace in (requests, tokens))))
 
 
-NAMED = 3
-"""Batches named in the message that they stay at the provider; batches.jsonl has all."""
-
-
 class Queue(Struct, frozen=True):
     """The requests still to ask one model: `wanted` renders them, and counts known answers in the tally."""
 
@@ -242,7 +238,7 @@ class BatchDispatcher(Struct, frozen=True):
 
 def _whole(queue: Queue, tally: Tally) -> Iterator[Task]:
     """Yield all tasks of a queue; batches start once the earlier stage is complete."""
-    return (task for task in queue.wanted(tally) if task is not None)
+    return filter(None, queue.wanted(tally))
 
 
 def open_batch_dispatcher(opened: OpenRun, stack: ExitStack, file: str = BATCHES) -> BatchDispatcher | None:
@@ -294,8 +290,7 @@ def refuse_unbatched(opened: OpenRun, asked: Sequence[Model] = ()) -> None:
     for evaluation in opened.evaluations:
         if evaluation.exam.spec.choose and isinstance(evaluation.model, BatchModel) and not asked:
             raise VivaError(
-                f"{evaluation.exam.spec.choose} asks {evaluation.model.name} how probable options are, "
-                f"and batches "
+                f"{evaluation.exam.spec.choose} asks {evaluation.model.name} how probable options are, and batches "
                 f"carry texts only: leave {option('batch')} or {option('answer_by')} out",
                 field="answer_by",
             )
@@ -312,7 +307,7 @@ def _ending(dispatcher: BatchDispatcher, stage: str, resume: str, run: Run, path
     code = EXIT_INCOMPLETE if handed_in else ending_of_asking(run, path, resume, verdicts=stage == "annotations")
     if mine and code in (EXIT_INCOMPLETE, EXIT_INTERRUPTED):
         asked = sum(len(batch.intent.keys) for batch in mine)
-        names = some([batch.name or "one that is not found yet" for batch in mine], NAMED)
+        names = some([batch.name or "one that is not found yet" for batch in mine], 3)
         stay = f"of {asked:,} requests {'stay' if mine[1:] else 'stays'} with the provider ({names})"
         notify(f"{plural(len(mine), 'batch', 'batches')} {stay}, today or for weeks; read with: {resume}")
     return code

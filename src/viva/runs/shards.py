@@ -144,8 +144,8 @@ def _refuse_strangers(parts: Sequence[Part], *, any_address: bool) -> None:
                 else "; merge what belongs together, or grade or judge the one as the other first"
             )
             listed = "; ".join(
-                f"{name} is {one_line(repr(one), 60)} in the first, {one_line(repr(two), 60)} in the second"
-                for name, one, two in differences[:_SHOWN]
+                f"{name} is {one_line(repr(mine), 60)} in the first, {one_line(repr(other), 60)} in the second"
+                for name, mine, other in differences[:_SHOWN]
             )
             raise VivaError(f"{both}{listed}{more}{hint}")
 
