@@ -127,8 +127,10 @@ def new_file(path: Path) -> IO[bytes]:
 def replacing(path: Path, *, sync: bool = False, mode: int = 0o644) -> Iterator[IO[bytes]]:
     """Open a new file that replaces `path`, even a link, when the block succeeds, and is removed otherwise.
 
-    `sync`: flush it to the disk before that. Raises OSError.
+    `sync`: flush it to the disk before that. Raises OSError, also for a device or a pipe, which would be gone.
     """
+    if (path.exists() and not path.is_file()) or path.absolute().parent == Path("/dev"):
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
     descriptor, name = tempfile.mkstemp(prefix=".viva-", suffix=".partial", dir=path.parent)
     partial = Path(name)
     try:

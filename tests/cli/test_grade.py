@@ -85,6 +85,7 @@ BROKEN: dict[str, tuple[bytes, tuple[str, ...]]] = {
 FILES = {name: content for name, (content, _) in BROKEN.items()} | {
     "cmmlu.jsonl": b'{"question": "agronomy/0", "text": "A"}\n',
     "good.jsonl": GOOD.encode(),
+    "\udcff.jsonl": GOOD.encode(),
     "words.jsonl": b'{"kind": "choice", "reply": "A"}\nThe answer is A\n',
     "kind.jsonl": b'{"kind": "essay", "reply": "A"}\n',
     "replyless.jsonl": b'{"kind": "choice"}\n',
@@ -108,6 +109,8 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
     ("csbench", "cmmlu.jsonl"): ("'agronomy/0'", "look like"),
     ("cmmlu", "good.jsonl"): ("'1'", "look like", "/"),
     ("csbench", "nowhere.jsonl"): ("nowhere.jsonl",),
+    ("csbench", "\udcff.jsonl"): ("not UTF-8",),
+    ("csbench", "good.jsonl", "--out", "good.jsonl"): ("written over what it is made from",),
     ("csbench", "."): ("folder", "holds no answers"),
     ("csbench",): ("ANSWERS",),
     ("mmmlu", "good.jsonl"): ("'mmmlu'", "did you mean mmlu?", "viva list"),

@@ -79,6 +79,7 @@ def test_what_a_file_is_called_says_what_is_in_it(viva: Viva) -> None:
         ("score", "runs/x"), ("score", "items.jsonl"), ("resume", "runs/x"), ("agreement", "marks.csv"),
         ("report", "runs/x"), ("runs",), ("breakdown", "runs/x", "--by", "home"), ("published", "cmmlu"), asked,
     )  # fmt: skip
+    refused(viva("report", "runs/x", "--out", "runs/x/run.json"), "written over what it is made from")
     with table() as row:
         for at, words in enumerate(commands):
             forms = [*(PAGES if words[0] == "report" else FORMS).items()]

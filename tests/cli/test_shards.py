@@ -213,6 +213,7 @@ def test_wrong_uses_of_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").touch()
     (tmp_path / "file").touch()
+    (tmp_path / ".new.merging").symlink_to("full")  # what a merge left is removed, and this is none
     locked = RunFolder.open(tmp_path / "runs" / "2")
     locked.lock()
     with pytest.raises(StorageError, match=rf"\(pid {os.getpid()}\) is writing to"):
@@ -225,10 +226,12 @@ def test_wrong_uses_of_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         (("runs", "--out", "runs/1"), StorageError, "holds a run already"),
         (("runs", "--out", "full"), VivaError, "is empty"),
         (("runs", "--out", "file"), VivaError, "is empty"),
+        (("runs", "--out", "new"), VivaError, ".new.merging is a link"),
         (("runs", "--out", "file/below"), StorageError, "cannot write"),
         (("nowhere", "--out", "merged"), VivaError, "nowhere"),
         (("runs", "--out", "merged", "--published-rows", "gtp-4"), VivaError, "gtp-4"),
     ):
         with pytest.raises(problem, match=said):
             merge_command.main(list(arguments), standalone_mode=False)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full", "runs"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".new.merging", "file", "full", "runs"]
+    assert (tmp_path / "full" / "letter.txt").exists()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engine.batched import LIMIT, RequestScheduler, batches, words
 from rows import each_row
 from servers.fixtures import LocalServer, Serve
-from viva.engine.batchlog import BatchLog, Dropped, Submitted
+from viva.engine.batchlog import BatchLog, Dropped, Intended, Submitted
 from viva.engine.budget import Budget, Price
 from viva.engine.folder import BATCHES
 from viva.engine.sendingslots import Policy
@@ -59,9 +59,7 @@ def test_what_failed_is_asked_again_in_the_next_batch_and_nothing_else(
     outcomes = ("expired", "500", "missing", "429", "cancelled")
     vendor.control(outcomes=[[words(number), [outcome]] for number, outcome in enumerate(outcomes)])
     run = either.work()
-    first, second = batches(vendor)
-    assert first == ALL
-    assert second == ALL[: len(outcomes)]
+    assert batches(vendor) == [ALL, ALL[: len(outcomes)]]
     assert either.answers() == {f"q{number}": "A" for number in range(LIMIT)}
     assert {entry["question"]: entry.get("attempts", 1) for entry in either.entries()} == {
         f"q{number}": 2 if number < len(outcomes) else 1 for number in range(LIMIT)
@@ -139,8 +137,8 @@ def test_what_can_be_no_name_of_a_batch_is_no_part_of_an_address(
     vendor: LocalServer, either: RequestScheduler, name: str
 ) -> None:
     vendor.control(name=name)
-    run = either.work()
-    assert "that is no name" in run.refused[either.name]
+    assert "that is no name" in either.work().refused[either.name]
+    assert either.log()[-1]["event"] == "intended", "it may be there: the next process searches for it"
     assert not vendor.events("looked")
 
 
@@ -165,8 +163,7 @@ def test_a_key_that_is_refused_between_two_batches_is_no_questions_failure(
 ) -> None:
     scheduler.most = (3, 1 << 20)
     vendor.control(refuse={"create": [401]})
-    run = scheduler.work()
-    assert "HTTP 401" in run.refused[scheduler.name]
+    assert "HTTP 401" in scheduler.work().refused[scheduler.name]
     assert not scheduler.entries()
     assert not batches(vendor)
 
@@ -183,8 +180,7 @@ def test_a_key_that_is_refused_stops_at_once(vendor: LocalServer, either: Reques
     run = either.work()
     assert "HTTP 401" in run.refused[either.name]
     assert KEY not in run.refused[either.name]
-    assert not run.unreached
-    assert not either.entries()
+    assert (run.unreached, either.entries()) == (set(), [])
     vendor.control(key=KEY)
     either.work()
     assert len(either.answers()) == LIMIT
@@ -280,8 +276,9 @@ IDENTITY = {"provider": "openai", "model": "m", "endpoint": "x"}
 def filled(folder: Path) -> bytes:
     """A log with a batch that was handed in."""
     log = BatchLog(folder)
-    keys = dict.fromkeys((os.urandom(16) for _ in range(3)), "")
-    log.intend(LABEL, "responses", "openai/m", IDENTITY, "/v1/chat/completions", "", keys)
+    about = {"stage": "responses", "model": "openai/m", "identity": IDENTITY, "kind": "", "after": ""}
+    keys = tuple(os.urandom(16).hex() for _ in range(3))
+    log.note(Intended(label=LABEL, keys=keys, at=0.0, **about))  # type: ignore[arg-type]
     log.note(Submitted(label=LABEL, batch="batch_1", at=time.time()))
     log.close()
     return (folder / BATCHES).read_bytes()

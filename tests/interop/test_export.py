@@ -72,7 +72,9 @@ def test_what_is_there_is_replaced_only_if_it_is_an_export_and_with_force(run: P
     with pytest.raises(VivaError, match=r"exists: choose another.*--force"):
         told(export_command, run, "--to", form, "--out", out)
     (out / "old").write_text("x", encoding="utf-8")
+    (out / ".git").write_text("x", encoding="utf-8")
     exported(run, form, out, "--force")
+    (out / ".git").unlink()  # it is kept
     assert contents(out) == first, "the same run makes the same bytes"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     precious = tmp_path / "precious"

@@ -225,6 +225,9 @@ def test_what_is_written_replaces_a_link_and_is_not_written_through_it(tmp_path:
     write_whole(tmp_path / "file", b"new")
     assert (tmp_path / "file").read_bytes() == b"new"
     assert not (tmp_path / "file").is_symlink()
+    _pipe(tmp_path / "pipe")
+    with pytest.raises(OSError, match="no regular file"):
+        write_whole(tmp_path / "pipe", b"new")
     assert (tmp_path / "precious").read_text(encoding="utf-8") == "precious"
 
 

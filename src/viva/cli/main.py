@@ -306,9 +306,13 @@ def main(arguments: list[str] | None = None) -> None:
     except (click.exceptions.Abort, KeyboardInterrupt) as stopped:
         _say(str(stopped.__cause__ or stopped) or "interrupted")  # click raises its own from a KeyboardInterrupt
         code = EXIT_INTERRUPTED
-    except VivaError as problem:
-        _say(str(problem))
-        code = problem.exit_code
+    except (VivaError, UnicodeEncodeError) as problem:
+        _say(  # of a file, whose name the system takes in any bytes
+            f"{problem.object[problem.start :]!r:.80}: a name that is not UTF-8"
+            if isinstance(problem, UnicodeEncodeError)
+            else str(problem)
+        )
+        code = getattr(problem, "exit_code", 2)
     except BrokenPipeError:
         # The reader (head, less) went away: that is no error, but Python would complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

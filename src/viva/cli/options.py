@@ -62,6 +62,7 @@ def show_study(study: Callable[[C], Findings[Any]], config: type[C], given: Mapp
     output = pick(OutputOptions, given)
     form = output.form
     check_writable(out)
+    check_writable(picture, "--chart")
     result = study(pick(config, given))
     if picture is not None:
         from viva.render.charts import save
@@ -117,9 +118,17 @@ def screen(out: Path | None) -> tuple[int | None, bool]:
 
 
 def check_writable(out: Path | None, option: str = "--out") -> None:
-    """Refuse a file that cannot be written, before hours are spent on its content."""
-    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
+    """Refuse a file that cannot be written, or that is read, before hours are spent on its content."""
+    if out is None:
+        return
+    if out.is_dir() or not out.absolute().parent.is_dir():
         raise VivaError(f"{option} {out}: write the name of a file, in a folder that exists")
+    given = click.get_current_context().params.values()
+    flat = (each for value in given for each in (value if isinstance(value, tuple) else (value,)) if each is not out)
+    read = {Path(each).resolve() for each in flat if isinstance(each, str | Path)}
+    ours = (out.parent / "run.json").exists() and (out.suffix == ".jsonl" or out.name == "run.json")
+    if out.exists() and (ours or out.resolve() in read):
+        raise VivaError(f"{option} {out} would be written over what it is made from: name another file")
 
 
 def emit(text: str, out: Path | None) -> None:

@@ -22,10 +22,10 @@ from msgspec import Struct
 
 from viva.contracts import Batches, Model
 from viva.engine.asking import Run, Tally, Task
-from viva.engine.batchlog import PROVIDERS_NAME, Batch, BatchLog, Dropped, PendingResults, Read, Submitted
+from viva.engine.batchlog import PROVIDERS_NAME, Batch, BatchLog, Dropped, Intended, PendingResults, Read, Submitted
 from viva.errors import ModelError
 from viva.types import Generate
-from viva.visible import one_line
+from viva.visible import one_line, plural
 
 T = TypeVar("T")
 DAY = 86_400.0
@@ -236,7 +236,7 @@ class _Work:
         done = sum(self._done.get(batch.label, (0, 0))[0] for batch in batches)
         total = sum(len(batch.intent.keys) for batch in batches)
         lost = " (one of them not found yet)" if any(not batch.name for batch in batches) else ""
-        return f"{len(batches)} batch{'es' if batches[1:] else ''}{lost}: {done:,}/{total:,} done" if batches else ""
+        return f"{plural(len(batches), 'batch', 'batches')}{lost}: {done:,}/{total:,} done" if batches else ""
 
     # Handing in
 
@@ -301,21 +301,32 @@ class _Work:
         self._tell(f"handing in {len(chunk.lines):,} requests")
         policy = self._shared.policy
         after = await self._calls.patiently(self._batches.newest, patience=policy.question)
-        batch = self._log.intend(
-            chunk.label, self._stage, self._model.name, self._model.identity, kind, after, chunk.nonces
+        self._log.note(
+            Intended(
+                label=chunk.label,
+                stage=self._stage,
+                model=self._model.name,
+                identity=dict(self._model.identity),
+                kind=kind,
+                after=after,
+                keys=tuple(map(bytes.hex, chunk.nonces)),
+                nonces=tuple(filter(None, chunk.nonces.values())),  # all have one, or none
+                at=time.time(),
+            )
         )
+        batch = self._log.batches[chunk.label]
         deadline, attempt = time.monotonic() + policy.question, 0
         while True:
             attempt += 1
             try:
                 name = await self._calls.once(lambda: self._batches.hand_in(chunk.label, kind, chunk.lines), TRANSFER)
-                self._named(batch, name)
-                return
             except ModelError as problem:
                 if not problem.retry:
                     await self._drop(batch, problem.message)
-                    self._release(batch)
                 await self._calls.pause(problem, attempt, deadline)
+            else:
+                self._named(batch, name)  # without a usable name it stays open, to be searched for
+                return
             await self._calls.sleep(self._quiet)
             names = await self._search(batch, policy.question)
             if names and self._batches.certain:
@@ -331,6 +342,7 @@ class _Work:
     async def _drop(self, batch: Batch, why: str) -> None:
         """Record that the provider does not have the batch; its requests are sent again."""
         self._log.note(Dropped(label=batch.label, why=why[:400], at=time.time()))
+        self._release(batch)
         try:
             await self._calls.once(lambda: self._batches.tidy(batch.label), self._shared.policy.attempt)
         except ModelError:
@@ -373,7 +385,6 @@ class _Work:
         since = self._searched.setdefault(batch.label, time.monotonic())
         if time.monotonic() >= since + self._quiet:
             await self._drop(batch, "it never reached the provider")
-            self._release(batch)
 
     async def _is_mine(self, batch: Batch, name: str) -> bool | None:
         """Return whether a provider's batch is this one, by its first result; None while it has none."""

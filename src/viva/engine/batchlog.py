@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -179,32 +178,6 @@ class BatchLog:
                 f"cannot write {self.path}: {problem.strerror}; free some space, then resume: nothing is lost"
             ) from None
         self._remember(event)
-
-    def intend(
-        self,
-        label: str,
-        stage: str,
-        model: str,
-        identity: Mapping[str, str],
-        kind: str,
-        after: str,
-        nonces: Mapping[bytes, str],
-    ) -> Batch:
-        """Record that a batch is about to be handed in; `nonces`: key → nonce of each of its requests, in order."""
-        self.note(
-            Intended(
-                label=label,
-                stage=stage,
-                model=model,
-                identity=dict(identity),
-                kind=kind,
-                after=after,
-                keys=tuple(key.hex() for key in nonces),
-                nonces=tuple(nonces.values()) if any(nonces.values()) else (),
-                at=time.time(),
-            )
-        )
-        return self.batches[label]
 
     def of(self, stage: str, identity: Mapping[str, str]) -> list[Batch]:
         """Return the batches of one model in one stage, oldest first."""

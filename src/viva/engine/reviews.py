@@ -12,19 +12,25 @@ import fcntl
 import hashlib
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from viva.engine.journal import append_whole, set_torn_tail_aside
 from viva.errors import StorageError
-from viva.files import UNREADABLE, open_regular
+from viva.files import UNREADABLE, open_regular, reading
 from viva.types import Mark
 
 LARGEST = 1 << 28
 """Most bytes of marks that are read at once."""
+
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+"""A mark, as a share of the full one. A stranger's line with another number would move a score beyond its ends."""
 
 
 class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -40,11 +46,11 @@ class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
     about: dict[str, str] = {}
     """The answer in readable form: exam, model, question, sample."""
     aspect: str
-    before: float | None = None
+    before: Share | None = None
     """This reviewer's mark until now."""
-    after: float | None = None
+    after: Share | None = None
     """This reviewer's mark from now on; None takes it back."""
-    draft: float | None = None
+    draft: Share | None = None
     """The verdict before any review."""
     blind: bool = False
     """Whether the reviewer marked without seeing the verdict."""
@@ -107,11 +113,8 @@ class ReviewLog:
                 status = self.path.lstat()
                 if (status.st_dev, status.st_ino) == self._file and status.st_size == self._end:
                     return
-                file = open_regular(self.path)
-                try:
-                    self._read(file)
-                finally:
-                    os.close(file)
+                with reading(self.path) as file:
+                    self._read(file.fileno())
             except FileNotFoundError:
                 self._forget()
             except OSError as problem:
@@ -124,7 +127,9 @@ class ReviewLog:
             self._file = (status.st_dev, status.st_ino)
         if status.st_size - self._end > LARGEST:
             raise OSError(errno.EFBIG, f"it is larger than {LARGEST:,} bytes, and marks are made by hand")
-        content = _read_all(file, self._end, status.st_size)
+        with os.fdopen(os.dup(file), "rb") as opened:
+            opened.seek(self._end)
+            content = opened.read(status.st_size - self._end)
         for line in content.split(b"\n")[:-1]:
             self._lines += 1
             self._end += len(line) + 1
@@ -153,6 +158,13 @@ class ReviewLog:
         with self._guard:
             return tuple(self._damaged)
 
+    @property
+    def unread(self) -> str:
+        """How many lines cannot be read, and why the first of them; "" for none."""
+        count = len(self._damaged)
+        left_out = f"{self.path}: lines that cannot be read are left out ({count:,}); "
+        return left_out + f"the first is line {self._damaged[0].line}: {self._damaged[0].reason}" if count else ""
+
     def latest(self, item: str) -> dict[tuple[str, str], Review]:
         """Return (reviewer, aspect) → the last line about it; its `after` is None where the mark was taken back."""
         with self._guard:
@@ -171,8 +183,7 @@ class ReviewLog:
 
         `before` is filled in here: only under the lock is it certain. Raises StorageError when nothing was written.
         """
-        with self._guard, _Locked(self.path) as file:
-            self._take_over(file)
+        with self._guard, self._locked() as file:
             return self._write(file, reviews)
 
     def undo(self, reviewer: str, form: str, at: float) -> list[Review]:
@@ -180,8 +191,7 @@ class ReviewLog:
 
         `form` is the id of the form that asks for it; a repeated request with the same id takes nothing more back.
         """
-        with self._guard, _Locked(self.path) as file:
-            self._take_over(file)
+        with self._guard, self._locked() as file:
             if line_id(form, "undo", "0") in self._ids:
                 return []
             return self._write(file, self._taking_back(reviewer, form, at))
@@ -210,10 +220,26 @@ class ReviewLog:
             )
         return withdrawn
 
-    def _take_over(self, file: int) -> None:
-        """Read what others wrote, under the lock; set aside a line that a killed writer left unfinished."""
-        self._read(file)
-        set_torn_tail_aside(file, self._end, self.path.with_suffix(".torn"))
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        """Yield the file, open for appending and locked against other writers; created where missing.
+
+        What others wrote is read then, and a line that a killed writer left unfinished set aside.
+        """
+        while True:
+            try:
+                file = open_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            except OSError as problem:
+                raise StorageError(f"nothing was saved: cannot open {self.path}: {problem.strerror}") from None
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                if self.path.exists() and os.path.samestat(self.path.lstat(), os.fstat(file)):
+                    self._read(file)
+                    set_torn_tail_aside(file, self._end, self.path.with_suffix(".torn"))
+                    yield file
+                    return  # else it was replaced while we waited for it
+            finally:
+                os.close(file)  # and with it the lock goes
 
     def _write(self, file: int, reviews: Sequence[Review]) -> list[Review]:
         new: list[Review] = []
@@ -236,37 +262,3 @@ class ReviewLog:
             self._lines += 1
             self._end += len(line)
         return new
-
-
-class _Locked:
-    """The file, open for appending and locked against other writers; created where missing."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> int:
-        while True:
-            try:
-                file = open_regular(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-            except OSError as problem:
-                raise StorageError(f"nothing was saved: cannot open {self._path}: {problem.strerror}") from None
-            fcntl.flock(file, fcntl.LOCK_EX)
-            try:
-                here = self._path.lstat()
-            except FileNotFoundError:
-                here = None
-            if here is not None and os.path.samestat(here, os.fstat(file)):
-                self._opened = file
-                return file
-            os.close(file)  # it was replaced while we waited for it
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._opened)  # and with it the lock goes
-
-
-def _read_all(file: int, start: int, end: int) -> bytes:
-    pieces: list[bytes] = []
-    while start < end and (piece := os.pread(file, end - start, start)):
-        pieces.append(piece)
-        start += len(piece)
-    return b"".join(pieces)

@@ -52,7 +52,7 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     def pause(self, attempt: int, retry_after: float | None) -> float:
         """Return the seconds before the next try: the server's `retry_after`, else exponential backoff, with jitter."""
-        backoff = min(self.longest_pause, 0.5 * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)
+        backoff = min(self.longest_pause, 0.5 * 2.0 ** min(attempt - 1, 60)) * random.uniform(0.5, 1.0)
         if not retry_after:  # an overloaded server says 0 by mistake: a wrong clock, a rounded second
             return backoff
         return retry_after + random.uniform(0.0, 0.1 * retry_after + 0.05)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlencode
@@ -17,6 +18,11 @@ from msgspec import Meta, Struct
 from viva.errors import DataError
 from viva.types import ReviewItem
 from viva.visible import escape_invisible
+
+
+def name_of(given: str) -> str:
+    """Return a reviewer's name with single blanks and composed letters: one person is not two."""
+    return " ".join(unicodedata.normalize("NFC", given).split())
 
 
 def name_problem(name: str) -> str:
@@ -40,7 +46,7 @@ THOUGHT = 20_000
 OUTCOME = "outcome"
 FINER = "of these"
 """The tag that subdivides an outcome (`viva.runs.answers`)."""
-TELLING = (OUTCOME, FINER, DECIDED)
+TELLING = (OUTCOME, FINER, DECIDED, UNCERTAINTY)
 """Tags that reveal the verdict: hidden in blind review."""
 UNTAGGED = ("question", "sample")
 """Fields of `about` that identify an answer and are no tags."""

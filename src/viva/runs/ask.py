@@ -23,7 +23,7 @@ from viva.contracts import BatchModel, Model
 from viva.engine.adaptive import Adaptive
 from viva.engine.asking import Run, Tally, Task, gated
 from viva.engine.batching import BatchJob, Patience, carry_out_batches
-from viva.engine.batchlog import Batch, BatchLog, Left
+from viva.engine.batchlog import BatchLog, Left
 from viva.engine.budget import Budget
 from viva.engine.folder import BATCHES
 from viva.engine.groups import GroupPlan, Source, carry_out
@@ -36,6 +36,7 @@ from viva.providers import PROVIDERS, traits_of
 from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, ceilings, paces
 from viva.runs.progress import Stage, ending_of_asking, notify, say_endings, together, watched
+from viva.visible import plural, some
 
 YEAR = 365 * 86400.0  # seconds
 PATIENT = Policy(attempt=YEAR, question=YEAR, attempts=1, rereads=0)
@@ -121,7 +122,7 @@ async def ask_all(asked: Sequence[Queues], opened: OpenRun, dispatcher: BatchDis
     works: list[Awaitable[None]] = []
     for number, part in enumerate(asked):
         left = asyncio.Event()
-        in_batches = [queue for queue in part.queues if dispatcher and dispatcher.takes(queue.model)]
+        in_batches = [queue for queue in part.queues if dispatcher and isinstance(queue.model, BatchModel)]
         leaving = bool(dispatcher and dispatcher.patience.leave and in_batches)
         sources = []
         for queue in part.queues:
@@ -203,10 +204,6 @@ def group_plan(rate_limit_group: str, sources: list[Source], limits: LimitOption
     return GroupPlan(sources, ceiling, Pace(*(pace.get(provider, pace.get("")) for pace in (requests, tokens))))
 
 
-NAMED = 3
-"""Batches named in the message that they stay at the provider; batches.jsonl has all."""
-
-
 class Queue(Struct, frozen=True):
     """The requests still to ask one model: `wanted` renders them, and counts known answers in the tally."""
 
@@ -219,10 +216,6 @@ class BatchDispatcher(Struct, frozen=True):
 
     log: BatchLog
     patience: Patience
-
-    def takes(self, model: Model) -> bool:
-        """Return whether a model is asked through batches."""
-        return isinstance(model, BatchModel)
 
     async def leave(self, run: Run, stage: str, queues: Sequence[Queue]) -> None:
         """Cancel the batches of these queues and read what they have done; the rest is asked without batches."""
@@ -245,7 +238,7 @@ class BatchDispatcher(Struct, frozen=True):
 
 def _whole(queue: Queue, tally: Tally) -> Iterator[Task]:
     """Yield all tasks of a queue; batches start once the earlier stage is complete."""
-    return (task for task in queue.wanted(tally) if task is not None)
+    return filter(None, queue.wanted(tally))
 
 
 def open_batch_dispatcher(opened: OpenRun, stack: ExitStack, file: str = BATCHES) -> BatchDispatcher | None:
@@ -296,8 +289,7 @@ def refuse_unbatched(opened: OpenRun, asked: Sequence[Model] = ()) -> None:
     for evaluation in opened.evaluations:
         if evaluation.exam.spec.choose and isinstance(evaluation.model, BatchModel) and not asked:
             raise VivaError(
-                f"{evaluation.exam.spec.choose} asks {evaluation.model.name} how probable options are, "
-                f"and batches "
+                f"{evaluation.exam.spec.choose} asks {evaluation.model.name} how probable options are, and batches "
                 f"carry texts only: leave {option('batch')} or {option('answer_by')} out",
                 field="answer_by",
             )
@@ -314,17 +306,10 @@ def _ending(dispatcher: BatchDispatcher, stage: str, resume: str, run: Run, path
     code = EXIT_INCOMPLETE if handed_in else ending_of_asking(run, path, resume, verdicts=stage == "annotations")
     if mine and code in (EXIT_INCOMPLETE, EXIT_INTERRUPTED):
         asked = sum(len(batch.intent.keys) for batch in mine)
-        notify(
-            f"{len(mine)} batch{'es' if mine[1:] else ''} of {asked:,} requests "
-            f"{'stay' if mine[1:] else 'stays'} with the provider ({_names(mine)}), today or for weeks; read with: "
-            f"{resume}"
-        )
+        names = some([batch.name or "one that is not found yet" for batch in mine], 3)
+        stay = f"of {asked:,} requests {'stay' if mine[1:] else 'stays'} with the provider ({names})"
+        notify(f"{plural(len(mine), 'batch', 'batches')} {stay}, today or for weeks; read with: {resume}")
     return code
-
-
-def _names(batches: Sequence[Batch]) -> str:
-    names = [batch.name or "one that is not found yet" for batch in batches[:NAMED]]
-    return ", ".join(names) + (f" and {len(batches) - NAMED} more" if batches[NAMED:] else "")
 
 
 ASKED, TOLD = ".limits.json", ".limits.told.json"
@@ -383,11 +368,6 @@ def read_file(path: Path, kind: type[T]) -> T | None:
         raise ValueError(f"{path.name}: {problem}") from None
 
 
-def write_file(path: Path, content: Struct) -> None:
-    """Write a request or answer file atomically. Raises OSError."""
-    write_whole(path, msgspec.json.encode(content))
-
-
 async def limited(run: Run, opened: OpenRun, asking: Coroutine[None, None, None]) -> None:
     """Run `asking`, and meanwhile apply changes by `viva limits`, which hold for later stages, too."""
     listening = asyncio.create_task(_listen(run, opened))
@@ -419,7 +399,8 @@ async def _listen(run: Run, opened: OpenRun) -> None:
                 problem_text = _apply(run, opened, request)
                 groups = [_now(group, slots) for group, slots in run.groups.items()]
                 try:
-                    write_file(folder / TOLD, LimitAnswer(number=request.number, problem=problem_text, groups=groups))
+                    told = LimitAnswer(number=request.number, problem=problem_text, groups=groups)
+                    write_whole(folder / TOLD, msgspec.json.encode(told))
                 except OSError as problem:
                     wrong = str(problem)
             if wrong:

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 import msgspec
 
 from viva.analysis.uncertainty import wilson
-from viva.contracts import AdaptingModel
+from viva.contracts import AdaptingModel, BatchModel
 from viva.engine.asking import Feed, Onward, Tally, Task, upcoming
 from viva.engine.budget import Budget, Spent
 from viva.engine.evidence import program_key, run_comparisons, run_programs
@@ -230,7 +230,7 @@ class _Execution:
         local = sum(map(is_local, models))
         if local > 1 or (local and any(map(is_local, self._opened.models))):
             return True
-        return any(self._dispatcher.takes(model) for model in models) if self._dispatcher else False
+        return bool(self._dispatcher) and any(isinstance(model, BatchModel) for model in models)
 
     async def work(self, end: End) -> None:
         """Run all stages and rounds; `end` is called for each finished stage. Resources stay open between rounds."""

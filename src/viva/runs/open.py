@@ -371,18 +371,19 @@ def paces(values: tuple[str, ...], field: str) -> dict[str, float]:
 def open_evidence(opened: OpenRun, stack: ExitStack) -> EvidenceStore:
     """Open all evidence in the run folder, for reading."""
     folder = opened.folder
-    verdicts, executions, similarities = (
-        folder.journal(stage, write=False) for stage in ("annotations", "executions", "similarities")
-    )
+    stages = ("annotations", "executions", "similarities")
+    verdicts, executions, similarities = (folder.journal(stage, write=False) for stage in stages)
     for journal in (verdicts, executions, similarities):
         stack.callback(journal.close)
-    encoder, reviews = folder.record.encoder, folder.path / REVIEWS
+    encoder, log = folder.record.encoder, ReviewLog(folder.path / REVIEWS)
+    if log.unread and folder.writable:
+        say(f"viva: {log.unread}")
     return EvidenceStore(
         judge_panel=opened.judge_panel,
         verdicts=verdicts,
         executions=executions,
         similarity_store=SimilarityStore(encoder.identity, similarities) if encoder else None,
-        marks=ReviewLog(reviews).marks if os.path.lexists(reviews) else None,
+        marks=log.marks if log.reviews else None,
     )
 
 
@@ -492,10 +493,8 @@ def confirm_endpoints(folder: RunFolder, limits: LimitOptions, ask: Callable[[st
 def keep_approval(folder: RunFolder) -> None:
     """Store that the user approved the run's addresses, given on the command line or confirmed."""
     if problem := approve(folder.path, folder.record):
-        notify(
-            f"{problem}; going on with {folder.path} will ask whether its addresses are yours "
-            f"({option('trust_endpoints')})"
-        )
+        again = f"going on with {folder.path} will ask whether its addresses are yours"
+        notify(f"{problem}; {again} ({option('trust_endpoints')})")
 
 
 def _described(model: ModelRecord) -> str:

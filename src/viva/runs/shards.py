@@ -13,7 +13,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,7 @@ def find_parts(paths: Sequence[Path], *, any_address: bool) -> Parts:
     """
     by_folder: dict[Path, Part] = {}
     left_out: list[Path] = []
+    makes = f"(`viva run {flag('shard', 'I/N')}` makes shards)"
     for path in paths:
         for run in runs_in(path):
             folder = RunFolder.open(run)
@@ -103,16 +104,11 @@ def find_parts(paths: Sequence[Path], *, any_address: bool) -> Parts:
             if shard:
                 by_folder.setdefault(run.resolve(), Part(read_shard(shard), folder))
             elif run == path:
-                raise VivaError(
-                    f"{run} is a whole run, no shard of one (`viva run {flag('shard', 'I/N')}` makes shards)"
-                )
+                raise VivaError(f"{run} is a whole run, no shard of one {makes}")
             else:
                 left_out.append(run)
     if not by_folder:
-        raise VivaError(
-            f"{paths[0]} holds {len(left_out):,} whole runs and no shard of one (`viva run "
-            f"{flag('shard', 'I/N')}` makes shards)"
-        )
+        raise VivaError(f"{paths[0]} holds {len(left_out):,} whole runs and no shard of one {makes}")
     parts = sorted(by_folder.values(), key=lambda part: (part.shard, part.folder.record.created, str(part.folder.path)))
     _refuse_strangers(parts, any_address=any_address)
     for part in parts:
@@ -123,11 +119,8 @@ def find_parts(paths: Sequence[Path], *, any_address: bool) -> Parts:
 
 def _refuse_waiting(folder: RunFolder) -> None:
     """Refuse a shard with open batches: their requests would be asked, and paid, a second time."""
-    log = BatchLog(folder.path, write=False)
-    try:
-        waiting = sum(1 for _ in log.waiting())
-    finally:
-        log.close()
+    with closing(BatchLog(folder.path, write=False)) as log:
+        waiting = len([*log.waiting()])
     if waiting:
         raise VivaError(
             f"{folder.path} waits for {waiting:,} batches that a provider works on: `viva resume {folder.path}` reads "
@@ -151,8 +144,8 @@ def _refuse_strangers(parts: Sequence[Part], *, any_address: bool) -> None:
                 else "; merge what belongs together, or grade or judge the one as the other first"
             )
             listed = "; ".join(
-                f"{name} is {_short(first_value)} in the first, {_short(two)} in the second"
-                for name, first_value, two in differences[:_SHOWN]
+                f"{name} is {one_line(repr(mine), 60)} in the first, {one_line(repr(other), 60)} in the second"
+                for name, mine, other in differences[:_SHOWN]
             )
             raise VivaError(f"{both}{listed}{more}{hint}")
 
@@ -208,10 +201,6 @@ def _differences(first_record: dict[str, object], two: dict[str, object]) -> Ite
     for name in dict.fromkeys([*first_record, *two]):
         if first_record.get(name) != two.get(name):
             yield one_line(name, 80), first_record.get(name), two.get(name)
-
-
-def _short(value: object) -> str:
-    return one_line(repr(value), 60)
 
 
 def spans(numbers: Sequence[int]) -> str:
@@ -317,6 +306,9 @@ def _staged(into: Path) -> Iterator[Path]:
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise VivaError(f"{into}: name a folder that is not there yet, or is empty", field="out")
     stage = into.absolute().parent / f".{into.absolute().name}.merging"
+    for place in (into, stage):  # what is left in the stage is removed: behind a link it is not ours
+        if place.is_symlink():
+            raise VivaError(f"{place} is a link: name another folder", field="out")
     try:
         stage.mkdir(parents=True, exist_ok=True)
         try:
@@ -335,7 +327,7 @@ def _staged(into: Path) -> Iterator[Path]:
             shutil.rmtree(stage, ignore_errors=True)
             os.close(held)
     except OSError as problem:
-        raise StorageError(f"cannot write {into}: {problem.strerror or problem}") from None
+        raise StorageError(f"cannot write {problem.filename or into}: {problem.strerror or problem}") from None
 
 
 class JournalMerge:
@@ -351,18 +343,15 @@ class JournalMerge:
         self._decode = msgspec.json.Decoder(Entry).decode
         self._encode = msgspec.json.Encoder().encode
         self._written = ServedChanges()
-        try:
-            self._out = path.open("xb")
-        except OSError as problem:
-            raise StorageError(f"cannot write {path}: {problem.strerror}") from None
+        self._out = path.open("xb")
 
     def take(
         self, source: Path, keys: Mapping[bytes, bytes] | None = None, told: Callable[[], None] = lambda: None
     ) -> None:
         """Append all whole lines of a journal, if the file exists. `told` is called now and then, for progress.
 
-        `keys`: request key → the differing key in the merged run. Raises StorageError for a damaged line, and where the
-        journal cannot be written.
+        `keys`: request key → the differing key in the merged run. Raises StorageError for a damaged line, OSError
+        where the merged journal cannot be written.
         """
         read = ServedChanges()
         for entry, raw in _lines(source, self._decode):
@@ -381,14 +370,8 @@ class JournalMerge:
             if entry.error is None:
                 self.answered.add(key)
             written = self._written.shortened(entry)
-            self._write(self._encode(written) + b"\n" if moved or (written.served, written.by) != answerer else raw)
+            self._out.write(self._encode(written) + b"\n" if moved or (written.served, written.by) != answerer else raw)
             self._written.resolve(written)
-
-    def _write(self, raw: bytes) -> None:
-        try:
-            self._out.write(raw)
-        except OSError as problem:
-            raise StorageError(f"cannot write {self.path}: {problem.strerror}; free some space") from None
 
     def abandon(self) -> None:
         """Close the file without flushing, after a failure."""
@@ -397,18 +380,15 @@ class JournalMerge:
 
     def close(self) -> None:
         """Flush to the disk and close. An empty journal is removed, as a run without judges has no file for them."""
-        try:
-            with self._out as out:
-                out.flush()
-                os.fsync(out.fileno())
-        except OSError as problem:
-            raise StorageError(f"cannot write {self.path}: {problem.strerror}; free some space") from None
+        with self._out as out:
+            out.flush()
+            os.fsync(out.fileno())
         if not self.path.stat().st_size:
             self.path.unlink()
 
 
-def _lines(source: Path, decode: Callable[[bytes], Entry]) -> Iterator[tuple[Entry, bytes]]:
-    """Yield every whole line of a journal, (decoded, raw). A torn last line is left out, as on resume."""
+def _raw_lines(source: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield (number, line) of a file's whole lines, if it exists. A torn last line is left out, as on resume."""
     try:
         file = open_regular(source)
     except FileNotFoundError:
@@ -416,33 +396,36 @@ def _lines(source: Path, decode: Callable[[bytes], Entry]) -> Iterator[tuple[Ent
     except OSError as problem:
         raise StorageError(f"cannot open {source}: {problem.strerror}") from None
     try:
-        for number, line in whole_lines(file, source):
-            try:
-                entry = decode(line)
-                read_key(entry.key)
-            except UNREADABLE as problem:
-                raise StorageError(
-                    f"{source}, line {number} is damaged ({problem}); remove that line to go on without it"
-                ) from None
-            yield entry, line
-    except OSError as problem:
-        raise StorageError(f"cannot read {source}: {problem.strerror}") from None
+        yield from whole_lines(file, source)
     finally:
         os.close(file)
+
+
+def _lines(source: Path, decode: Callable[[bytes], Entry]) -> Iterator[tuple[Entry, bytes]]:
+    """Yield every whole line of a journal, (decoded, raw)."""
+    for number, line in _raw_lines(source):
+        try:
+            entry = decode(line)
+            read_key(entry.key)
+        except UNREADABLE as problem:
+            raise StorageError(
+                f"{source}, line {number} is damaged ({problem}); remove that line to go on without it"
+            ) from None
+        yield entry, line
 
 
 def merge_reviews(sources: Sequence[Path], path: Path) -> int:
     """Merge the experts' marks of all runs into one file, in the order in which they were given; each line once.
 
     Within a run the order of lines stays, since a reviewer's last mark of an aspect counts. Returns the number of
-    unreadable lines, which are left out. Raises StorageError for files that cannot be read or written.
+    unreadable lines, which are left out. Raises StorageError for files that cannot be read, OSError.
     """
     decode = msgspec.json.Decoder(Review).decode
     latest_by_id: dict[str, tuple[float, bytes]] = {}
     damaged = 0
     for source in sources:
         latest = float("-inf")
-        for line in _raw_lines(source):
+        for _, line in _raw_lines(source):
             try:
                 review = decode(line)
             except UNREADABLE:
@@ -451,30 +434,11 @@ def merge_reviews(sources: Sequence[Path], path: Path) -> int:
             latest = max(latest, review.at)  # a clock that was set back must not change the order within a file
             latest_by_id.setdefault(review.id, (latest, line))
     if latest_by_id:
-        try:
-            with path.open("xb") as out:
-                out.writelines(
-                    line for _, line in sorted(latest_by_id.values(), key=lambda latest_line: latest_line[0])
-                )
-                out.flush()
-                os.fsync(out.fileno())
-        except OSError as problem:
-            raise StorageError(f"cannot write {path}: {problem.strerror}") from None
+        with path.open("xb") as out:
+            out.writelines(line for _, line in sorted(latest_by_id.values(), key=lambda latest_line: latest_line[0]))
+            out.flush()
+            os.fsync(out.fileno())
     return damaged
-
-
-def _raw_lines(source: Path) -> list[bytes]:
-    """Return the lines of a file of marks, which are few, being made by hand."""
-    try:
-        file = open_regular(source)
-    except FileNotFoundError:
-        return []
-    except OSError as problem:
-        raise StorageError(f"cannot open {source}: {problem.strerror}") from None
-    try:
-        return [line for _, line in whole_lines(file, source)]
-    finally:
-        os.close(file)
 
 
 Renamed = dict[bytes, bytes]

@@ -127,7 +127,7 @@ def _forged(ada: Visitor, **headers: str) -> Any:
 
 
 ELSEWHERE: tuple[dict[str, str], ...] = (
-    {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": "http://127.0.0.1:1"}, {"Origin": ""},
+    {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": "http://127.0.0.1:1"}, {"Origin": ""}, {"Origin": "http://["},
     {"Origin": "http://127.0.0.1.evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
     {"Sec-Fetch-Site": "same-origin", "Origin": "http://evil.example"},
 )  # fmt: skip

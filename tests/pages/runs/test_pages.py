@@ -21,7 +21,7 @@ from pages.runs.growing import MODELS, Growing
 from rows import table, tabled
 from servers.fixtures import Viva, wait_until
 from viva.cli.look.view import view_command
-from viva.engine.batchlog import BatchLog, Dropped, Read, Submitted
+from viva.engine.batchlog import BatchLog, Dropped, Intended, Read, Submitted
 from viva.engine.budget import Price
 from viva.engine.folder import ModelRecord, RunFolder, writer
 from viva.engine.journal import Entry
@@ -75,7 +75,8 @@ def test_what_is_with_a_provider_is_waited_for(visit: Visit, growing: Growing) -
     log = BatchLog(growing.path)
     keys = [key for _, _, key, _ in growing.wanted[5:]]
     for label, part in (("0" * 16, keys[:-1]), ("1" * 16, keys[-1:])):
-        log.intend(label, "responses", MODELS[0], {"model": "alpha"}, "openai", "", dict.fromkeys(part, ""))
+        about = {"stage": "responses", "model": MODELS[0], "identity": {"model": "alpha"}, "kind": "", "after": ""}
+        log.note(Intended(label=label, keys=tuple(key.hex() for key in part), at=0.0, **about))  # type: ignore[arg-type]
         log.note(Submitted(label=label, batch=f"batch_{label[0]}", at=time.time()))
     visitor = visit(growing.root)
     assert "15 requests in 2 batches are with the provider" in text_of(visitor.get("/run/growing").text)

@@ -11,7 +11,8 @@ import msgspec
 from viva.cli.options import pace_options
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, StorageError, VivaError
 from viva.fields import pick
-from viva.runs.ask import ASKED, LimitRequest, answer_to, asking_process, describe, write_file
+from viva.files import write_whole
+from viva.runs.ask import ASKED, LimitRequest, answer_to, asking_process, describe
 from viva.runs.config import LimitOptions
 from viva.runs.scorefile import open_run_folder
 from viva.visible import escape_invisible, escaped
@@ -44,7 +45,7 @@ def limits_command(run: Path, as_json: bool, **given: tuple[str, ...]) -> int:
         tokens_per_minute=paces(limits.tokens_per_minute, "tokens_per_minute"),
     )
     try:
-        write_file(folder / ASKED, request)
+        write_whole(folder / ASKED, msgspec.json.encode(request))
         answer = answer_to(folder, request.number)
     except OSError as problem:
         raise StorageError(f"cannot write in {folder}: {problem.strerror}") from None

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from viva.cli.options import emit
+from viva.cli.options import check_writable, emit
 from viva.errors import DataError
 from viva.io.tables import unpacked
 from viva.studies.extraction import Precision, read_row
@@ -32,6 +32,7 @@ def extract_command(file: Path, out: Path | None, evaluate: bool) -> int:
     With --evaluate a row has also a `label`: the answer that people read in the reply, or none. Printed are the
     precision of every rule, and of readers: Viva, the rows' own `read` if they have one, published expressions.
     """
+    check_writable(out)
     lines = [(line, f"{file}, line {number}") for number, line in enumerate(_lines(file), 1) if line.strip()]
     if not lines:
         raise DataError(f"{file} holds no rows")

@@ -10,11 +10,10 @@ import click
 from viva.cli.options import derive, emit, screen
 from viva.errors import VivaError
 from viva.fields import pick
-from viva.pages.review.invitations import Opening, invited, shares_of, start_filter
+from viva.pages.review.invitations import Opening, invited, name_given, shares_of, start_filter
 from viva.runs.open import REVIEWS, prepare
 from viva.runs.progress import say
 from viva.runs.scorefile import find_run, open_run_folder
-from viva.visible import escape_invisible
 
 
 @click.command(name="review", short_help="Let experts confirm or change verdicts.")
@@ -35,14 +34,12 @@ def review_command(run: Path, **given: Any) -> int:
     from viva.engine.reviews import ReviewLog
     from viva.pages.review.reviewpages import serve
     from viva.pages.review.reviewsession import Settings
-    from viva.review.items import name_problem
     from viva.studies.agreement.runratings import rated
     from viva.studies.agreement.study import AgreementConfig, study
 
     opening = pick(Opening, given)
     where = opening.where
-    if opening.reviewer and (problem := name_problem(opening.reviewer)):
-        raise VivaError(f"--reviewer {escape_invisible(opening.reviewer, limit=80)!r}: {problem}")
+    reviewer = opening.reviewer and name_given(opening.reviewer, "reviewer")
     people = invited(opening, find_run(run))
     folder = open_run_folder(run)
     if opening.plan is not None:
@@ -52,8 +49,8 @@ def review_command(run: Path, **given: Any) -> int:
         raise VivaError(f"{folder.path} has nothing to review: no answer that a judge or an expert has to mark")
     log = ReviewLog(folder.path / REVIEWS)
     start = start_filter(opening, items)
-    for damage in log.damaged:
-        say(f"viva: {log.path}, line {damage.line} cannot be read and is left out: {damage.reason}")
+    if log.unread:
+        say(f"viva: {log.unread}")
     before = len(log.reviews)
 
     chosen = start.select(items)
@@ -68,7 +65,7 @@ def review_command(run: Path, **given: Any) -> int:
         title=folder.path.name,
         start=start,
         marks_per_item=opening.marks_per_item,
-        reviewer=opening.reviewer,
+        reviewer=reviewer,
         agreement=lambda: study(AgreementConfig(source=folder.path)),
     )
     serve(items, log, settings, **where, people=people, announce=announce)

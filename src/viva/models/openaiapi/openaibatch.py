@@ -176,23 +176,22 @@ class OpenAIBatches:
         behind = ""
         for _ in range(PAGES):
             cursor = f"&after={quote(behind, safe='')}" if behind else ""
-            page = await self._listed(f"/batches?limit={PAGE}{cursor}", label)
+            try:
+                page = await self._ask("GET", f"/batches?limit={PAGE}{cursor}", None, _Batches)
+            except ModelError as problem:
+                if problem.retry or problem.kind == "auth":
+                    raise
+                raise unfound(label, self._wire.url, problem.message) from None
             for batch in page.data:
                 kept = batch.metadata if isinstance(batch.metadata, dict) else {}
                 if batch.id and (kept.get(MARK) == label or batch.input_file_id in files):
                     return [batch.id]
-            if not page.has_more or not page.data or page.data[-1].id == behind:
+            if not page.has_more:
                 return []
+            if not page.data or page.data[-1].id == behind:
+                break
             behind = page.data[-1].id
-        raise unfound(label, self._wire.url, f"it lists more than {PAGES * PAGE:,} batches")
-
-    async def _listed(self, path: str, label: str) -> _Batches:
-        try:
-            return await self._ask("GET", path, None, _Batches)
-        except ModelError as problem:
-            if problem.retry or problem.kind == "auth":
-                raise
-            raise unfound(label, self._wire.url, problem.message) from None
+        raise unfound(label, self._wire.url, f"its list of batches has no end within {PAGES * PAGE:,}")
 
     async def _files(self, label: str) -> list[_Named]:
         try:

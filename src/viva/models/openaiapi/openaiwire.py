@@ -252,7 +252,8 @@ class Wire:
             raise self._broken(problem) from None
 
     def _address(self, path: str) -> str:
-        return f"{self.url}{path}" + (f"?api-version={quote(self._version, safe='')}" if self._version else "")
+        joint = "&" if "?" in path else "?"
+        return f"{self.url}{path}" + (f"{joint}api-version={quote(self._version, safe='')}" if self._version else "")
 
     def _might_want_tls(self, problem: Exception) -> bool:
         """Tell whether a port accepted a connection without TLS but sent no HTTP reply yet."""

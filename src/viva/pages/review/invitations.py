@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from viva.errors import VivaError, option
 from viva.fields import note
 from viva.files import read_regular
-from viva.review.items import DECIDED, UNCERTAINTY, Filter, Item, name_problem
+from viva.review.items import DECIDED, UNCERTAINTY, Filter, Item, name_of, name_problem
 from viva.secretkey import personal_key
 from viva.visible import escape_invisible
 
@@ -81,6 +81,14 @@ class Opening(Serving, kw_only=True):
     marks_per_item: Annotated[int, Meta(ge=1, le=100, description="Reviewers each answer needs.")] = 1
 
 
+def name_given(given: str, field: str) -> str:
+    """Return a reviewer's name from an option. Raises VivaError for what is none."""
+    name = name_of(given)
+    if problem := name_problem(name):
+        raise VivaError(f"{escape_invisible(given, limit=80)!r}: {problem}", field=field)
+    return name
+
+
 def invited(opening: Opening, run: Path) -> dict[str, str]:
     """Return key → name for everybody invited. Raises VivaError for invalid or repeated names."""
     if opening.invite and (opening.token or opening.token_file or opening.reviewer):
@@ -90,19 +98,12 @@ def invited(opening: Opening, run: Path) -> dict[str, str]:
         )
     names_by_key: dict[str, str] = {}
     for given in opening.invite:
-        name = " ".join(given.split())
-        if problem := name_problem(name):
-            raise VivaError(f"{escape_invisible(given, limit=80)!r}: {problem}", field="invite")
+        name = name_given(given, "invite")
         if name in names_by_key.values():
             raise VivaError(
                 f"{escape_invisible(name, limit=80)!r} is there twice: one person is not two", field="invite"
             )
-        try:
-            names_by_key[personal_key("review", str(run.resolve()), name)] = name
-        except OSError as problem:
-            raise VivaError(
-                f"needs a secret to make keys with, and cannot keep one: {problem}", field="invite"
-            ) from None
+        names_by_key[personal_key("review", str(run.resolve()), name)] = name
     return names_by_key
 
 

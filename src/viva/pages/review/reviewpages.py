@@ -37,7 +37,7 @@ from viva.pages.serving.server import serve as web_serve
 from viva.pages.shell import Form, FormError, Served, around, paged
 from viva.render.charts import as_json, spec
 from viva.render.findings import Findings
-from viva.review.items import TELLING, THOUGHT, Filter, Item, name_problem
+from viva.review.items import TELLING, THOUGHT, Filter, Item, name_of, name_problem
 
 _SAID = shipped_table(__file__, "said.toml", dict[str, str])
 """Code in the URL → message about the previous form."""
@@ -107,7 +107,7 @@ class Pages(Served):
         if request.method != "POST":
             return self.page_with_form(request, "review_start.html", problem="", name=self._reviewer(request))
         form = await self.form(request)
-        name = " ".join(form.get("name", "").split())
+        name = name_of(form.get("name", ""))
         problem = name_problem(name)
         if problem:
             return self.page_with_form(request, "review_start.html", 422, problem=problem, name=name[:60])
@@ -123,6 +123,8 @@ class Pages(Served):
         await self._refresh()
         chosen, session = self._filter(request), self._session
         items, listed = paged(session.listed(chosen, reviewer), chosen.page)
+        if not chosen.blind:
+            session.showed(items, reviewer)
         shown_items = [
             (item, labels(item, chosen.blind, session.names), session.own(item, reviewer), len(session.reviewers(item)))
             for item in items
@@ -173,7 +175,7 @@ class Pages(Served):
         own = session.own(item, reviewer)
         shown_aspects = aspects(item, own, session.others(item, reviewer), posted, chosen.blind)
         if not chosen.blind:
-            session.showed(item, reviewer)
+            session.showed((item,), reviewer)
         return self.page_with_form(
             request,
             "review_item.html",
@@ -210,7 +212,7 @@ class Pages(Served):
         )
         try:
             lines = marking.lines()
-            if not lines and all(line.after is None for line in marking.own.values()):
+            if not lines and not any(name.startswith("mark.") for name in form):
                 raise FormError(422, "Nothing was saved: choose a mark first.")
         except FormError as problem:
             if problem.status != 422:

@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -169,9 +169,9 @@ class ReviewSession:
         lines: Mapping[tuple[str, str], Review] = self.log.latest(item.key)
         return [line for (name, _), line in lines.items() if name != reviewer and line.after is not None]
 
-    def showed(self, item: Item, reviewer: str) -> None:
+    def showed(self, items: Iterable[Item], reviewer: str) -> None:
         """Record that this reviewer has seen the drafts."""
-        self._seen.add((item.key, reviewer))
+        self._seen.update((item.key, reviewer) for item in items)
 
     def blind(self, item: Item, chosen: Filter, reviewer: str) -> bool:
         """Return whether a mark made now is blind: the drafts are hidden, and were never shown to this reviewer
@@ -249,6 +249,8 @@ def aspects(
         last = own.get(draft.aspect)
         before = last.text_after if last and last.text_after is not None else draft.text
         kept = str(draft.scale.index(last.after)) if last and last.after in draft.scale else ""
+        comment = posted.get(f"comment.{number}", "")
+        given = posted if comment or f"mark.{number}" in posted else {}  # else opened before the mark that stands
         shown: dict[str, Any] = {}
         if blind:
             shown = {"value": None, "decided": None, "reasons": "", "opinions": {}}
@@ -260,8 +262,8 @@ def aspects(
                 draft=replace(draft, **shown),
                 choices=choices(item, draft),
                 last=last,
-                entered=posted.get(f"mark.{number}", kept),
-                comment=posted.get(f"comment.{number}", last.comment if last else ""),
+                entered=given.get(f"mark.{number}", kept),
+                comment=comment if given else last.comment if last else "",
                 before=before,
                 edited=posted.get(f"text.{number}", before) if item.editable else None,
                 others=[] if blind else [line for line in others if line.aspect == draft.aspect],
@@ -321,6 +323,7 @@ class Marking(Struct, frozen=True, kw_only=True):
         marks: list[Review] = []
         for aspect in aspects(self.item, self.own, (), self.form, blind=False):
             draft, last, comment, text = aspect.draft, aspect.last, aspect.comment.strip(), aspect.edited
+            before = last.comment if last else ""
             if len(comment) > COMMENT_LIMIT:
                 raise FormError(
                     422,
@@ -330,10 +333,10 @@ class Marking(Struct, frozen=True, kw_only=True):
             value = self._value(aspect)
             edited = text is not None and not _same(text, aspect.before)
             if value is None:
-                if comment or edited:
+                if edited or (comment and comment != before):
                     raise FormError(422, f"Give the {draft.aspect} a mark, too: nothing is saved without one.")
                 continue
-            if last and last.after == value and last.comment == comment and not edited:
+            if last and last.after == value and comment == before and not edited:
                 continue
             marks.append(
                 Review(
@@ -355,7 +358,8 @@ class Marking(Struct, frozen=True, kw_only=True):
         return marks
 
     def _value(self, aspect: Aspect) -> float | None:
-        scale, chosen = aspect.draft.scale, aspect.entered
+        # A form without a mark was opened before the mark that stands: it does not speak of that.
+        scale, chosen = aspect.draft.scale, self.form.get(f"mark.{aspect.number}", "")
         if chosen:
             if not (chosen.isascii() and chosen.isdecimal() and len(chosen) < 4 and int(chosen) < len(scale)):
                 raise FormError(400, f"There is no such mark for the {aspect.draft.aspect}. Nothing was saved.")

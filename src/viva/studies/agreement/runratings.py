@@ -260,7 +260,7 @@ def ratings_of_run(path: Path, judge: str | None, scale: str | None) -> RunRatin
         for evaluation in opened.evaluations
     }
     estimates, notes = sampled(rated_items, log, metrics)
-    notes += [f"reviews.jsonl, line {damage.line} cannot be read ({damage.reason})" for damage in log.damaged]
+    notes += filter(None, [log.unread])
     marks = sorted({mark for each in rated_items for draft in each.item.drafts for mark in draft.scale})
     if scale is None and len(marks) > 1:
         scale = ",".join(f"{mark:g}" for mark in marks)

@@ -102,9 +102,7 @@ def check_place(out: Path, form: str, *, force: bool) -> None:
         raise VivaError(f"{out}: there is no folder {out.absolute().parent}; make it first", field="out")
     if out.is_symlink():
         raise VivaError(f"{out} is a link: name the place itself", field="out")
-    if not out.exists():
-        return
-    if out.is_dir() and not any(out.iterdir()):
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     if not force:
         raise VivaError(
@@ -173,6 +171,9 @@ def _moved(stage: Path, out: Path) -> None:
     except OSError:
         old.replace(out)
         raise
+    for kept in old.glob(".*"):  # a repository that the export was put into
+        if not (out / kept.name).exists():
+            kept.rename(out / kept.name)
     _drop(old)
 
 
