@@ -101,7 +101,7 @@ def _append(path: str, reviewer: str, count: int) -> None:
 
 def test_several_processes_append_at_once(path: Path) -> None:
     names = ("Ada", "Bo", "Cy")
-    context = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=_append, args=(str(path), name, 60)) for name in names]
     for writer in writers:
         writer.start()
