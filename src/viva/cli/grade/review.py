@@ -17,7 +17,7 @@ from viva.runs.scorefile import find_run, open_run_folder
 from viva.visible import escape_invisible
 
 
-@click.command(name="review", short_help="Let experts confirm or change verdicts.")
+@click.command
 @click.argument("run", type=click.Path(path_type=Path))
 @derive(Opening)
 def review_command(run: Path, **given: Any) -> int:
