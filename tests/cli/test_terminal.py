@@ -85,11 +85,10 @@ def test_a_run_on_a_terminal_is_one_screen_and_its_live_line_goes(serve: Serve, 
 
 
 def test_streams_that_are_closed_full_or_left_end_no_command_in_a_traceback(viva: Viva) -> None:
-    given = f"set -o pipefail; {sys.executable} -m viva run cmmlu --limit 1 --model baseline/random"
+    given = f"set -o pipefail; {sys.executable} -m viva run cmmlu --limit 1 --model baseline/random "
     for (streams, code), row in tabled(("<&- >&- 2>&-", 0), ("2>&-", 0), (">/dev/full", 5), ("2>&1 | true", 0)):
         with row:
-            command = ("bash", "-c", f"{given} {streams}")
-            ended = subprocess.run(command, cwd=viva.folder, capture_output=True, check=False)
+            ended = subprocess.run(("bash", "-c", given + streams), cwd=viva.folder, capture_output=True, check=False)
             assert (ended.returncode, ended.stderr.count(b"\nviva: ")) == (code, code == 5), ended.stderr
 
 
