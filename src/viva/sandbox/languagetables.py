@@ -241,15 +241,16 @@ def _toolchain(name: str) -> Toolchain:
         name=name,
         title=row.title,
         ready=not missing,
-        version="" if missing else _version(row),
+        version="" if missing else _version(name),
         missing=missing,
         optional=optional,
         install=install_command((name,), optional=True) if missing or optional else "",
     )
 
 
-def _version(row: Language) -> str:
+def _version(name: str) -> str:
     """Return the first line that a language's version command prints, on whichever stream."""
+    row = languages()[name]
     shown = environment(row, str(package_folder()))
     try:
         done = subprocess.run(row.version, capture_output=True, timeout=20, check=False, env=shown)  # noqa: S603
