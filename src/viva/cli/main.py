@@ -276,7 +276,7 @@ def _told(problem: click.NoSuchOption) -> click.UsageError:
         told = f"{name} belongs after the command: {inside.command_path} COMMAND {name}"
     elif command and (place := plugins.moved(command, name)):
         told = f"there is no {name} here; did you mean {place}?"
-    elif command == "resume" and any(name in known.opts for known in _built_in("run").params):
+    elif command == "resume" and any(name in known.opts and not known.is_eager for known in _built_in("run").params):
         told = f"{name} is settled when a run begins: `viva run`"
     near = difflib.get_close_matches(name, problem.possibilities or (), 1, 0.7)  # dashes make any two a little alike
     return click.UsageError(told, inside) if told else click.NoSuchOption(name, possibilities=near, ctx=inside)

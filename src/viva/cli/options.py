@@ -117,15 +117,20 @@ def screen(out: Path | None) -> tuple[int | None, bool]:
     return shutil.get_terminal_size().columns, os.environ.get("TERM") != "dumb"
 
 
+READ = "viva.read"
+"""Key of what a command reads that none of its options names: a configuration file, and what that names."""
+
+
 def check_writable(out: Path | None, option: str = "--out") -> None:
     """Refuse a file that cannot be written, or that is read, before hours are spent on its content."""
     if out is None:
         return
     if out.is_dir() or not out.absolute().parent.is_dir():
         raise VivaError(f"{option} {out}: write the name of a file, in a folder that exists")
-    given = click.get_current_context().params.values()
+    ctx = click.get_current_context()
+    given = (*ctx.params.values(), ctx.meta.get(READ))
     flat = (each for value in given for each in (value if isinstance(value, tuple) else (value,)) if each is not out)
-    read = {Path(each).resolve() for each in flat if isinstance(each, str | Path)}
+    read = {Path(str(each).removeprefix("replay/")).resolve() for each in flat if isinstance(each, str | Path)}
     ours = (out.parent / "run.json").exists() and (out.suffix == ".jsonl" or out.name == "run.json")
     if out.exists() and (ours or out.resolve() in read):
         raise VivaError(f"{option} {out} would be written over what it is made from: name another file")
