@@ -103,15 +103,11 @@ def test_commands_in_messages_can_be_typed_whoever_reads_them() -> None:
     assert not found, f"write the option as it is typed, `--limit`, not option(...): {found}"
 
 
-def test_there_is_one_version() -> None:
+def test_there_is_one_version_and_a_licence() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == viva.__version__
     assert f"{viva.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == viva.__version__
-
-
-def test_the_licence_is_there_and_named() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["license"] == "Apache-2.0"
     assert "LICENSE" in project["license-files"]
     assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")

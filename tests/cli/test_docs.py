@@ -65,4 +65,7 @@ def test_pages_of_an_installed_package_are_found_in_it(tmp_path: Path, monkeypat
     assert docs.pages() == {"start": tmp_path / "docs" / "start.md"}
     targets = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
     assert targets["wheel"]["force-include"] == {"docs": "viva/docs"}
-    assert "docs" in targets["sdist"]["include"]
+    assert "sdist" not in targets, "a source distribution holds all that git does, or its tests fail"
+    image, context = (set((ROOT / name).read_text().splitlines()) for name in ("Dockerfile", ".dockerignore"))
+    assert {"COPY src src", "COPY docs docs"} <= image
+    assert {"!src", "!docs"} <= context

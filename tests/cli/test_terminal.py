@@ -8,6 +8,8 @@ import os
 import pty
 import re
 import struct
+import subprocess
+import sys
 import termios
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -80,6 +82,14 @@ def test_a_run_on_a_terminal_is_one_screen_and_its_live_line_goes(serve: Serve, 
     assert table_[-1] == "  as a page: viva report run"
     assert "\x1b[1m" in shown, "a terminal has styles"
     assert not STYLE.search(viva("score", "run").out), "and a pipe has none"
+
+
+def test_streams_that_are_closed_full_or_left_end_no_command_in_a_traceback(viva: Viva) -> None:
+    given = f"set -o pipefail; {sys.executable} -m viva run cmmlu --limit 1 --model baseline/random "
+    for (streams, code), row in tabled(("<&- >&- 2>&-", 0), ("2>&-", 0), (">/dev/full", 5), ("2>&1 | true", 0)):
+        with row:
+            ended = subprocess.run(("bash", "-c", given + streams), cwd=viva.folder, capture_output=True, check=False)
+            assert (ended.returncode, ended.stderr.count(b"\nviva: ")) == (code, code == 5), ended.stderr
 
 
 def test_other_tools_habits_work_or_are_answered(viva: Viva) -> None:

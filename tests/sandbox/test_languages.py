@@ -113,4 +113,6 @@ def test_the_install_command_is_one_line_that_names_what_a_language_needs() -> N
     command = install_command(("r",))
     assert "r-cran-dplyr" in command
     assert "npm" not in command
+    assert all("npm" in row.packages for row in languages().values() if row.node_packages)
+    assert install_command(("go",)).endswith(" /usr/bin/go install std"), "newer ones bring no compiled library"
     assert "\n" not in install_command(optional=True)

@@ -179,6 +179,7 @@ def _built_in(name: str) -> click.Command:
     if ":" in place:
         return _derived(name, plugins.Registered(place, summary, "viva"), {})
     command = getattr(importlib.import_module(place), f"{name.replace('-', '_')}_command")
+    command.short_help = summary
     return add_common_options(cast("click.Command", command))
 
 
@@ -267,21 +268,6 @@ def cli() -> None:
     """
 
 
-def _told(problem: click.NoSuchOption) -> click.UsageError:
-    """Return the error with the place where an unknown option belongs, else with the option of the nearest name."""
-    name, inside = problem.option_name, problem.ctx
-    command = inside.command_path.removeprefix(inside.find_root().command_path).strip() if inside else ""
-    told = ""
-    if inside and name in OF_EVERY_COMMAND and isinstance(inside.command, click.Group):
-        told = f"{name} belongs after the command: {inside.command_path} COMMAND {name}"
-    elif command and (place := plugins.moved(command, name)):
-        told = f"there is no {name} here; did you mean {place}?"
-    elif command == "resume" and any(name in known.opts and not known.is_eager for known in _built_in("run").params):
-        told = f"{name} is settled when a run begins: `viva run`"
-    near = difflib.get_close_matches(name, problem.possibilities or (), 1, 0.7)  # dashes make any two a little alike
-    return click.UsageError(told, inside) if told else click.NoSuchOption(name, possibilities=near, ctx=inside)
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Errors for the user are one sentence on stderr; only defects of Viva show a traceback."""
     # Before NumPy is loaded: of vectors of more than 10,000 numbers OpenBLAS makes several threads wait for each other,
@@ -289,8 +275,7 @@ def main(arguments: list[str] | None = None) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Imports make 100,000 objects of which none is garbage: by Python's 700 the collector takes a fifth of their time.
     gc.set_threshold(5_000)
-    if isinstance(sys.stdout, io.TextIOWrapper):  # its encoding may lack a minus sign, say
-        sys.stdout.reconfigure(errors="backslashreplace")
+    _open_streams()
     try:
         with missing_extras():
             code: Any = cli.main(arguments, standalone_mode=False)
@@ -299,9 +284,7 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo(problem.format_message())
         code = 2
     except click.ClickException as problem:
-        if isinstance(problem, click.NoSuchOption):
-            problem = _told(problem)
-        problem.show()
+        _explained(problem).show()
         code = problem.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt) as stopped:
         _say(str(stopped.__cause__ or stopped) or "interrupted")  # click raises its own from a KeyboardInterrupt
@@ -313,13 +296,40 @@ def main(arguments: list[str] | None = None) -> None:
             else str(problem)
         )
         code = getattr(problem, "exit_code", 2)
-    except BrokenPipeError:
-        # The reader (head, less) went away: that is no error, but Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (SystemExit, BrokenPipeError):  # the reader (head, less) left: no error, but click exits
         code = 0
     except OSError as problem:
         _say(f"{problem.filename or 'output'}: {problem.strerror}")
         code = EXIT_STORAGE
     for line in plugins.problems:
         _say(line)
+    try:
+        sys.stdout.flush()
+    except OSError:  # Python would try once more at exit, and complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _open_streams() -> None:
+    """Open what was closed before the start, where the next file opened would be taken for it, and print any text."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "r+", encoding="utf-8"))
+    if isinstance(sys.stdout, io.TextIOWrapper):  # its encoding may lack a minus sign, say
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _explained(problem: click.ClickException) -> click.ClickException:
+    """Return a mistake on the command line, of an unknown option with what was perhaps meant."""
+    if not isinstance(problem, click.NoSuchOption):
+        return problem
+    inside, name = problem.ctx, problem.option_name
+    if inside and name in OF_EVERY_COMMAND and isinstance(inside.command, click.Group):
+        return click.UsageError(f"{name} belongs after the command: {inside.command_path} COMMAND {name}", inside)
+    command = inside.command_path.removeprefix(inside.find_root().command_path).strip() if inside else ""
+    if place := plugins.moved(command, name):
+        return click.UsageError(f"there is no {name} here; did you mean {place}?", inside)
+    if command == "resume" and any(name in known.opts and not known.is_eager for known in _built_in("run").params):
+        return click.UsageError(f"{name} is settled when a run begins: `viva run`", inside)
+    near = difflib.get_close_matches(name, problem.possibilities or (), 1, 0.7)  # dashes make any two a little alike
+    return click.NoSuchOption(name, possibilities=near, ctx=inside)

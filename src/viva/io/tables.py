@@ -112,7 +112,7 @@ def utf8(content: bytes, problem: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as why:
-        raise DataError(f"{problem}: {why}") from None
+        raise DataError(f"{problem} (byte {why.start:,})") from None
 
 
 def read_csv(

@@ -61,9 +61,9 @@ def _system() -> tuple[str, ...]:
             words += ["--symlink", str(path.readlink()), str(path)]
         elif path.is_dir():
             words += ["--ro-bind", str(path), str(path)]
-    for name in limits().etc:
-        if Path("/etc", name).exists():
-            words += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]
+    for pattern in limits().etc:
+        for shown in map(str, Path("/etc").glob(pattern)):
+            words += ["--ro-bind-try", shown, shown]  # a link may lead nowhere
     return tuple(words)
 
 

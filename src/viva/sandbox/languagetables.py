@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import subprocess
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -82,6 +81,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     needs: tuple[str, ...]
     version: tuple[str, ...]
     packages: tuple[str, ...] = ()
+    setup: dict[str, str] = {}
     optional_packages: tuple[str, ...] = ()
     node_packages: tuple[str, ...] = ()
     python_packages: tuple[str, ...] = ()
@@ -155,9 +155,10 @@ def environment(row: Language, packages: str = PACKAGES_INSIDE) -> dict[str, str
 
 
 def missing_parts(name: str) -> tuple[str, ...]:
-    """Return the programs and node packages that a language lacks on this machine, optional libraries aside."""
+    """Return the programs, files and node packages that a language lacks on this machine, optional libraries aside."""
     row = languages()[name]
     gone = [need for need in row.needs if not Path(need).exists()]
+    gone += [made for made in row.setup if not any(Path("/").glob(made[1:]))]
     folder = package_folder()
     for wanted in row.node_packages:
         package, _, _ = wanted.rpartition("@")
@@ -200,15 +201,14 @@ def install_command(names: tuple[str, ...] | None = None, *, optional: bool = Fa
     if optional:
         debian |= dict.fromkeys(package for row in rows for package in row.optional_packages)
     debian = {package: None for package in debian if not _is_there(package)}
-    root = os.geteuid() == 0
-    folder = FOLDERS[0] if root else FOLDERS[1]
-    commands = [f"{'' if root else 'sudo '}apt-get install -y --no-install-recommends {' '.join(debian)}"]
+    folder, sudo = (FOLDERS[0], "") if os.geteuid() == 0 else (FOLDERS[1], "sudo ")
+    commands = [f"{sudo}apt-get install -y --no-install-recommends {' '.join(debian)}"]
     if node := dict.fromkeys(package for row in rows for package in row.node_packages):
         commands.append(f"npm install --no-audit --no-fund --prefix {folder} {' '.join(node)}")
     if python := dict.fromkeys(package for row in rows for package in row.python_packages):
         quoted = " ".join(map(shlex.quote, python))
         commands.append(f"/usr/bin/python3 -m pip install --upgrade --no-deps --target {folder}/python {quoted}")
-    return " && ".join(commands)
+    return " && ".join((*commands, *(sudo + command for row in rows for command in row.setup.values())))
 
 
 class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
@@ -241,22 +241,19 @@ def _toolchain(name: str) -> Toolchain:
         name=name,
         title=row.title,
         ready=not missing,
-        version="" if missing else _version(row.version),
+        version="" if missing else _version(name),
         missing=missing,
         optional=optional,
         install=install_command((name,), optional=True) if missing or optional else "",
     )
 
 
-def _version(command: tuple[str, ...]) -> str:
-    """Return the first line that a version command prints, on whichever stream."""
-    folder = package_folder()
-    environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": os.environ.get("HOME", "/")}
-    environment |= {"NODE_PATH": f"{folder}/node_modules"} if folder else {}
-    if shutil.which(command[0]) is None:
-        return ""
+def _version(name: str) -> str:
+    """Return the first line that a language's version command prints, on whichever stream."""
+    row = languages()[name]
+    shown = environment(row, str(package_folder()))
     try:
-        done = subprocess.run(command, capture_output=True, timeout=20, check=False, env=environment)  # noqa: S603
+        done = subprocess.run(row.version, capture_output=True, timeout=20, check=False, env=shown)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
         return ""
     lines = (done.stdout or done.stderr).decode(errors="replace").strip().splitlines()

@@ -102,12 +102,8 @@ def _append(path: str, reviewer: str, count: int) -> None:
 
 def test_several_processes_append_at_once(path: Path) -> None:
     names = ("Ada", "Bo", "Cy")
-    context = multiprocessing.get_context("fork")
-    writers = [context.Process(target=_append, args=(str(path), name, 60)) for name in names]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
+    with multiprocessing.get_context("spawn").Pool(3) as pool:
+        pool.starmap(_append, [(str(path), name, 60) for name in names], chunksize=1)
     log = ReviewLog(path)
     assert not log.damaged
     wanted = sorted(review_of(name, number).id for name in names for number in range(60))

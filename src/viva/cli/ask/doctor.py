@@ -24,7 +24,7 @@ UNNAMED = "default"
 """Model name used if neither user nor server gives one: servers of a single model take any name."""
 
 
-@click.command(name="doctor")
+@click.command
 @click.argument("url", required=False)
 @click.option("--model", metavar="NAME", help="URL: the model to ask.  [default: the first that the server lists]")
 @click.option(

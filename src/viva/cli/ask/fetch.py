@@ -15,7 +15,7 @@ from viva.sources.sourcelist import find_source, sources
 from viva.visible import escape_invisible, escaped
 
 
-@click.command(name="fetch", short_help="Download published sets.")
+@click.command
 @click.argument("names", nargs=-1, metavar="[SET]...")
 @click.option("--all", "everything", is_flag=True, help="All sets that `viva list --sets` has.")
 @click.option("--to", type=click.Path(path_type=Path), help="Folder.  [default: the user's cache; found from there]")

@@ -18,7 +18,7 @@ from viva.runs.scorefile import open_run_folder
 from viva.visible import escape_invisible, escaped
 
 
-@click.command(name="limits", short_help="Show and change the limits of a running run.")
+@click.command
 @click.argument("run", type=click.Path(path_type=Path))
 @pace_options
 @click.option("--json", "as_json", is_flag=True, help="The limits of every endpoint as JSON.")

@@ -19,7 +19,7 @@ _FOR_STUDIES = ("numbering", "halves", "error_types", "built_sets", "pass_line")
 """Fields used by studies only, and not listed."""
 
 
-@click.command(name="list", short_help="List benchmarks.")
+@click.command
 @click.option("--templates", is_flag=True, help="List the families of prompt templates instead (--template FAMILY).")
 @click.option("--sets", is_flag=True, help="List the published sets instead that `viva run NAME` fetches.")
 @click.option("--baselines", is_flag=True, help="List the baselines instead, and what each does.")

@@ -19,7 +19,7 @@ from viva.runs.scoring import grade_run, refuse_unknown, settings_of
 from viva.runs.shards import Parts, find_parts, merge, merged_record, spans
 
 
-@click.command(name="merge", short_help="Make one run of the shards of a run.")
+@click.command
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--out",

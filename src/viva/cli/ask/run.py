@@ -120,7 +120,7 @@ def _own(ctx: click.Context) -> Mapping[str, Option]:
     return getattr(ctx.command, "own", {})
 
 
-@click.command(name="run", short_help="Examine models.", cls=GroupedCommand)
+@click.command(cls=GroupedCommand)
 @click.argument("benchmarks", nargs=-1)
 @click.option("--yes", is_flag=True, help="Take the card that is drafted for a table (data.csv) without asking.")
 @click.option(
@@ -184,7 +184,7 @@ def run_command(way: Way | None = None, **given: Any) -> int:
     return _shown(Session.begun(plan, way), output)
 
 
-@click.command(name="resume", short_help="Go on with a run.", cls=GroupedCommand)
+@click.command(cls=GroupedCommand)
 @click.argument("run", type=click.Path(path_type=Path))
 @derive(RejudgeOptions)
 @resumed_options

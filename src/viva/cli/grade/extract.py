@@ -16,7 +16,7 @@ from viva.studies.extraction import evaluate as evaluated
 from viva.visible import escaped
 
 
-@click.command(name="extract", short_help="Read answers out of anybody's replies, in any format.")
+@click.command
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--out", type=click.Path(path_type=Path), help="Write the rows to a file instead.")
 @click.option("--evaluate", is_flag=True, help="Rows have a `label`: print how precise each rule and reader is.")

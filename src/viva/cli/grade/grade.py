@@ -32,7 +32,7 @@ from viva.runs.scorefile import score_rows
 from viva.runs.session import Session, Way
 
 
-@click.command(name="grade", short_help="Grade answers collected elsewhere.", cls=GroupedCommand)
+@click.command(cls=GroupedCommand)
 @click.argument("benchmark")
 @click.argument("answers", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="ANSWERS...")
 @derive(AnswerFileOptions)

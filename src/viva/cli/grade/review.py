@@ -16,7 +16,7 @@ from viva.runs.progress import say
 from viva.runs.scorefile import find_run, open_run_folder
 
 
-@click.command(name="review", short_help="Let experts confirm or change verdicts.")
+@click.command
 @click.argument("run", type=click.Path(path_type=Path))
 @derive(Opening)
 def review_command(run: Path, **given: Any) -> int:

@@ -18,7 +18,7 @@ from viva.runs.scoring import refuse_unknown, regraded, settings_of
 from viva.studies.score_table.study import ScoreTableConfig, study
 
 
-@click.command(name="score")
+@click.command
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN|TABLE")
 @report_options
 @derive(ScoreTableConfig, without=("table",))

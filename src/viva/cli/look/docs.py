@@ -22,7 +22,7 @@ def pages() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("[a-z]*.md"))} | own
 
 
-@click.command(name="docs", short_help="Read the documentation.")
+@click.command
 @click.argument("topic", type=click.Choice(list(pages())), required=False, metavar="[TOPIC]")
 def docs_command(topic: str | None) -> int:
     """Print a page of the documentation. Without TOPIC: the list of pages.

@@ -17,7 +17,7 @@ from viva.runs.progress import say
 FORMATS = ("html", "terminal", "json", "csv", "markdown", "latex")
 
 
-@click.command(name="report", short_help="A run as one HTML file that opens offline, or as tables.")
+@click.command
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
 @click.option("--html", is_flag=True, help="Write the page; what is done if no --format says otherwise.")
 @click.option(

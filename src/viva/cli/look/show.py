@@ -69,7 +69,7 @@ class ShowOptions(Struct, kw_only=True):
     reasoning: Annotated[bool, note("Show all that a model thought, not just how it began.")] = False
 
 
-@click.command(name="show", cls=GroupedCommand)
+@click.command(cls=GroupedCommand)
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN|EXAM")
 @click.option(
     "--question",

@@ -30,7 +30,7 @@ class ViewOptions(Serving, kw_only=True):
     ] = None
 
 
-@click.command(name="view", short_help="Browse runs in the browser, also while they are running.")
+@click.command
 @click.argument("path", metavar="[RUN|FOLDER]", type=click.Path(path_type=Path), default=RUNS)
 @derive(ViewOptions)
 def view_command(path: Path, **given: Any) -> int:

@@ -28,7 +28,7 @@ from viva.types import Defect, outcome_name
 from viva.visible import escape_invisible, one_line, plural, some
 
 
-@click.command(name="check", short_help="Test a data set and its grading with its own gold answers.")
+@click.command
 @click.argument("benchmark")
 @click.option("--all", "show_all", is_flag=True, help="List every defect, also the many of a kind that were repaired.")
 @exam_options

@@ -11,7 +11,7 @@ from viva.errors import VivaError
 from viva.visible import escape_invisible
 
 
-@click.command(name="init", short_help="Write the card that makes a table an exam.")
+@click.command
 @click.argument("data", type=click.Path(path_type=Path), required=False)
 @click.option(
     "--from-lm-eval",
