@@ -296,8 +296,11 @@ def main(arguments: list[str] | None = None) -> None:
             else str(problem)
         )
         code = getattr(problem, "exit_code", 2)
-    except (SystemExit, BrokenPipeError):  # the reader (head, less) left: no error, but click exits
-        code = 0
+    except (SystemExit, BrokenPipeError) as problem:
+        left = problem.__context__ if isinstance(problem, SystemExit) else problem
+        if not isinstance(left, BrokenPipeError):
+            raise  # a package's command that exits
+        code = 0  # the reader (head, less) left: no error, but click exits
     except OSError as problem:
         _say(f"{problem.filename or 'output'}: {problem.strerror}")
         code = EXIT_STORAGE
