@@ -173,7 +173,8 @@ class GroupedCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; say which option is given twice where the last one counts."""
         for known, times in Counter(self.make_parser(ctx).parse_args([*args])[2]).items():
-            if times > 1 and isinstance(known, click.Option) and not (known.multiple or known.is_flag):
+            alone = isinstance(known, click.Option) and not (known.multiple or known.is_flag)
+            if alone and times > 1 and not ctx.resilient_parsing:  # as when the shell completes a line
                 notify(f"{known.opts[0]} is given {times} times: the last one counts")
         return super().parse_args(ctx, args)
 
