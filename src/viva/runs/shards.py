@@ -34,7 +34,7 @@ from viva.errors import StorageError, VivaError, flag, option
 from viva.files import UNREADABLE, LockedError, lock, new_file, open_regular, reading
 from viva.keytable import KeyTable, read_key
 from viva.runs.collected import UNMATCHED
-from viva.runs.exams import reopen
+from viva.runs.exams import note_judged, reopen
 from viva.runs.open import (
     REVIEWS,
     OpenRun,
@@ -246,8 +246,9 @@ def _whole_exam(records: list[ExamRecord]) -> ExamRecord:
     """Return the whole exam, with the first shard's path of its data that still exists."""
     here = next((record for record in records if record.data is None or Path(record.data).exists()), records[0])
     whole = msgspec.structs.replace(here, spec=msgspec.structs.replace(here.spec, shard=""))
-    judged = all(record.judged for record in records)
-    return msgspec.structs.replace(whole, questions=len(reopen(whole)), judged=judged)
+    exam = reopen(whole)
+    note_judged(whole, exam)
+    return msgspec.structs.replace(whole, questions=len(exam))
 
 
 def merge(parts: Parts, record: RunRecord, into: Path) -> int:
