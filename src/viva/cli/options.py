@@ -131,7 +131,7 @@ def check_writable(out: Path | None, option: str = "--out") -> None:
     given = (*ctx.params.values(), ctx.meta.get(READ))
     flat = (each for value in given for each in (value if isinstance(value, tuple) else (value,)) if each is not out)
     named = (str(each).removeprefix("replay/") for each in flat if isinstance(each, str | Path))
-    read = (each for each in named if os.path.exists(each))  # noqa: PTH110: Path.exists raises for a long text
+    read = (each for each in named if os.path.exists(each))  # noqa: PTH110  # Path.exists raises for a long text
     ours = (out.parent / "run.json").exists() and (out.suffix == ".jsonl" or out.name == "run.json")
     if out.exists() and (ours or any(map(out.samefile, read))):
         raise VivaError(f"{option} {out} would be written over what it is made from: name another file")
