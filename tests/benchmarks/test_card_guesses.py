@@ -21,7 +21,7 @@ from viva.types import ExamSpec
 
 Row = dict[str, Any]
 MANY = 24
-LETTERS = "ABCDE"
+LETTERS, HUGE = "ABCDE", "9" * 400
 CLOZE = ["2", "$5$; $10$", "-63", r"$-\frac{3 \sqrt{3}}{2}$.", "4.", r"$y=\pm \sqrt{3} x$", "$[0,2]$", "-6 ."]
 UNUSED = dict.fromkeys(("passage", "options", "label"))
 MATH = ["(3,4]", "30", "x - 3z = 0", "152A_{11}", r"72 + 72\sqrt{2}", r"\frac{295}{396}", r"\text{(A)}", r"10\%"]
@@ -112,7 +112,7 @@ KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
                     "correct_options": ["A", "C"][: 1 + at % 2]},
         {"format": "choices", "question": "question_text", "answer": "correct_options"}),
     "camel case": (
-        lambda at: {"questionText": f"Which, {at}?", "optionA": "x", "optionB": "y", "correctAnswer": "xy"[at % 2]},
+        lambda at: {"questionText": f"{at}?", "optionA": "x", "optionB": HUGE, "correctAnswer": ("x", HUGE)[at % 2]},
         {"format": "choice", "question": "questionText", "options": ["optionA", "optionB"]}),
     "accepted answers in numbered columns": (
         lambda at: {"question": f"Who is {at}?", "answer_0": f"name {at}", "answer_1": f"Mr {at}" if at % 2 else ""},

@@ -107,6 +107,10 @@ def test_what_is_wrong_is_refused_with_its_line_and_nothing_is_begun(command: Vi
     assert "is not UTF-8" in command("run", "--config", "run.yaml").err
     for name, said in (("no.yaml", "the file no.yaml is missing"), (".", "it is a folder")):
         command("run", "--config", name).exits(2, said)
+    Path("a.txt").write_text("benchmarks: cmmlu\nmodel: replay/b.txt\n", encoding="utf-8")
+    Path("b.txt").touch()
+    for name in ("a.txt", "b.txt"):
+        command("run", "--config", "a.txt", "--out", name).exits(2, "written over what it is made from")
 
 
 def test_what_is_written_is_what_was_said(command: Viva) -> None:

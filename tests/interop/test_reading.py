@@ -122,9 +122,6 @@ def test_what_is_not_matched_is_listed_and_ends_with_3(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
-# Data sets and tables
-
-
 @pytest.mark.peers("datasets")
 def test_data_sets_of_parquet_and_as_saved_to_disk(tmp_path: Path, plain: dict[str, Any]) -> None:
     from datasets import Dataset, DatasetDict
@@ -150,6 +147,9 @@ def test_the_table_of_the_questions_is_no_model_that_knows_them_all(tmp_path: Pa
     assert "which column holds the replies?" in grade(tmp_path, "cmmlu", "rows.csv").err, "not the one without a name"
     refused = grade(tmp_path, "cmmlu", "set.csv", "--text-column", "question")
     assert (refused.code, "its question's own text" in refused.err) == (2, True)
+    first, second, *_ = opened("infibench").questions()  # which have no golds
+    write_jsonl(tmp_path / "echo.jsonl", ({"question": q.id, "text": first.text} for q in (first, second)))
+    assert "its question's own text" not in grade(tmp_path, "infibench", "echo.jsonl").err
     (tmp_path / "set").mkdir()  # beside answers it is passed over
     pl.DataFrame([{"question": q.id, "reply": reply_to(q)} for q in cmmlu()]).write_parquet(tmp_path / "set/a.parquet")
     golds = [{"question": q.id, "text": q.text, "answer": q.answer} for q in cmmlu()]
@@ -270,9 +270,6 @@ def test_rows_that_name_their_model_are_that_models(tmp_path: Path) -> None:
     assert {line.split(",")[1] for line in ended.out.splitlines()[1:] if line} == {"m1", "m2"}
 
 
-# What cannot be graded
-
-
 def sample(**more: Any) -> dict[str, Any]:
     """A line as lm-eval writes it."""
     question = cmmlu()[0]
@@ -366,8 +363,6 @@ def test_files_are_told_by_their_content(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="of several kinds"):
         form_of([tmp_path / "lm-eval.whatever", tmp_path / "inspect.whatever"])
 
-
-# Whatever a file holds
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),

@@ -296,8 +296,11 @@ def main(arguments: list[str] | None = None) -> None:
             else str(problem)
         )
         code = getattr(problem, "exit_code", 2)
-    except (SystemExit, BrokenPipeError):  # the reader (head, less) left: no error, but click exits
-        code = 0
+    except (SystemExit, BrokenPipeError) as problem:
+        left = problem.__context__ if isinstance(problem, SystemExit) else problem
+        if not isinstance(left, BrokenPipeError):
+            raise  # a package's command that exits
+        code = 0  # the reader (head, less) left: no error, but click exits
     except OSError as problem:
         _say(f"{problem.filename or 'output'}: {problem.strerror}")
         code = EXIT_STORAGE
@@ -329,7 +332,7 @@ def _explained(problem: click.ClickException) -> click.ClickException:
     command = inside.command_path.removeprefix(inside.find_root().command_path).strip() if inside else ""
     if place := plugins.moved(command, name):
         return click.UsageError(f"there is no {name} here; did you mean {place}?", inside)
-    if command == "resume" and any(name in known.opts for known in _built_in("run").params):
+    if command == "resume" and any(name in known.opts and not known.is_eager for known in _built_in("run").params):
         return click.UsageError(f"{name} is settled when a run begins: `viva run`", inside)
     near = difflib.get_close_matches(name, problem.possibilities or (), 1, 0.7)  # dashes make any two a little alike
     return click.NoSuchOption(name, possibilities=near, ctx=inside)

@@ -117,17 +117,23 @@ def screen(out: Path | None) -> tuple[int | None, bool]:
     return shutil.get_terminal_size().columns, os.environ.get("TERM") != "dumb"
 
 
+READ = "viva.read"
+"""Key of what a command reads that none of its options names: a configuration file, and what that names."""
+
+
 def check_writable(out: Path | None, option: str = "--out") -> None:
     """Refuse a file that cannot be written, or that is read, before hours are spent on its content."""
     if out is None:
         return
     if out.is_dir() or not out.absolute().parent.is_dir():
         raise VivaError(f"{option} {out}: write the name of a file, in a folder that exists")
-    given = click.get_current_context().params.values()
+    ctx = click.get_current_context()
+    given = (*ctx.params.values(), ctx.meta.get(READ))
     flat = (each for value in given for each in (value if isinstance(value, tuple) else (value,)) if each is not out)
-    read = {Path(each).resolve() for each in flat if isinstance(each, str | Path)}
+    named = (str(each).removeprefix("replay/") for each in flat if isinstance(each, str | Path))
+    read = (each for each in named if os.path.exists(each))  # noqa: PTH110  # Path.exists raises for a long text
     ours = (out.parent / "run.json").exists() and (out.suffix == ".jsonl" or out.name == "run.json")
-    if out.exists() and (ours or out.resolve() in read):
+    if out.exists() and (ours or any(map(out.samefile, read))):
         raise VivaError(f"{option} {out} would be written over what it is made from: name another file")
 
 
@@ -168,7 +174,8 @@ class GroupedCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; say which option is given twice where the last one counts."""
         for known, times in Counter(self.make_parser(ctx).parse_args([*args])[2]).items():
-            if times > 1 and isinstance(known, click.Option) and not (known.multiple or known.is_flag):
+            alone = isinstance(known, click.Option) and not (known.multiple or known.is_flag)
+            if alone and times > 1 and not ctx.resilient_parsing:  # as when the shell completes a line
                 notify(f"{known.opts[0]} is given {times} times: the last one counts")
         return super().parse_args(ctx, args)
 

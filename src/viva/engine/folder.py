@@ -114,13 +114,13 @@ class ExamRecord(Struct, kw_only=True):
     """Group of questions → gold of an exemplar → how many of the exemplars in each of their prompts have it."""
     samples: Times | None = None
     sampling: Sampling | None = None
-    judged: bool = True
-    """False where it has a rubric of which no question makes use."""
+    judged: bool | None = None
+    """False where it has a rubric of which no question makes use; None in runs of an earlier Viva."""
 
     @property
     def asks_judges(self) -> bool:
         """Whether judges, where there are any, mark answers to it."""
-        return self.judged and any(_rubrics(self.templates))
+        return self.judged is not False and any(_rubrics(self.templates))
 
 
 class ModelRecord(Struct, kw_only=True):

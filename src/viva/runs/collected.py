@@ -308,13 +308,13 @@ def look_for_golds(replays: Sequence[Replay], exams: Sequence[Exam], answers: Pa
         for question in (question for exam in exams for question in exam.questions()):
             replies = (replay.answers.get((question.id, sample)) for sample in range(replay.samples))
             given = [bare(reply.text) for reply in replies if reply]
-            if given and ((kind := _copied(question, {given[0], "".join(given)})) or question.answer):
-                copied.add(kind)  # a list of right letters was taken for samples; a question may lack its gold
+            if given:
+                copied.add(_copied(question, {given[0], "".join(given)}))  # right letters in a list came as samples
                 if "" in copied:
                     break
         if copied == {"question"}:
             raise DataError(f"{answers}: every reply is its question's own text; say where replies are: {column}")
-        if copied == {"gold"}:
+        if copied - {"no gold"} == {"gold"}:
             notify(
                 f"{answers}: every reply is the gold answer, letter for letter. If this is the table of the questions, "
                 f"say where replies are: {column}"
@@ -324,7 +324,7 @@ def look_for_golds(replays: Sequence[Replay], exams: Sequence[Exam], answers: Pa
 def _copied(question: Question, replies: set[str]) -> str:
     if (replies - {""}) & {gold_text(question), bare(question.answer or "")}:
         return "gold"
-    return "question" if bare(question.text) in replies else ""
+    return "question" if bare(question.text) in replies else "" if question.answer else "no gold"
 
 
 def refuse_strangers(replays: Sequence[Replay], exams: list[Exam], answers: Path, *, limited: bool) -> None:

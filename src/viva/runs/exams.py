@@ -246,11 +246,16 @@ def remember(exam: Exam, data: Path | None) -> ExamRecord:
         templates=dict(exam.templates),
         exemplar_golds={group: dict(golds) for group, golds in exam.exemplar_golds.items()},
     )
-    if record.asks_judges and not exam.spec.rationale:
-        record.judged = any(
+    note_judged(record, exam)
+    return record
+
+
+def note_judged(record: ExamRecord, exam: Exam) -> None:
+    """Complete a record: tell whether a question of the exam asks judges, of a shard also one of the others."""
+    if record.judged is None:
+        record.judged = bool(not record.asks_judges or exam.spec.rationale) or any(
             exam.judgements(each, Response(text=each.answer or "?"), 1, {}) for each in unsharded(exam).questions()
         )
-    return record
 
 
 def sample_note(exams: Sequence[tuple[str, int]]) -> str:

@@ -36,7 +36,7 @@ from viva.models.replay import KEPT, Replay
 from viva.providers import Endpoint, RequestOptions, Weights, connect, traits_of
 from viva.runs.config import LimitOptions, per_provider
 from viva.runs.draws import DRAWS, read_draws
-from viva.runs.exams import reopen, sample_note, set_notes
+from viva.runs.exams import note_judged, reopen, sample_note, set_notes
 from viva.runs.progress import notify, say
 from viva.secretkey import derived_key, existing_key
 from viva.visible import one_line
@@ -136,6 +136,8 @@ def prepare(
     if limits.batch is None and folder.batched():  # runs of an earlier Viva do not store the option
         limits = msgspec.structs.replace(limits, batch=True)
     opened = exams or [_drawn(reopen(exam), folder) for exam in record.exams]
+    for known, exam in zip(record.exams, opened, strict=True):
+        note_judged(known, exam)
     prices = prices_of(record, prices_said(limits.price))
     if asking:
         folder.record.prices = prices

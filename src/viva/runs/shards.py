@@ -34,7 +34,7 @@ from viva.errors import StorageError, VivaError, flag, option
 from viva.files import UNREADABLE, LockedError, lock, new_file, open_regular, reading
 from viva.keytable import KeyTable, read_key
 from viva.runs.collected import UNMATCHED
-from viva.runs.exams import reopen
+from viva.runs.exams import note_judged, reopen
 from viva.runs.open import (
     REVIEWS,
     OpenRun,
@@ -160,9 +160,10 @@ def _compared(folder: RunFolder, any_address: bool) -> dict[str, object]:
 
 
 def _exam(exam: dict[str, Any]) -> dict[str, Any]:
-    """Return an exam without the path of its data and its number of questions, in which shards may differ."""
-    spec = {**exam["spec"], "shard": ""}
-    return {**exam, "spec": spec, "questions": 0, "data": "the bundled sample" if exam["data"] is None else "files"}
+    """Return an exam without the path of its data and its number of questions, in which shards may differ, and without
+    what an earlier Viva did not record."""
+    data = "the bundled sample" if exam["data"] is None else "files"
+    return {**exam, "spec": {**exam["spec"], "shard": ""}, "questions": 0, "data": data, "judged": True}
 
 
 def _model(model: dict[str, Any], folder: RunFolder, any_address: bool) -> dict[str, Any]:
@@ -245,7 +246,9 @@ def _whole_exam(records: list[ExamRecord]) -> ExamRecord:
     """Return the whole exam, with the first shard's path of its data that still exists."""
     here = next((record for record in records if record.data is None or Path(record.data).exists()), records[0])
     whole = msgspec.structs.replace(here, spec=msgspec.structs.replace(here.spec, shard=""))
-    return msgspec.structs.replace(whole, questions=len(reopen(whole)))
+    exam = reopen(whole)
+    note_judged(whole, exam)
+    return msgspec.structs.replace(whole, questions=len(exam))
 
 
 def merge(parts: Parts, record: RunRecord, into: Path) -> int:

@@ -350,7 +350,7 @@ def _gold_forms(
     if _share(re.fullmatch(r"[A-Z]{2,8}|[A-Z](?:, ?[A-Z])+", text) for text in texts) >= 0.05:
         yield "choices", name, f"several letters: {shown}"
     forms: list[tuple[Format, Answer, str]] = [("choice", Answer(name, "text"), "the option's text")]
-    numbers = [int(float(text)) for text in texts if re.fullmatch(r"-?\d+(?:\.0)?", text)]
+    numbers = [int(float(text)) for text in texts if re.fullmatch(r"-?\d{1,9}(?:\.0)?", text)]
     if len(numbers) >= 0.9 * len(texts):
         start, unsure = _counted_from(numbers, most)
         position = 0 if 0 in numbers or _words(name, "places") else 1

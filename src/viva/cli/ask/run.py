@@ -11,6 +11,7 @@ import click
 
 from viva.benchmarks import is_table
 from viva.cli.options import (
+    READ,
     GroupedCommand,
     check_writable,
     confirm_endpoints,
@@ -44,14 +45,15 @@ from viva.runs.session import Session, Way
 from viva.sources.fetching import terminal
 from viva.visible import escape_invisible
 
-_READ = "viva.configuration"
+_CONFIGURATION = "viva.configuration"
 
 
 def configure(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
     """Make the file's values the defaults of the command's options."""
     if path is None:
         return
-    read = ctx.meta[_READ] = read_config(path, _own(ctx))
+    read = ctx.meta[_CONFIGURATION] = read_config(path, _own(ctx))
+    ctx.meta[READ] = (path, *read.benchmarks, *read.models)
     values = dict(read.values)
     ctx.default_map = {**values, **(ctx.default_map or {})}  # --quiet and --json have precedence
 
@@ -93,7 +95,7 @@ def planned(given: Mapping[str, Any]) -> RunPlan:
 
     Raises UsageError where no benchmark is named.
     """
-    read = click.get_current_context().meta.get(_READ, Configuration())
+    read = click.get_current_context().meta.get(_CONFIGURATION, Configuration())
     named, models = given["benchmarks"] or read.benchmarks, given["models"]
     if not named:
         raise click.UsageError("Missing argument 'BENCHMARKS...'.")
