@@ -144,6 +144,6 @@ def test_hostile_texts_are_unharmed_in_json_and_harmless_in_a_terminal() -> None
 
 
 def test_parts_of_a_text_are_marked_where_they_overlap() -> None:
-    assert environment("viva.pages").from_string("{{ x|commands }}").render(x="`a<b`") == "<code>a&lt;b</code>"
+    assert environment("viva.pages").from_string("{{ with_code(x) }}").render(x="`a<b`") == "<code>a&lt;b</code>"
     made = highlighted("one <two> three", [(0, 9, "only"), (4, 9, "read"), (90, 95, "only")])
     assert made == '<mark class="only">one </mark><mark class="only read">&lt;two&gt;</mark> three'
