@@ -153,7 +153,9 @@ def test_a_chart_is_of_one_exam(viva: Viva) -> None:
     both = ("run", "csbench", "cmmlu", "--language", "en,zh", "--only", "comprehension", "--model", "baseline/first")
     assert viva(*both, "--run", "run", *QUIET).code == 0
     charted = (viva.folder / "run", "--by", "domain", "--chart", "c.json")  # CMMLU has no domains: left out
-    refuses(breakdown, [(charted, "here are csbench-en, csbench-zh: name one with --exam")])
+    unknown = ((viva.folder / "run", "--by", "colour"), "has no such tag; it has: domain, subfield")
+    refuses(breakdown, [(charted, "here are csbench-en, csbench-zh: name one with --exam"), unknown])
+    assert "left out, --by 'domain': cmmlu-zh in" in viva("breakdown", "run", "--by", "domain").err
     breakdown(*charted, "--exam", "csbench-zh")
     assert "csbench-zh by domain" in Path("c.json").read_text(encoding="utf-8")
 
