@@ -123,7 +123,9 @@ _LINKED = re.compile(
     r",? (?:which (?:is|corresponds to|matches) |that is |or |i\.e\.,? )"
     r"(?:the )?(?:answer |option |choice )?[*_(]{0,4}[A-Z]$"
 )
-_VERB = re.compile(r"\b(?:is|are|be|get|gives|obtain|approximately|about|around)\b|[=≈为是]|得到")
+_VERB = re.compile(
+    r"\b(?:is|are|be|get|gives|obtain|approximately|about|around)\b|[=≈]|(?<![不非])(?<!不[会能应])(?<!不可能)[为是]|得到"
+)
 _FOREIGN = re.compile(r"[ *_]{0,4}\(?([A-Z])[).:][*_ ]{1,4}")
 """The letter of an option that does not exist; its text counts."""
 _ITEM = re.compile(r"[\s>*_-]{0,6}\(?([A-Z])[.):、]\)?[\s*_]{0,4}")

@@ -185,7 +185,7 @@ _BEGUN = 16_000
 
 _NEW_QUESTION = (
     r"\n[ \t>#*\[【]{0,8}<newquestion>[ \t]{0,2}(?:No\.? ?)?\d{0,4}[ \t*\]】]{0,4}[:：.．]"
-    r"|<\|(?:im_end|im_start|endoftext|eot_id|end|user|eom_id)\|>|</s>|[<](?:eos|eos_token|end_of_turn)>|(?<=\S)</?eoa>|\[INST\]"
+    r"|<\|(?:im_end|im_start|endoftext|eot_id|end|user|eom_id)\|>|</s>|[<](?:eos|eos_token|end_of_turn)>|(?<=[^\s】:：])</?eoa>|\[INST\]"
 )
 _phrases = partial(pattern, "phrases.toml")
 

@@ -50,6 +50,8 @@ _MATHS = re.compile(r"(?:\$\$?(?=[^$]+\$)|\\[(\[])(.{1,400}?)(?:\$\$?|\\[)\]])",
 _FORMAL = re.compile(r"[\d=+*/^\\<>()\[\]{}$%√π∞]|^\W*[^\W\d_]\W*$")
 _NAMED = re.compile(r"\W*[A-Za-z]\W*")
 _LINKED = re.compile(r"\b(?:is|are|equals)\s+(?!\W*[A-Za-z]\W*\Z)((?:(?!\b(?:is|are|equals)\b).){1,400}?)[.。*_\s]*\Z")
+_MORE = re.compile(r"\d\s?(?:[*^=√π(]|[a-z](?![a-z]))")
+"""A formula of more than a number."""
 _LEADING = re.compile(r"[\d\\($€£¥.+\-−\[{|√π]|[^\W\d_](?![^\W\d_¹²³⁰-₟])")
 """Beginning of a formula that words follow: "5 apples"; not "divisible by 7"."""
 _LONGEST_NAME = 6
@@ -129,8 +131,9 @@ def read_number(reply: str, *, ended: bool = True) -> tuple[NumberRead | None, R
 def _as_number(slot: Slot, result: Fraction | None) -> NumberRead | None:
     if slot.strength is Strength.WHOLE:
         return only_number(slot.text) or _spelt(slot.text)
-    text = rewritten("number_apart", slot.text) if slot.strength >= Strength.STATED else slot.text
     last = slot.strength is Strength.LAST
+    rules = "number_drawn" if slot.strength is Strength.CONCLUDED else "number_apart"
+    text = slot.text if last else rewritten(rules, slot.text)
     return the_number(text, last=last, result=None if last else result) or (None if last else _spelt(text))
 
 
@@ -190,7 +193,7 @@ def _closing(sentence: str) -> str | None:
         alone = not re.search(r"\d", sentence[:start] + sentence[end:])
         return sentence[start:end] if alone and not _prose(_MATHS.sub("", sentence[start:end])) else None
     numbers = numbers_in(sentence)
-    return told or (numbers[0].text if len(numbers) == 1 else None)
+    return told or (numbers[0].text if len(numbers) == 1 and not _MORE.search(sentence) else None)
 
 
 def _prose(text: str) -> int:
@@ -250,7 +253,8 @@ def is_last_resort(slot: Slot) -> bool:
 
 def _accepted(text: str, accepted: Sequence[str]) -> str | None:
     if not any(map(str.isalnum, "".join(accepted))):  # nothing but signs, such as brackets to be closed
-        return next((form for form in accepted if "".join(form.split()) == _DRESS.sub("", text)), None)
+        signs = ("".join(text.split()), _DRESS.sub("", text))  # "*" is an operator, or dress
+        return next((form for form in accepted if "".join(form.split()) in signs), None)
     bare = undressed(text)
     wordings = (text, bare, rewritten("term_alone", text), rewritten("term_outer", bare), rewritten("term_inner", bare))
     return next((same for wording in wordings if (same := same_term(wording, accepted)) is not None), None)
