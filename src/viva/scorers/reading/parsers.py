@@ -253,8 +253,8 @@ def is_last_resort(slot: Slot) -> bool:
 
 def _accepted(text: str, accepted: Sequence[str]) -> str | None:
     if not any(map(str.isalnum, "".join(accepted))):  # nothing but signs, such as brackets to be closed
-        signs = ("".join(text.split()), _DRESS.sub("", text))  # "*" is an operator, or dress
-        return next((form for form in accepted if "".join(form.split()) in signs), None)
+        bare = _DRESS.sub("", text)  # "*" is an operator, or dress
+        return same_term(text, accepted) or next((form for form in accepted if "".join(form.split()) == bare), None)
     bare = undressed(text)
     wordings = (text, bare, rewritten("term_alone", text), rewritten("term_outer", bare), rewritten("term_inner", bare))
     return next((same for wording in wordings if (same := same_term(wording, accepted)) is not None), None)
