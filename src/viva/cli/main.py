@@ -276,6 +276,7 @@ def main(arguments: list[str] | None = None) -> None:
     # Imports make 100,000 objects of which none is garbage: by Python's 700 the collector takes a fifth of their time.
     gc.set_threshold(5_000)
     _open_streams()
+    out = sys.stdout
     try:
         with missing_extras():
             code: Any = cli.main(arguments, standalone_mode=False)
@@ -297,10 +298,10 @@ def main(arguments: list[str] | None = None) -> None:
         )
         code = getattr(problem, "exit_code", 2)
     except (SystemExit, BrokenPipeError) as problem:
-        left = problem.__context__ if isinstance(problem, SystemExit) else problem
-        if not isinstance(left, BrokenPipeError):
+        # The reader (head, less) left: no error, but click wraps the streams, and exits.
+        if isinstance(problem, SystemExit) and sys.stdout is out:
             raise  # a package's command that exits
-        code = 0  # the reader (head, less) left: no error, but click exits
+        code = 0
     except OSError as problem:
         _say(f"{problem.filename or 'output'}: {problem.strerror}")
         code = EXIT_STORAGE
