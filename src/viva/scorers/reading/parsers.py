@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from typing import TypeVar
 
 from msgspec import Struct, structs
@@ -123,18 +122,24 @@ def read_number(reply: str, *, ended: bool = True) -> tuple[NumberRead | None, R
     """Return the number that a reply commits to: in a box, behind a heading, stated as its answer, else the last
     one.
     """
-    _, computed, rest = reply.rpartition("=")
-    result = next((number.value for number in numbers_in(rest[:60]) if computed), None)
-    return read_value(reply, lambda slot: _as_number(slot, result), ended=ended)
+    shown = ""
 
+    def places(text: str) -> list[Slot]:
+        nonlocal shown
+        shown = text
+        return value_slots(text)
 
-def _as_number(slot: Slot, result: Fraction | None) -> NumberRead | None:
-    if slot.strength is Strength.WHOLE:
-        return only_number(slot.text) or _spelt(slot.text)
-    last = slot.strength is Strength.LAST
-    rules = "number_drawn" if slot.strength is Strength.CONCLUDED else "number_apart"
-    text = slot.text if last else rewritten(rules, slot.text)
-    return the_number(text, last=last, result=None if last else result) or (None if last else _spelt(text))
+    def parse(slot: Slot) -> NumberRead | None:
+        if slot.strength is Strength.WHOLE:
+            return only_number(slot.text) or _spelt(slot.text)
+        if slot.strength is Strength.LAST:
+            return the_number(slot.text, last=True)
+        text = rewritten("number_drawn" if slot.strength is Strength.CONCLUDED else "number_apart", slot.text)
+        _, computed, rest = shown[: slot.span[0]].rpartition("=")  # behind the answer is a check of it
+        result = next((number.value for number in numbers_in(rest[:60]) if computed), None)
+        return the_number(text, result=result) or _spelt(text)
+
+    return read_value(reply, parse, ended=ended, slots=places)
 
 
 def _spelt(text: str) -> NumberRead | None:
